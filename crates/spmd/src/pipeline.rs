@@ -170,9 +170,9 @@ pub struct Partitioned {
     pub warnings: Diagnostics,
 }
 
-/// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. The warnings of the passes are moved out of
-/// `options` into the result, behind a warning `callback-skipped` for each call of Python code that returns nothing:
-/// such calls are removed.
+/// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. All warnings in `options` are moved into the
+/// result. Those of the passes come after a warning `callback-skipped` for each call in `module` of Python code that
+/// returns nothing: engines skip such calls.
 ///
 /// # Errors
 /// Fails if a pass fails, if the module has no functions, or if an argument or result of the main function is no array.
