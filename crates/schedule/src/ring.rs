@@ -72,7 +72,7 @@ impl<'a> Ring<'a> {
         *self.numbers.entry(n).or_insert_with(|| make::number(b, self.index, n))
     }
 
-    /// Returns the first element of the piece of the device `steps` steps up the ring.
+    /// Returns the position of the first element of the piece of the device `steps` steps up the ring.
     fn start(&mut self, steps: isize, b: &mut Builder<'_>) -> Value {
         let steps = steps.rem_euclid(self.matmul.count as isize) as usize;
         if let Some(&known) = self.starts.get(&steps) {

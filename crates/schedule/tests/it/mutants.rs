@@ -26,7 +26,7 @@ const MUTANTS: [Mutant; 9] = [
     ("a gather of a sum joins another dimension", |module, body| each(module, body, gather_lost)),
 ];
 
-/// Applies a change to each op of a body, the last one first.
+/// Applies a change to each op of a body, the last one first. Returns true if `change` does for one of them.
 fn each(module: &Module, body: &mut Body, change: impl Fn(&OpView<'_>, &mut Body) -> bool) -> bool {
     let source = body.clone();
     let mut ops = source.walk();
@@ -122,7 +122,7 @@ fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     true
 }
 
-/// Returns the parts of a device in place of the gathered ones.
+/// Replaces a gather without a reason by copies of the device's own part. Returns true if the op is such a gather.
 fn gather_lost(view: &OpView<'_>, body: &mut Body) -> bool {
     let is_gather = is(view, Opcode::AllGather) && view.data().reason.is_none();
     if is_gather {
