@@ -14,7 +14,7 @@ const COLUMNS: usize = 100;
 /// The column at which the text of a line with a label starts.
 const INDENT: usize = 14;
 
-/// The number of collectives that a remedy or a comparison lists.
+/// The largest number of collectives that a remedy or a comparison lists.
 const MAX_LISTED: usize = 12;
 
 pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
@@ -95,7 +95,8 @@ fn remedy_name(e: &Explanation, group: &Group) -> String {
     }
 }
 
-/// Describes a collective: `all-gather over x, f32[64,16] -> f32[64,64], 12 KiB x 4 = 48 KiB`.
+/// Returns a description of a collective: `all-gather over x, f32[64,16] -> f32[64,64], 12 KiB x 4 at 2 places`. The
+/// numbers of runs and of places are left out if they are 1.
 fn collective(row: &Row, places: usize) -> String {
     let ty = match row.operand_type == row.result_type {
         true => row.operand_type.short(),
@@ -132,6 +133,7 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
         (0, ..) => "no change was tried".to_string(),
         (_, Some(_), _) => what,
         (_, None, false) => format!("{what}: with each one that saves something, devices compute more"),
+        _ if e.topology.is_some() => format!("no change of one spec moves less in less time: {what}"),
         _ => format!("no change of one spec moves less: {what}"),
     };
     wrapped(f, String::new(), 0, &text)?;
