@@ -52,7 +52,8 @@ impl Shape {
     pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };
 }
 
-/// The name of the attribute that holds the callee's original name on a function that was made from a call.
+/// The name of the attribute that holds the original name of a function on its copies, and the name of a named
+/// computation on the function that was made from it.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
 /// The name of the attribute that is moved from a call to its function.
