@@ -29,7 +29,7 @@ pub struct ShardyPass {
     pub name: &'static str,
     pub options: &'static [&'static str],
     run: Run,
-    /// One line of description for `--help` and for the docs.
+    /// One line of description for the docs.
     pub describes: &'static str,
 }
 

@@ -135,9 +135,9 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
 /// The largest number of devices whose numbers are compared with those of the first ones of their groups at one time.
 const MAX_COMPARED: usize = 1 << 14;
 
-/// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
-/// that are equal on all devices with the same position along `along`. Returns false if they are not equal, or if
-/// [`scalars`] cannot compute a number that has to be followed. `number` takes the coordinates of a device. `uses`
+/// Returns true if the result of `view`, which is `number` on each device of the mesh, is equal on all devices with the
+/// same position along `along`, or is only read to compute numbers that are. Returns false if this is not so, and also
+/// if [`scalars`] cannot compute a number that has to be followed. `number` takes the coordinates of a device. `uses`
 /// holds the uses of the op's body, once they are needed. The numbers of all devices are compared, some at a time.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,

@@ -19,7 +19,7 @@ pub struct Pass {
     /// The function. It takes the module so that it may change it in place. Most passes build the functions that they
     /// change anew, and share the bodies of the others.
     pub run: fn(Module, &mut Context) -> Result<Module, Diagnostics>,
-    /// One line of description for `--help` and for the docs.
+    /// One line of description for `opt --list-passes` and for the docs.
     pub describes: &'static str,
     /// The guarantees that hold after this pass and did not hold before.
     pub ensures: &'static [Guarantee],
