@@ -124,8 +124,8 @@ impl Explanation {
         self.with_more_work.map(|i| &self.remedies[i])
     }
 
-    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and saves
-    /// something in the whole program.
+    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and also saves
+    /// bytes in the whole program, and time if times are predicted.
     pub fn remedy_of(&self, group: &Group) -> Option<&Remedy> {
         group.remedy.map(|i| &self.remedies[i])
     }

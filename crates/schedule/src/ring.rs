@@ -175,8 +175,8 @@ impl<'a> Ring<'a> {
         make::dynamic_update_slice(b, out, part, &starts)
     }
 
-    /// Builds the sum of products whose parts visit all devices. The sum for a device starts at the devices that are
-    /// farthest away, one on each side, and ends at the device itself.
+    /// Builds the sum of products whose parts visit all devices. The sum for a device starts at the device that is
+    /// farthest away, or at the farthest one on each side if it is sent both ways, and ends at the device itself.
     pub(crate) fn scattered(
         mut self,
         product: &Product,

@@ -265,7 +265,7 @@ fn sums_are_taken_in_wide_types() {
     }
 }
 
-/// Sums that are not exact differ by their order only: by less than a millionth of the largest element.
+/// Sums that are not exact differ by their order only: by at most a millionth of the largest element.
 #[test]
 fn other_sums_are_close() {
     let mut count = 0;
