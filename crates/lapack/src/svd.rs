@@ -92,7 +92,8 @@ fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option
     Some(Svd { s, u, vh: v.adjoint(), info: 0 })
 }
 
-/// Returns a power of two by which the elements are divided so that their squares neither overflow nor underflow.
+/// Returns a power of two by which the elements are divided so that the square of the largest one neither overflows nor
+/// underflows. It is 1 if this square is moderate without.
 fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
     let largest = largest_part(a.data());
     if largest == 0.0 || (1e-120..1e120).contains(&largest) {
