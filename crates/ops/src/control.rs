@@ -452,7 +452,7 @@ pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     DataFlow::Edges(pairs.filter(|(owner, _)| is_tensor(owner)).map(edge).collect())
 }
 
-/// Custom calls that return their operands unchanged.
+/// The targets of custom calls that return their first operands unchanged, if these have the types of the results.
 const IDENTITY_TARGETS: &[&str] = &[
     "Sharding",
     "SPMDFullToShardShape",
