@@ -521,7 +521,7 @@ pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
     let types: Vec<String> = op.operands().iter().map(|&v| op.body.ty(v).to_string()).collect();
     let message = format!("`{}` is skipped: it calls Python code of the process that exported the program", target(op));
     let values =
-        if types.is_empty() { "it is given no values".into() } else { format!("not printed: {}", types.join(", ")) };
+        if types.is_empty() { "it takes no values".into() } else { format!("it would take {}", types.join(", ")) };
     Some(Diagnostic::warning("callback-skipped", op.loc(), message).facts(values))
 }
 
