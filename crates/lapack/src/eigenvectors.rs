@@ -19,7 +19,8 @@ pub struct Eigen {
 }
 
 /// Computes the eigenvalues of a square matrix, and the eigenvectors that are asked for. Complex eigenvalues of real
-/// matrices come in conjugate pairs, the one with the positive imaginary part first, and so do their vectors. (`geev`)
+/// matrices come in conjugate pairs, the one with the positive imaginary part first, and so do their vectors. If an
+/// element is not finite or the iteration fails, `info` is 1 and all numbers are NaN. (`geev`)
 pub fn eigen<T: SchurScalar>(a: Matrix<T>, with_left: bool, with_right: bool) -> Eigen {
     let n = a.rows();
     let form = schur(a, with_left || with_right);

@@ -38,7 +38,8 @@ impl SchurScalar for Complex64 {
     }
 }
 
-/// Computes the Schur decomposition of a square matrix. (`gees`)
+/// Computes the Schur decomposition of a square matrix. If an element is not finite or the iteration fails, `info` is 1
+/// and all numbers are NaN. (`gees`)
 pub fn schur<T: SchurScalar>(mut a: Matrix<T>, with_vectors: bool) -> Schur<T> {
     let n = a.rows();
     let found = a.is_finite().then(|| decompose(&mut a, with_vectors)).flatten();

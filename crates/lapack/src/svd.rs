@@ -27,7 +27,8 @@ pub struct Svd<T> {
     pub info: i32,
 }
 
-/// Computes a singular value decomposition. (`gesdd`, `gesvd`)
+/// Computes a singular value decomposition. If an element is not finite or the iteration fails, `info` is 1 and all
+/// numbers are NaN. (`gesdd`, `gesvd`)
 pub fn svd<T: Scalar>(a: &Matrix<T>, vectors: Vectors) -> Svd<T> {
     let (m, n) = (a.rows(), a.columns());
     if m < n {

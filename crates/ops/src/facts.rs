@@ -299,14 +299,14 @@ pub enum DataFlow {
 /// The reason for which evaluation stopped.
 pub type EvalError = Diagnostic;
 
-/// Runs the regions of an op that is being evaluated: reducers, comparators.
+/// The part of an engine that runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
     /// Returns the results of the region for these arguments. Its steps count against the caller's fuel. Fails if an op
     /// of the region does, or if the fuel is used up.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
-/// Evaluates ops without regions only, and reports a region as an error.
+/// A [`RegionEval`] for ops without regions. It returns an error for any region.
 pub struct NoRegions;
 
 impl RegionEval for NoRegions {

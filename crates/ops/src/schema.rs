@@ -28,13 +28,13 @@ pub struct Schema {
     /// The op's attributes, in the specification's order. An op may have others, of dialects that the library does not
     /// know.
     pub attributes: &'static [AttrSpec],
-    /// How the operands are numbered in the specification.
+    /// The numbering of the operands in the specification.
     pub operands: Operands,
     /// The labels of the constraints on the types of the results.
     pub results: ResultLabels,
     /// The treatment of quantized values.
     pub on_quantized: OnQuantized,
-    /// How the op is written.
+    /// The forms in which the op is written.
     pub syntax: Syntax,
     /// The names of the op's values in text.
     pub names: Names,

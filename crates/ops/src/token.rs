@@ -16,7 +16,7 @@ pub struct Tuple;
 /// `is_host_transfer`. Only a grid of programs that the interpreter runs can communicate like this.
 pub struct Host;
 
-/// Writes the facts of ops whose values are no tensors.
+/// Writes the facts that are the same for ops on tokens and on tuples.
 macro_rules! no_tensor {
     () => {
         answer!(run_by_engine);

@@ -254,8 +254,8 @@ pub(crate) struct Sums<'s> {
     pending: EntityVec<Value, AxisSet>,
     /// The ops before whose transposes the cotangents of their results are added up.
     complete: HashSet<Op>,
-    /// How often the region that defines a value runs in one run of the body. A loop whose number of turns is not known
-    /// counts as one turn.
+    /// The number of times that the region that defines a value runs in one run of the body. A loop whose number of
+    /// turns is not known counts as one turn.
     turns: EntityVec<Value, f64>,
 }
 

@@ -26,7 +26,7 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
     Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
 
-/// How a function is batched.
+/// The new dimension of a function that is batched.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// The size of the new leading dimension.

@@ -4,7 +4,7 @@ use super::{CollectiveKind, CollectiveView};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_sharding::cost::CollectiveCost;
 
-/// How much a collective moves for each device.
+/// The bytes that a collective moves for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather the results, for all others the

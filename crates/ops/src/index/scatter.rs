@@ -129,7 +129,7 @@ impl Facts for Scatter {
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
             _ => Derivative::None(
                 "only sums and replacements of fewer than 16 inputs, and differences, products and extrema of one \
-                input, have a derivative, in the inputs' element types",
+                 input, have a derivative, in the inputs' element types",
             ),
         }
     }

@@ -56,7 +56,8 @@ const TYPES: [(char, DType, [&str; 3]); 4] = [
     ('z', DType::C128, ["complex<f64>", "f64", "complex<f64>"]),
 ];
 
-/// Returns the types of a list such as `6x3xT, 6xi32` in text.
+/// Returns the types of a list such as `6x3xT, 6xi32` in text. `T`, `R` and `C` stand for the names `same`, `real` and
+/// `complex`.
 fn types(list: &str, [same, real, complex]: [&str; 3]) -> Vec<String> {
     let with = |ty: &str| ty.replace('T', same).replace('R', real).replace('C', complex);
     list.split(", ").map(|ty| format!("tensor<{}>", with(ty))).collect()
