@@ -1,7 +1,7 @@
 //! Limits on the memory and the steps of a computation, and cancellation from outside.
 //!
-//! An [`Account`] counts the bytes of all live data: the elements of literals, the buffers of engines, scratch memory,
-//! the text of files. [`Account::reserve`] is the one function that reserves such memory. It refuses a request that
+//! An [`Account`] counts the bytes of live data: the elements of literals, the buffers of engines, scratch memory, the
+//! text of files. [`Account::reserve`] is the one function that reserves such memory. It refuses a request that
 //! exceeds the limit *before* anything is allocated. A [`Budget`] combines an account, a number of steps and a
 //! [`CancelToken`] for one run.
 //!
@@ -379,7 +379,7 @@ impl Drop for Entered {
 }
 
 /// Takes `count` steps of the budget that this thread runs under, if there is one. Stops the computation if too few
-/// steps are left or the run is cancelled. Long loops call this at least every 10 ms.
+/// steps are left or the run is cancelled. A long loop should call this at least every 10 ms.
 pub fn take_steps(count: u64) {
     let taken = CURRENT.with_borrow(|c| c.as_ref().map_or(Ok(()), |b| b.step(count)));
     taken.unwrap_or_else(|stop| stop.raise());
@@ -493,7 +493,7 @@ pub fn peak_resident_bytes() -> Option<usize> {
 }
 
 /// Returns the number in the first line of the file at `path` that starts with `label`, converted from kB to bytes.
-/// Returns `None` if there is no such file, line or number.
+/// Returns `None` if there is no such file or line, or if the line does not have a number of kB.
 fn reported_bytes(path: &str, label: &str) -> Option<usize> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(label))?;

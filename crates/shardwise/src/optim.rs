@@ -81,8 +81,8 @@ impl Params {
 
 /// An optimizer, or another transformation of gradients.
 ///
-/// The methods that are not documented work on lists of arrays. They are called by those that are, which check the
-/// trees, leave out what is not updated, and keep layouts.
+/// The hidden methods work on lists of arrays. They are called by [`init`](Optimizer::init) and
+/// [`update`](Optimizer::update), which check the trees, leave out what is not updated, and keep layouts.
 pub trait Optimizer: Send + Sync {
     /// Returns the names of the transformation's parts of the state.
     #[doc(hidden)]
@@ -108,8 +108,8 @@ pub trait Optimizer: Send + Sync {
     }
 
     /// Returns the state before the first step. Its arrays have the layouts of their parameters, split over one more
-    /// axis if [`states_over`](Optimizer::states_over) names one. Within a `jit` in Auto mode they have no layout of
-    /// their own without it.
+    /// axis if [`states_over`](Optimizer::states_over) names one. Within a `jit` in Auto mode, arrays with the shape of
+    /// their parameter that are not split in this way have no layout of their own: the compiler chooses it.
     ///
     /// # Errors
     ///

@@ -216,9 +216,9 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op whose operands are all constants, which have no layouts. If the op is elementwise,
-    /// or is a broadcast, reshape or slice, its results have none either, and their users decide them. Otherwise, the
-    /// results are replicated.
+    /// Determines the types of an op none of whose operands has a layout, as constants have none. If the op is
+    /// elementwise, or is a broadcast, reshape or slice, its results have none either, and their users decide them.
+    /// Otherwise, the results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
