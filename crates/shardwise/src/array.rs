@@ -111,7 +111,8 @@ pub struct ArrayType {
     /// The sizes of the dimensions.
     pub shape: Shape,
     /// The layout, as far as it is known. It is `P!()` if nothing is known, and for an array that is not on a mesh. In
-    /// Auto mode, a traced array's layout is known only where the program asked for it.
+    /// Auto mode, the layout of a traced array is known only for an argument of the traced function, and where the
+    /// program asked for it.
     pub sharding: P,
     mesh: Option<Mesh>,
     manual: Option<ManualType>,

@@ -323,7 +323,8 @@ impl Called {
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
 /// A call is traced and compiled unless the program of an earlier call is cached: one with the same types, layouts and
-/// static values of the arguments, the same current mesh, and the same rule for communication.
+/// static values of the arguments, the same current mesh, and the same rule for communication. A call while another
+/// function is traced becomes a part of that function's program instead.
 #[must_use = "a function does nothing until it is called"]
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,

@@ -662,7 +662,10 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
         .note("only floating-point and complex numbers have one")
-        .help("select other arguments by `.argnums(..)`, convert it to a float, or write `.allow_int()` for a gradient of `float0`")
+        .help(
+            "select other arguments by `.argnums(..)`, convert it to a float, or, in reverse mode, write \
+             `.allow_int()` for a gradient of `float0`",
+        )
 }
 
 /// Returns the error for a result at `path` of a function whose Jacobian is computed in reverse mode, if it has no
@@ -671,7 +674,10 @@ pub(crate) fn jacobian_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
         .note("only floating-point and complex numbers have one")
-        .help("convert it to a float, use `jacfwd`, or return it as the second part of a pair and write `.has_aux()`")
+        .help(
+            "convert it to a float, or return it as the second part of a pair and write `.has_aux()`; `jacfwd` accepts \
+             it",
+        )
 }
 
 /// Returns the error for a use of a `float0` array, the gradient of an array of type `of`.
