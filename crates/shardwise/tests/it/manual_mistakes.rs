@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 
-/// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, without the folders of
-/// files.
+/// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, with `here` in place of
+/// each location.
 fn check(f: impl Fn(&Array) -> Array + Send + Sync, expected: Expect) {
     let map = shard_map(move |x: &Array| f(x)).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"));
     check_call(|x| jit(map)(x).map(|_| ()), expected);
