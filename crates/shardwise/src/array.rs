@@ -722,6 +722,7 @@ impl Array {
     /// - `traced-escaped` for a traced array that is used outside of the trace, loop or branch that made it.
     /// - `deleted` for a deleted array.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// - `not-finite` if a sum over devices that is taken now fails a check of [`debug`](crate::debug).
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
         let at = Location::caller();

@@ -1173,7 +1173,8 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
 }
 
 /// Returns the collective that copies the value of the device at `source`, as a sum with zeros from all other devices.
-/// Bools are combined by `or` instead. The bits are summed if the dtype has no zero.
+/// Bools are combined by `or` instead. The bits are summed if the dtype has no zero. Along axes of batches, the value
+/// at this index is taken, and nothing is left to do.
 ///
 /// Errors: those of [`Array::pbroadcast`].
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {
