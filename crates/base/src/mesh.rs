@@ -36,7 +36,8 @@ pub struct MeshAxis {
     pub kind: AxisKind,
 }
 
-/// How the devices are interconnected. It is kept and printed with the mesh, and nothing is computed from it.
+/// How the devices are interconnected. It is kept and printed with the mesh. Predictions of times use it if no other
+/// machine is stated. Layouts and programs do not depend on it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
     /// The kind of machine: `tpu-v5e`, `h100`, …

@@ -848,7 +848,8 @@ impl Array {
     }
 
     /// Frees the buffers now, even if the array has clones. Later uses of the elements of the array and its clones are
-    /// mistakes (`deleted`). Buffers that another array shares are freed when that array is dropped.
+    /// mistakes (`deleted`). A result whose layout is ambiguous keeps its own mistake, and `.shard` of it is `deleted`.
+    /// Buffers that another array shares are freed when that array is dropped.
     ///
     /// A traced array, a type without a value, a `float0` array and a mistake hold no buffers, and do not change.
     pub fn delete(self) {

@@ -816,7 +816,8 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
 /// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does,
 /// `compiled-traced` if an argument is traced, and the errors of [`Array::ready`] for the arguments. It also returns
-/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. An argument in another layout is moved.
+/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached, and the errors of ops that fail when they run.
+/// An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,

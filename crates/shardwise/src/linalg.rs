@@ -4,10 +4,10 @@
 //! their batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded
 //! is gathered first.
 //!
-//! All functions but [`lu`] have derivatives, in forward and in reverse mode, and all have batches. They are defined
-//! for `F32` and `F64`, except for [`norm`], and decompositions are computed in 64 bits. The results for matrices for
-//! which a function is not defined have elements that are NaN or infinite, as in JAX: no function fails for the values
-//! of its operands.
+//! All functions have derivatives, in forward and in reverse mode, except for [`lu`], and for [`qr`] of matrices with
+//! more columns than rows. All have batches. They are defined for `F32` and `F64`, except for [`norm`], and
+//! decompositions are computed in 64 bits. The results for matrices for which a function is not defined have elements
+//! that are NaN or infinite, as in JAX: no function fails for the values of its operands.
 //!
 //! # Examples
 //!
