@@ -507,13 +507,18 @@ fn group_bytes() -> Option<usize> {
     let limits = groups.lines().flat_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or("/"));
-        let (root, file) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max"),
-            _ => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        // The second version has one tree of groups, and the first one has a tree for each list of controllers.
+        let place = match controllers {
+            "" => Some(("/sys/fs/cgroup", "memory.max")),
+            list if list.split(',').any(|c| c == "memory") => Some(("/sys/fs/cgroup/memory", "memory.limit_in_bytes")),
+            _ => None,
         };
         let path = std::path::Path::new(path.trim_start_matches('/'));
-        let folders: Vec<_> = path.ancestors().map(|p| std::path::Path::new(root).join(p).join(file)).collect();
-        folders.into_iter().filter_map(|f| std::fs::read_to_string(f).ok()?.trim().parse::<usize>().ok())
+        let files = |(root, file)| -> Vec<std::path::PathBuf> {
+            path.ancestors().map(|p| std::path::Path::new(root).join(p).join(file)).collect()
+        };
+        let files = place.map(files).unwrap_or_default();
+        files.into_iter().filter_map(|f| std::fs::read_to_string(f).ok()?.trim().parse::<usize>().ok())
     });
     limits.min()
 }

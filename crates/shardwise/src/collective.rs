@@ -160,7 +160,7 @@ impl Site<'_> {
     /// if the type is known before the axes are.
     ///
     /// Errors: `not-manual` outside of `shard_map`, `manual-axis` if an axis does not exist, is not manual or is named
-    /// twice, `axis-groups` if groups are not those of a sub-axis.
+    /// twice, `axis-groups` if groups are not those along sub-axes, or if each has only one position.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
