@@ -106,8 +106,8 @@ impl Account {
         }))
     }
 
-    /// Returns the account of the process, whose limit is [`default_max_bytes`]. The data of threads that run under no
-    /// budget is charged to it.
+    /// Returns the account of the process. Its limit is [`default_max_bytes`] until [`Account::set_limit`] changes it.
+    /// The data of threads that run under no budget is charged to it.
     pub fn of_process() -> &'static Account {
         static PROCESS: OnceLock<Account> = OnceLock::new();
         PROCESS.get_or_init(|| Account::with_limit(default_max_bytes()))
