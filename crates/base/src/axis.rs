@@ -384,7 +384,7 @@ mod tests {
         Mesh::new("mesh", [("b", SIZE), ("a", 4)]).unwrap()
     }
 
-    /// Returns every reference to the first axis or to a part of it.
+    /// Returns every reference to the first axis or to a part of it, except the parts of size 1.
     fn refs(mesh: &Mesh) -> Vec<AxisRef> {
         let divides = |a: usize, b: usize| b.is_multiple_of(a);
         let axis = AxisIndex::new(0);

@@ -48,7 +48,8 @@ impl AxisSet {
         AxisSet(rest.collect())
     }
 
-    /// Returns the axes, or parts of axes, that are in both sets.
+    /// Returns the axes, or parts of axes, that are in both sets. Parts of one axis that cannot coexist have nothing in
+    /// common.
     pub fn and(&self, other: &AxisSet, mesh: &Mesh) -> AxisSet {
         self.minus(&self.minus(other, mesh), mesh)
     }

@@ -1,7 +1,7 @@
 //! Limits on the memory and the steps of a computation, and cancellation from outside.
 //!
-//! An [`Account`] counts the bytes of all live data: the elements of literals, the buffers of engines, scratch memory,
-//! the text of files. [`Account::reserve`] is the one function that reserves such memory. It refuses a request that
+//! An [`Account`] counts the bytes of live data: the elements of literals, the buffers of engines, scratch memory, the
+//! text of files. [`Account::reserve`] is the one function that reserves such memory. It refuses a request that
 //! exceeds the limit *before* anything is allocated. A [`Budget`] combines an account, a number of steps and a
 //! [`CancelToken`] for one run.
 //!
@@ -106,8 +106,8 @@ impl Account {
         }))
     }
 
-    /// Returns the account of the process, whose limit is [`default_max_bytes`]. The data of threads that run under no
-    /// budget is charged to it.
+    /// Returns the account of the process. Its limit is [`default_max_bytes`] until [`Account::set_limit`] changes it.
+    /// The data of threads that run under no budget is charged to it.
     pub fn of_process() -> &'static Account {
         static PROCESS: OnceLock<Account> = OnceLock::new();
         PROCESS.get_or_init(|| Account::with_limit(default_max_bytes()))
@@ -379,7 +379,7 @@ impl Drop for Entered {
 }
 
 /// Takes `count` steps of the budget that this thread runs under, if there is one. Stops the computation if too few
-/// steps are left or the run is cancelled. Long loops call this at least every 10 ms.
+/// steps are left or the run is cancelled. A long loop should call this at least every 10 ms.
 pub fn take_steps(count: u64) {
     let taken = CURRENT.with_borrow(|c| c.as_ref().map_or(Ok(()), |b| b.step(count)));
     taken.unwrap_or_else(|stop| stop.raise());
@@ -493,7 +493,7 @@ pub fn peak_resident_bytes() -> Option<usize> {
 }
 
 /// Returns the number in the first line of the file at `path` that starts with `label`, converted from kB to bytes.
-/// Returns `None` if there is no such file, line or number.
+/// Returns `None` if there is no such file or line, or if the line does not have a number of kB.
 fn reported_bytes(path: &str, label: &str) -> Option<usize> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix(label))?;
@@ -507,13 +507,18 @@ fn group_bytes() -> Option<usize> {
     let limits = groups.lines().flat_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, path) = (parts.next().unwrap_or(""), parts.next().unwrap_or("/"));
-        let (root, file) = match controllers {
-            "" => ("/sys/fs/cgroup", "memory.max"),
-            _ => ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        // The second version has one tree of groups, and the first one has a tree for each list of controllers.
+        let place = match controllers {
+            "" => Some(("/sys/fs/cgroup", "memory.max")),
+            list if list.split(',').any(|c| c == "memory") => Some(("/sys/fs/cgroup/memory", "memory.limit_in_bytes")),
+            _ => None,
         };
         let path = std::path::Path::new(path.trim_start_matches('/'));
-        let folders: Vec<_> = path.ancestors().map(|p| std::path::Path::new(root).join(p).join(file)).collect();
-        folders.into_iter().filter_map(|f| std::fs::read_to_string(f).ok()?.trim().parse::<usize>().ok())
+        let files = |(root, file)| -> Vec<std::path::PathBuf> {
+            path.ancestors().map(|p| std::path::Path::new(root).join(p).join(file)).collect()
+        };
+        let files = place.map(files).unwrap_or_default();
+        files.into_iter().filter_map(|f| std::fs::read_to_string(f).ok()?.trim().parse::<usize>().ok())
     });
     limits.min()
 }

@@ -28,8 +28,9 @@ pub enum Tolerance<'a> {
     Numbers,
     /// At most this many representable numbers apart; zeros of both signs are equal.
     Ulps(u64),
-    /// Allows what `Ulps` allows, and also that one number is zero and the other is subnormal. It is for systems that
-    /// flush subnormal numbers.
+    /// Allows what `Ulps` allows, and also that one number is zero and the other is subnormal. In types of eight bits
+    /// and less, the numbers that are subnormal in `f32` count as subnormal. It is for systems that flush subnormal
+    /// numbers.
     FlushedUlps(u64),
     /// At most this many units apart. The unit is the [`largest`] finite expected magnitude times the type's
     /// [`epsilon`]. For sums over the whole array in any order.
@@ -170,8 +171,8 @@ pub fn different_elements(got: &Literal, want: &Literal, tolerance: Tolerance<'_
 }
 
 /// Returns the largest distance between elements at the same position of two arrays of the same type, in the
-/// tolerance's units. This is 0 for arrays without elements. Returns `None` if a distance cannot be counted (integers,
-/// infinities, NaN) or exceeds a tolerance without a count.
+/// tolerance's units. This is 0 for arrays without elements. Returns `None` if a distance cannot be counted (different
+/// integers or booleans, an infinity or a NaN and another value) or exceeds a tolerance without a count.
 ///
 /// # Panics
 /// Panics if the element types or shapes differ.
@@ -191,8 +192,8 @@ pub fn farthest(tolerance: Tolerance<'_>, got: &Literal, want: &Literal) -> usiz
 }
 
 /// Returns the distance of each element in the tolerance's units. For complex numbers this is the larger distance of
-/// their two parts. It is `None` for elements that differ in a way that cannot be counted (integers, infinities, NaN)
-/// or that exceeds a tolerance without a count. The arrays must have the same type.
+/// their two parts. It is `None` for elements that differ in a way that cannot be counted (integers, booleans,
+/// infinities, NaN) or that exceeds a tolerance without a count. The arrays must have the same type.
 fn distances<'a>(
     tolerance: Tolerance<'a>,
     got: &'a Literal,
@@ -325,8 +326,8 @@ pub fn magnitude(x: &Literal, i: usize) -> f64 {
 /// the smallest normal `f64` if that is larger. `index` is the number of the array in the error.
 ///
 /// # Errors
-/// Fails if the types differ, if integers or booleans differ, if one element is a NaN or an infinity and the other is
-/// not the same one, or if a difference is too large for `f64`.
+/// Fails if the element types or shapes differ, if integers or booleans differ, if one element is a NaN or an infinity
+/// and the other is not the same one, or if a difference is too large for `f64`. Two NaNs are equal.
 pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f64, Mismatch> {
     let bounds = vec![f64::MAX; want.size()];
     compare_one(index, got, want, Tolerance::Bounds(&bounds))?;

@@ -13,7 +13,8 @@ pub enum Severity {
     Note,
 }
 
-/// The kind of a [`Note`]. Facts are printed after `|`, the others after `=` and a label.
+/// The kind of a [`Note`]. Each line of facts is printed after `|`. The first line of the others is printed after `=`
+/// and a label, and their further lines are indented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoteKind {
     Facts,
@@ -30,7 +31,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// One message. It is built by functions that take raw facts, never by a literal at the place that finds the mistake.
+/// One message to the person who wrote a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[must_use]
 pub struct Diagnostic {

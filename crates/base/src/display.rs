@@ -120,7 +120,8 @@ fn format_scalar(x: &Literal) -> String {
     }
 }
 
-/// Formats one number with as few digits as possible, in scientific notation if it is very small or large.
+/// Formats one number with as few digits as identify it. Numbers below 1e-4 or from 1e16 on in magnitude, except 0, are
+/// in scientific notation. Those that are not finite are `nan`, `inf` or `-inf`.
 fn scalar(v: f64, dtype: DType) -> String {
     if let Some(name) = special(v, false) {
         return name;

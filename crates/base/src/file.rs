@@ -2,7 +2,7 @@
 //!
 //! A [`NewFile`] is written under a temporary name in the folder of its target. It is renamed to the target only when
 //! all of it is on the disk. Until then, and if anything fails (a full disk, a killed process), the target is not
-//! changed.
+//! changed. The exception is a target that is no ordinary file (a terminal, a pipe), which is written in place.
 //!
 //! ```
 //! let path = std::env::temp_dir().join(format!("shardwise-doc-{}.txt", std::process::id()));
@@ -131,7 +131,8 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("the symbolic links go round in circles"))
 }
 
-/// Creates a file in the target's folder under a name that no other file has. Fails if the file cannot be created.
+/// Creates a file in the target's folder under a name that no other file has, and returns it with its path. Fails if
+/// the file cannot be created.
 fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     loop {
@@ -184,9 +185,9 @@ thread_local! {
     static FAILS_IN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Makes the `n`th write, synchronisation or renaming of this thread from now fail as if the disk were full; 0 disarms.
-/// Returns the number of operations that were left until an earlier injected failure, that one included, or 0 if none
-/// was left. For failure injection.
+/// Makes the `n`th write, synchronisation or renaming of a [`NewFile`] on this thread from now fail as if the disk were
+/// full; 0 disarms. Writes to the buffer do not count. Returns the number of operations that were left until an earlier
+/// injected failure, that one included, or 0 if none was left. For failure injection.
 pub fn fail_at(n: u64) -> u64 {
     FAILS_IN.replace(n)
 }

@@ -2,10 +2,10 @@
 //! and values ([`DType`], [`Literal`]), and the types that describe how arrays are distributed over devices ([`Mesh`],
 //! [`AxisRef`], [`Sharding`], [`Varying`], [`Reason`]).
 //!
-//! The crate does not depend on the IR: nothing here mentions an operation, a value of a program or a pass.
+//! The crate does not depend on the IR: it has no types for operations, for values of a program or for passes.
 //!
 //! A value of a sharded program is a function of the mesh axes over which it varies. [`Varying`] is the set of these
-//! axes. All other types are described by lists of axes too, never by lists of device numbers.
+//! axes. A [`Sharding`] is made of lists of axes too, and not of lists of device numbers.
 #![forbid(unsafe_code)]
 
 mod axis;

@@ -16,7 +16,7 @@ pub enum LocKind {
     Name { name: Arc<str>, child: Loc },
     /// `callsite(callee at caller)`.
     CallSite { callee: Loc, caller: Loc },
-    /// `fused<"pass">[a, b]`: made by a pass from what is at these locations.
+    /// `fused<"pass">[a, b]`: derived from what is at these locations, by a pass if the metadata names one.
     Fused { metadata: Option<Metadata>, locs: Vec<Loc> },
 }
 

@@ -36,7 +36,8 @@ pub struct MeshAxis {
     pub kind: AxisKind,
 }
 
-/// How the devices are interconnected. It is kept and printed with the mesh, and nothing is computed from it.
+/// How the devices are interconnected. It is kept and printed with the mesh. Predictions of times use it if no other
+/// machine is stated. Layouts and programs do not depend on it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
     /// The kind of machine: `tpu-v5e`, `h100`, …
@@ -262,13 +263,13 @@ impl Mesh {
         Positions { size: self.size(), by_device }
     }
 
-    /// Returns the Explicit axes, over which the types of the program are sharded.
+    /// Returns the Explicit axes, each as a whole, in the order of the mesh.
     pub fn explicit_axes(&self) -> impl Iterator<Item = AxisRef> + '_ {
         self.all_axes().filter(|a| self.axes[a.axis.index()].kind == AxisKind::Explicit)
     }
 
     /// Returns true if two meshes have the same axes by name and size, and equal lists of devices or both none. The
-    /// names of the meshes and the kinds of the axes may differ.
+    /// names of the meshes, the kinds of the axes, the topologies and the rules for communication may differ.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         std::ptr::eq(self, other)
             || self.axes.len() == other.axes.len()

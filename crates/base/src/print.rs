@@ -39,7 +39,8 @@ pub fn with_sink<R>(sink: Sink, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Runs `f`, and returns its result and the lines that were printed on this thread meanwhile.
+/// Runs `f`, and returns its result and the lines that were printed on this thread meanwhile, except for those that
+/// another sink took, which `f` set.
 pub fn captured<R>(f: impl FnOnce() -> R) -> (R, Vec<String>) {
     let lines: Arc<Mutex<Vec<String>>> = Arc::default();
     let to = lines.clone();

@@ -23,6 +23,7 @@ pub enum ReasonCause {
 /// An alternative that was not chosen, and the bytes that it would have moved.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Alternative {
+    /// The axes over which each factor of the op would have been split: `k whole, j over {"Y"}`.
     pub what: Arc<str>,
     pub bytes_received: u64,
 }

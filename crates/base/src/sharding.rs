@@ -245,8 +245,8 @@ impl AxisRef {
     }
 }
 
-/// Prints `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`, and `reduced={..}` at the end. Of these three
-/// lists, those without axes are left out.
+/// Prints `<@mesh, [{"x"}p1, {?}], replicated={"y"}, unreduced={"z"}>`, and `reduced={..}` at the end. Of these three
+/// lists, those without axes are left out. `?` stands for an open dimension, and `p1` for its priority.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<@{}, [", self.mesh.name)?;

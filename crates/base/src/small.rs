@@ -54,8 +54,8 @@ macro_rules! floats {
                 VALUES[usize::from(self.0)]
             }
 
-            /// Returns the nearest value, ties to the even code, or upwards in `f8E8M0FNU`. NaN and numbers that are
-            /// too large are converted as [`DType::small_float_code`] states.
+            /// Returns the nearest value, ties to the even code, or upwards in `f8E8M0FNU`. NaN and numbers outside of
+            /// the range of the type are converted as [`DType::small_float_code`] states.
             pub fn from_f32(x: f32) -> $t {
                 $t(DType::$t.small_float_code(x.into()).expect("a small float type"))
             }

@@ -9,7 +9,7 @@ use crate::DType;
 enum Special {
     /// The largest exponent encodes infinities and NaNs.
     Ieee,
-    /// NaN is the code whose bits are all ones except for the sign; there is no infinity.
+    /// The codes whose bits are all ones, with either sign, are NaN; there is no infinity.
     NanIsOnes,
     /// NaN is the code of minus zero; there is no infinity.
     NanIsMinusZero,
@@ -151,7 +151,7 @@ impl Format {
     }
 
     /// Returns the code of infinity, or of NaN if the type has no infinity, or 0 if it has neither. `sign` is the sign
-    /// bit at its place in the code, or 0. It is ignored if the type has only one NaN.
+    /// bit at its place in the code, or 0. It is ignored if the type has only one NaN, or none.
     fn beyond(&self, sign: u32) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         match self.special {

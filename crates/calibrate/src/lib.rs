@@ -79,7 +79,8 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program fails.
+/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program cannot be
+/// compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let instruction = Timed::new(&programs::chain(120))?.seconds()?.max(1e-9) / 120.0;
     add(facts, "instruction_s", instruction, "a program of 120 instructions of one element");
@@ -89,8 +90,8 @@ fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Measures how many elements a worker computes in a second, for each elementwise op and type that the engine has.
-/// Fails if a program fails when it is run.
+/// Measures how many elements a worker computes in a second, for each op and type of [`programs::elements`] that the
+/// engine can compile. Fails if a program fails when it is run.
 fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     for (name, dtype, [short, long]) in programs::elements() {
         // The engine may not have the op for this type.
@@ -104,8 +105,8 @@ fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Measures programs of one instruction each, and adds the constant that each of them determines. Fails if a program
-/// fails.
+/// Measures programs of one instruction each, and adds the constant that each of them determines. Skips a program that
+/// determines none. Fails if a program cannot be compiled or run.
 fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     let overhead = facts.get("instruction_s").map_or(0.0, |fact| fact.0);
     for text in texts {
@@ -117,7 +118,8 @@ fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions.
+/// Predicts programs whose sizes were not measured, and adds the typical error of each class of instructions in
+/// [`programs::checks`], which is at least 0.01. Fails if a program cannot be compiled, predicted or run.
 fn errors(facts: &mut Facts, machine: Machine) -> Result<(), Diagnostics> {
     let machine = Arc::new(machine);
     for (class, texts) in programs::checks() {
@@ -153,7 +155,8 @@ fn machine(facts: &Facts) -> Result<Machine, Diagnostics> {
 mod tests {
     use super::*;
 
-    /// All programs compile, and each of them determines a constant of a known name.
+    /// Tests that all products, streams, other ops and collectives can be partitioned, and that each of these programs
+    /// determines a constant of a known name.
     #[test]
     fn programs_determine_constants() {
         let all = [programs::products(), programs::streams(), programs::others(), programs::collectives()];

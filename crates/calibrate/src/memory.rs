@@ -8,18 +8,19 @@ use std::sync::Mutex;
 /// A memory that the workers share, or that each of them has.
 pub(crate) struct Level {
     pub(crate) name: String,
-    /// The bytes of all workers together.
+    /// The number of bytes: of a memory that each worker has, that of all workers together.
     pub(crate) bytes: f64,
     pub(crate) source: &'static str,
 }
 
-/// The bytes that are assumed for each level of caches of a worker, if the system does not say.
+/// The name of each level of caches, and the bytes that are assumed for it if the system does not say: those of one
+/// worker, or for L3 those of all workers.
 const ASSUMED: [(&str, f64); 3] = [("L1", 32768.0), ("L2", 1048576.0), ("L3", 33554432.0)];
 
 /// The most bytes that a measurement uses.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Returns the caches and the main memory, the smallest first.
+/// Returns the caches, from the one nearest to a worker, and then the main memory.
 pub(crate) fn levels() -> Vec<Level> {
     let workers = Workers::global().count() as f64;
     let mut levels: Vec<Level> = ASSUMED.iter().map(|&(name, assumed)| level(name, assumed, workers)).collect();
@@ -28,7 +29,7 @@ pub(crate) fn levels() -> Vec<Level> {
     levels
 }
 
-/// Returns a cache of data: its size as the system says, or an assumed one.
+/// Returns a cache of data of all workers: its size as the system says, or the one that is assumed for a worker.
 fn level(name: &str, assumed: f64, workers: f64) -> Level {
     let found = (0..8).find_map(|i| {
         let read = |what: &str| {
@@ -45,19 +46,22 @@ fn level(name: &str, assumed: f64, workers: f64) -> Level {
     Level { name: name.into(), bytes: if name == "L3" { own } else { own * workers }, source }
 }
 
-/// Reads `32K`. Returns `None` for another text.
+/// Returns the number of bytes in a text such as `32K`, `1M`, `2G` or `512`. Returns `None` if it is no number with one
+/// of these units or without a unit.
 fn size(text: &str) -> Option<f64> {
     let units = [("K", 1024.0), ("M", 1048576.0), ("G", 1073741824.0), ("", 1.0)];
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
-/// Returns the bytes with which a level is measured: half of it, but at most [`MOST_BYTES`].
+/// Returns the number of bytes with which a level is measured: half of it, but at least 4096 and at most
+/// [`MOST_BYTES`].
 pub(crate) fn probe_bytes(level: &Level) -> usize {
     let half = (level.bytes / 2.0) as usize;
     half.clamp(4096, MOST_BYTES)
 }
 
-/// Returns how many bytes all workers read, write and copy in a second, if each has a part of half of the level.
+/// Returns how many bytes all workers together read, write and copy in a second, each rate with its name. Each worker
+/// works on its own part of the bytes that [`probe_bytes`] returns.
 pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
     let count = Workers::global().count();
     let part = (probe_bytes(level) / count / 2).max(1024);

@@ -3,10 +3,10 @@
 use shardwise_base::DType;
 use shardwise_ops::Opcode;
 
-/// The elements of a program of elementwise ops.
+/// The number of elements of each array in a program of elementwise ops.
 pub(crate) const ELEMENTS: usize = 8192;
 
-/// The ops of the longer program of elementwise ops.
+/// The number of ops of the longer program of elementwise ops.
 pub(crate) const CHAIN: usize = 6;
 
 /// The region that adds two numbers.
@@ -32,20 +32,20 @@ const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers =
     update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, \
     unique_indices = false}>";
 
-/// The attributes of a convolution with as many results as positions.
+/// The attributes of a convolution with a window of 3 by 3, whose result is as high and as wide as its operand.
 const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
     window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} \
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64}";
 
-/// The sizes, in elements, of programs of other ops.
+/// The sizes, in elements, of the programs of [`others`].
 const SIZES: [usize; 5] = [1 << 8, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
 
-/// Returns a function of one result.
+/// Returns the text of a function `@main` of one result, `%r`, which `body` defines.
 fn main(arguments: &str, body: &str, result: &str) -> String {
     format!("func.func @main({arguments}) -> {result} {{\n{body}\n  return %r : {result}\n}}\n")
 }
 
-/// Returns the type of a tensor.
+/// Returns the type of a tensor as text.
 fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
@@ -64,7 +64,7 @@ pub(crate) fn chain(count: usize) -> String {
     format!("func.func @main(%x: tensor<f32>) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
 }
 
-/// Returns a loop of so many turns with two instructions each: the condition and the counter.
+/// Returns a program with a loop of so many turns with two instructions each: the condition and the counter.
 pub(crate) fn turns(count: usize) -> String {
     let body = format!(
         "  %z = stablehlo.constant dense<0> : tensor<i32>
@@ -82,7 +82,9 @@ pub(crate) fn turns(count: usize) -> String {
     main("", &body, "tensor<i32>")
 }
 
-/// Returns programs of one op and of [`CHAIN`] ops, for each elementwise op and each type that it has.
+/// Returns a program of one op and one of [`CHAIN`] ops, for f32, bf16, f64 and i32 and each elementwise op of
+/// StableHLO and CHLO that takes one or two arrays of the type, returns an array of the type, and needs no attributes.
+/// Adds such programs for comparisons and selections.
 pub(crate) fn elements() -> Vec<(&'static str, DType, [String; 2])> {
     let mut programs = vec![];
     let is_known = |name: &&str| name.starts_with("stablehlo.") || name.starts_with("chlo.");
@@ -98,7 +100,7 @@ pub(crate) fn elements() -> Vec<(&'static str, DType, [String; 2])> {
     programs
 }
 
-/// Returns true if the text is a valid program of one elementwise op.
+/// Returns true if the text is a valid program, and the constant that it determines is one of elementwise programs.
 fn is_elementwise(text: &str) -> bool {
     let Ok(local) = crate::timed::localized(text) else { return false };
     shardwise_sim::subject(&local).is_some_and(|subject| subject.name.starts_with("stream."))
@@ -117,7 +119,8 @@ fn element_chain(name: &str, dtype: &str, operands: usize, count: usize) -> Stri
     main(&format!("%x: {ty}, %y: {ty}"), &body.join("\n"), &ty)
 }
 
-/// Returns programs of the op if it is one of those whose operands or results have several types.
+/// Returns a program of one op and one of [`CHAIN`] ops if the op is `stablehlo.compare` or `stablehlo.select`, whose
+/// operands or results have several types. A comparison is followed by a selection. Returns `None` for other ops.
 fn special(name: &'static str, dtype: DType) -> Option<(&'static str, DType, [String; 2])> {
     let (ty, truth) = (tensor(&[ELEMENTS], dtype.name()), tensor(&[ELEMENTS], "i1"));
     let compare = |a: &str, r: &str| format!("  {r} = stablehlo.compare LT, {a}, %y : ({ty}, {ty}) -> {truth}");
@@ -139,7 +142,7 @@ fn special(name: &'static str, dtype: DType) -> Option<(&'static str, DType, [St
     is_special.then(|| (name, dtype, [chain(1), chain(CHAIN)]))
 }
 
-/// Returns products over a grid of shapes.
+/// Returns products of f32, bf16, i32 and f64, each over a grid of shapes.
 pub(crate) fn products() -> Vec<String> {
     let shape = |dtype: &'static str, sizes: &[usize]| -> Vec<String> {
         let all = |m: usize| sizes.iter().flat_map(move |&k| sizes.iter().map(move |&n| [m, k, n]));
@@ -158,7 +161,7 @@ fn product(dtype: &str, [m, k, n]: [usize; 3]) -> String {
     main(&format!("%x: {a}, %y: {b}"), &body, &c)
 }
 
-/// Returns elementwise programs of several sizes, which are as fast as the memory.
+/// Returns negations of arrays of several sizes, whose time is that of reading and writing memory.
 pub(crate) fn streams() -> Vec<String> {
     (6..=24).step_by(2).map(|power| stream(1 << power)).collect()
 }
@@ -168,7 +171,7 @@ fn stream(elements: usize) -> String {
     main(&format!("%x: {ty}"), &format!("  %r = stablehlo.negate %x : {ty}"), &ty)
 }
 
-/// Returns programs of ops that move, fold or sort elements.
+/// Returns programs of ops that move elements, also by indices, of sums and running sums, sorts and convolutions.
 pub(crate) fn others() -> Vec<String> {
     let mut programs: Vec<String> = SIZES.iter().flat_map(|&n| moves(n, "f32")).collect();
     programs.extend(SIZES.iter().flat_map(|&n| indexed(n)));
@@ -205,7 +208,7 @@ fn turns_and_joins(elements: usize, dtype: &str) -> Vec<String> {
     ]
 }
 
-/// Returns a padding, and slices and an update at constant and at other places.
+/// Returns a padding, a slice, a dynamic slice and a dynamic update.
 fn parts(elements: usize, dtype: &str) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, part) = (tensor(&[rows, columns], dtype), tensor(&[rows / 2, columns], dtype));
@@ -248,7 +251,7 @@ fn folds(elements: usize, dtype: &str) -> Vec<String> {
     vec![fold(0, columns), fold(1, rows)]
 }
 
-/// Returns gathers and scatters of rows, and sorts.
+/// Returns a gather of rows, a scatter that adds rows, and a sort.
 fn indexed(elements: usize) -> Vec<String> {
     let rows = (elements / 16).max(1);
     let (ty, indices, line) = (tensor(&[rows, 16], "f32"), tensor(&[rows, 1], "i32"), tensor(&[elements], "f32"));
@@ -262,7 +265,7 @@ fn indexed(elements: usize) -> Vec<String> {
     ]
 }
 
-/// Returns convolutions and running sums.
+/// Returns a convolution and a running sum.
 fn windows(elements: usize) -> Vec<String> {
     let side = 1 << (elements.ilog2() / 2).saturating_sub(2).max(1);
     let (image, kernel) = (tensor(&[1, side, side, 16], "f32"), tensor(&[3, 3, 16, 16], "f32"));
@@ -284,7 +287,8 @@ struct Collective {
     name: &'static str,
     attributes: &'static str,
     reduces: bool,
-    /// The elements of a device's result, for so many elements of its operand.
+    /// The number of elements of a device's result divided by that of its operand, as a fraction: `[8, 1]` for an
+    /// all-gather.
     elements: [usize; 2],
     /// True if the result is the same on all devices.
     is_whole: bool,
@@ -334,7 +338,7 @@ pub(crate) fn collectives() -> Vec<String> {
 }
 
 impl Collective {
-    /// Returns a program with the collective of parts of so many elements.
+    /// Returns a program with the collective on eight devices, each of which has an operand of so many elements.
     fn program(&self, elements: usize) -> String {
         let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
         let attributes = self.attributes.replace("GROUPS", GROUPS).replace("PAIRS", PAIRS);

@@ -7,11 +7,11 @@ use shardwise_ir::{Module, TensorType, text, verify};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The runs before those that count.
+/// The number of runs before those that count.
 const WARM_UPS: usize = 2;
-/// The least and the most runs that count.
+/// The least number of runs that count, and the largest one.
 const RUNS: std::ops::Range<usize> = 7..60;
-/// The time after which no further run starts.
+/// The time after which no further run starts, once there are as many as must be.
 const ENOUGH: Duration = Duration::from_millis(15);
 
 /// A compiled program with its arguments.
@@ -29,8 +29,8 @@ pub(crate) fn localized(source: &str) -> Result<Module, Diagnostics> {
 }
 
 impl Timed {
-    /// Compiles a program and makes its arguments. Fails if the text has mistakes, or if the program cannot be
-    /// compiled.
+    /// Compiles a program and makes its arguments. Fails if the text has mistakes, if the program cannot be partitioned
+    /// or compiled, or if its arguments cannot be placed on the engine.
     pub(crate) fn new(source: &str) -> Result<Timed, Diagnostics> {
         let module = localized(source)?;
         let engine = HostEngine::default();
@@ -49,7 +49,9 @@ impl Timed {
         self.args.iter().cloned().map(Argument::Lent).collect()
     }
 
-    /// Returns the time of the instructions. Fails if a run does.
+    /// Returns the time, in seconds, that the instructions outside of loops and branches take together, as a run's
+    /// profile measures it: the first quartile of several runs. Loops and branches count with what is inside them.
+    /// Fails if a run does.
     pub(crate) fn seconds(&self) -> Result<f64, Diagnostics> {
         let run = || {
             let profile = self.program.profile(self.lent())?.1;
@@ -59,7 +61,8 @@ impl Timed {
         repeated(run)
     }
 
-    /// Returns the time of a whole call. Fails if a run does.
+    /// Returns the time, in seconds, of a whole call of the program: the first quartile of several runs. Fails if a run
+    /// does.
     pub(crate) fn whole_seconds(&self) -> Result<f64, Diagnostics> {
         let run = || {
             let start = Instant::now();
@@ -84,7 +87,7 @@ fn repeated(run: impl Fn() -> Result<f64, Diagnostics>) -> Result<f64, Diagnosti
     Ok(quartile(times.into_iter()))
 }
 
-/// Returns the time of a call.
+/// Returns the time of a call, in seconds.
 pub(crate) fn seconds(call: impl FnOnce()) -> f64 {
     let start = Instant::now();
     call();
@@ -98,7 +101,8 @@ pub(crate) fn quartile(times: impl Iterator<Item = f64>) -> f64 {
     times.get(times.len() / 4).copied().unwrap_or(0.0)
 }
 
-/// Returns an array whose floats are between 0.5 and 2, and whose integers are between 1 and 127.
+/// Returns an array. Floats of 16 bits and more are from 0.5 to 2, as are the real parts of complex numbers, whose
+/// imaginary parts are 0. Integers are from 1 to 127, and every second boolean is true.
 fn filled(ty: &TensorType) -> Literal {
     let mut out = LiteralWriter::new(ty.dtype, &ty.shape);
     for i in 0..ty.size() {

@@ -30,7 +30,7 @@ impl Chooser {
         self.below(n) == 0
     }
 
-    /// Returns one of the items.
+    /// Returns a random one of the items.
     ///
     /// # Panics
     /// Panics if there are none.
@@ -56,7 +56,7 @@ impl Chooser {
 }
 
 /// Returns the number of generated cases that a test runs: the number in the environment variable `SHARDWISE_CASES`, or
-/// `default` if it is not set or holds no whole number of 64 bits.
+/// `default` if it is not set or is no whole number from 0 to 2^64 - 1.
 pub fn cases(default: u64) -> u64 {
     std::env::var("SHARDWISE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }

@@ -18,7 +18,7 @@ pub struct Case {
     pub inputs: Vec<Literal>,
 }
 
-/// The bound on magnitudes, below which f32 holds every sum exactly.
+/// The largest bound on the magnitudes of a value's elements. Up to it, f32 holds every sum exactly.
 const MAX_BOUND: u64 = 1 << 20;
 const SIZES: [usize; 10] = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8];
 
@@ -61,7 +61,7 @@ pub(crate) fn mesh(choose: &mut Chooser) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", choose.of(&shapes).iter().copied()).expect("a mesh"))
 }
 
-/// A value, and the bound on its elements.
+/// A value, and the bound on the magnitudes of its elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Live {
     pub value: Value,

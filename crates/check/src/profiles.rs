@@ -12,7 +12,8 @@ use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
 use shardwise_view::{LaneIndex, LaneKind, Span, SpanKind, Timeline};
 
-/// Returns the profile of a run of a partitioned program. Fails if the program cannot be compiled or run.
+/// Returns the profile of a run of a partitioned program on the host engine. Fails if the program cannot be compiled
+/// or run, if an input cannot be placed on the engine, or if the [`budget`] is exceeded.
 fn profiled(local: &Module, inputs: &[Literal]) -> Result<RunProfile, Diagnostics> {
     let profile = || {
         let engine = HostEngine::default();
@@ -30,7 +31,7 @@ fn spans_of(timeline: &Timeline, kind: LaneKind) -> Vec<&Span> {
     timeline.spans.iter().filter(|span| timeline.lanes[span.lane].kind == kind).collect()
 }
 
-/// Describes how a timeline of a profile is wrong, or returns `None` if it is right.
+/// Describes the first error that is found in the timeline of a profile, or returns `None` if there is none.
 fn fault(profile: &RunProfile) -> Option<String> {
     let timeline = profile.timeline("generated");
     if let Err(fault) = timeline.check() {

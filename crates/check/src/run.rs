@@ -15,7 +15,7 @@ pub fn budget() -> Budget {
     Budget::new(Account::of_process().clone(), Some(1_000_000), CancelToken::default())
 }
 
-/// Runs the program in the interpreter. Fails if the interpreter does.
+/// Runs a program, as it is, in the interpreter, and returns its results. Fails if the interpreter does.
 pub fn whole(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shardwise_interp::run(module, inputs)
 }

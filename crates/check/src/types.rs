@@ -7,7 +7,7 @@ use shardwise_ir::text;
 use shardwise_ops::OPS;
 
 /// Returns a program whose `@main` has an argument `%x` of type `tensor<8x6xi32>` with this sharding, on a mesh of four
-/// devices, `x` and `y`. Its body is `lines`, and it returns the values `given` of the types `types`.
+/// devices with the axes `x` and `y`. Its body is `lines`, and it returns the values `given` of the types `types`.
 fn main(sharding: &str, lines: &str, given: &str, types: &str) -> String {
     format!(
         "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\n\

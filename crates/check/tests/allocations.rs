@@ -15,7 +15,7 @@ use std::sync::Mutex;
 /// The size from which allocations are considered data.
 const LARGE: usize = 1 << 20;
 
-/// Records the locations of large allocations that no account counts.
+/// The system's allocator, which also records the backtraces of large allocations that no account counts.
 struct Watching;
 
 thread_local!(static IS_RECORDING: Cell<bool> = const { Cell::new(false) });
@@ -61,8 +61,8 @@ unsafe impl GlobalAlloc for Watching {
 #[global_allocator]
 static WATCHING: Watching = Watching;
 
-/// Bodies of programs from `%x` and `%y`, both of type `tensor<1024x512xf32>` and sharded over both dimensions, to `%z`
-/// of the type in the first entry.
+/// Bodies of programs from `%x` and `%y`, both of type `T`, which is `tensor<1024x512xf32>`, to `%z` of the type in the
+/// first entry. Both dimensions of `%x` are sharded, and the first one of `%y`.
 const BODIES: &[(&str, &str)] = &[
     ("1024x512xf32", "%a = stablehlo.tanh %x : T\n%z = stablehlo.add %a, %y : T"),
     ("1024x512xi1", "%z = stablehlo.compare LT, %x, %y : (T, T) -> tensor<1024x512xi1>"),

@@ -13,7 +13,8 @@ use std::process::Command;
 const PROGRAMS: u64 = 300;
 const CHILD: &str = "SHARDWISE_GUARDED_CHILD";
 
-/// Prints the hash of each program's results in a process that [`results`] started. Does nothing in other processes.
+/// Prints the hash of the results of each program that can be partitioned, in a process that [`results`] started. Does
+/// nothing in other processes.
 #[test]
 #[expect(clippy::print_stdout, reason = "the process that started this one reads it")]
 fn programs_of_one_fill() {

@@ -64,8 +64,8 @@ fn shards_come_together_again() {
     }
 }
 
-/// Adds a print of what each op of the main function makes, also in loops and branches. Ops of manual computations and
-/// reducers print nothing.
+/// Returns the module with a print after each op of the main function that makes arrays, also in loops and branches.
+/// Ops of manual computations and reducers print nothing.
 fn with_prints(module: &Module) -> Module {
     let mut module = module.clone();
     let main = module.funcs.iter_mut().next().expect("a main");

@@ -15,7 +15,8 @@ const RETURNED: [&str; 7] = ["%c", "%a", "%cap", "%p", "%q", "%new", "%own"];
 const REGION: &str = "%new = stablehlo.add %p, %q : Ty
     %own = stablehlo.constant dense<5.0> : Ty";
 
-/// Nests of regions that return the pair `X` and `Y`. `%n` counts turns.
+/// Nests of regions, of which the inner ones return `X` and `Y`, in this order or in the other one. `LOOP` has the name
+/// of a loop's results and the initial values of its two parameters, and `IF` the name of a branch's results.
 const NESTS: [&str; 5] = [
     // A loop.
     "LOOP(%r, %a, %b){ REGION }(X, Y)",
@@ -29,7 +30,8 @@ const NESTS: [&str; 5] = [
     "LOOP(%r, %a, %b){ IF(%s){ LOOP(%t, %p, %q){ REGION }(X, Y) }(%t#2, %t#1){ REGION }(Y, X) }(%s#1, %s#0)",
 ];
 
-/// Replaces the abbreviations for a nest's loops and branches. `x` and `y` are the names of the values that it returns.
+/// Returns the ops of a nest, with its abbreviations replaced. `x` and `y` are the names of the values that the inner
+/// regions return.
 fn region(nest: &str, x: &str, y: &str) -> String {
     let text = nest.replace("REGION", REGION).replace("X", x).replace("Y", y);
     let mut out = String::new();
@@ -116,7 +118,7 @@ fn body(nest: &str, x: &str, y: &str, turns: &str) -> String {
 }
 
 const TWO_TURNS: &str = "%n = stablehlo.constant dense<2> : tensor<i32>";
-/// A number of turns that differs between devices along `x`.
+/// The lines that make `%n`, a number of turns that differs between devices along `x`.
 const OWN_TURNS: &str = "%first = stablehlo.slice %a [0:1, 0:1] : (Ty) -> tensor<1x1xf32>
   %float = stablehlo.reshape %first : (tensor<1x1xf32>) -> tensor<f32>
   %n = stablehlo.convert %float : (tensor<f32>) -> tensor<i32>";

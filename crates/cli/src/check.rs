@@ -1,11 +1,11 @@
 //! `--check`: compares the results of the partitioned program with those of the unpartitioned program.
 //!
 //! Both programs do the same arithmetic, so their results must be equal bit for bit, unless sums of floats are taken in
-//! a different order. How far rounding may then move an element is measured: the reference runs again with every term
-//! of such a sum moved by a few units in the last place at random ([`noise`]). An element may differ by some
-//! [`roundings`] of itself and of the distance that it moved, and by at most the [`largest_share`] of the largest
-//! element. An element that is the small difference of large terms moves far. A small element beside a huge one does
-//! not. If all elements are such differences ([`is_noise`]), the largest one sets no limit.
+//! a different order. How far rounding may then move an element is measured: the reference runs again several times,
+//! with every term of such a sum moved up or down by a few units in the last place ([`noise`]). An element may differ
+//! by some [`roundings`] of itself and of the distance that it moved, and by at most the [`largest_share`] of the
+//! largest element. An element that is the small difference of large terms moves far. A small element beside a huge one
+//! does not. If all elements are such differences ([`is_noise`]), the largest one sets no limit.
 
 use crate::CheckWith;
 use crate::noise::{self, DIRECTIONS, Direction, places};

@@ -1,6 +1,7 @@
 //! `shardwise run --split-input-file`: runs each program of a text in which lines `// -----` separate programs.
 //!
-//! Prints a line for each part: its first line, its main function, the outcome, and the number of its checks.
+//! Prints a line for each part that is not only comments: its first line, the function that runs, the outcome, and the
+//! number of its checks.
 //! ```text
 //! add.mlir:3: @add_op_test: ok, 1 check
 //! add.mlir:14: @sub_op_test: check-failed, 1 check

@@ -40,9 +40,9 @@ impl ShardBox {
     }
 }
 
-/// Returns boxes that together are an array of this shape, in row-major order. The elements of each are consecutive in
-/// the array, and take at most `max_bytes` bytes or are one element. `element` is the number of bytes of an element,
-/// which is not 0.
+/// Returns boxes that together are an array of this shape, in row-major order, or none if the array has no elements.
+/// The elements of each box are consecutive in the array, and take at most `max_bytes` bytes or are one element.
+/// `element` is the number of bytes of an element, which is not 0.
 ///
 /// ```
 /// use shardwise_engine::layout::bands;

@@ -90,7 +90,8 @@ pub trait EngineArray: Send + Sync {
     fn shard(&self, position: usize) -> Literal;
 
     /// Copies the elements of a box of the whole array to `out`, row-major, which has their number of bytes. For an
-    /// unreduced array, these are the sums. Engines override this function, so that no other elements are copied.
+    /// unreduced array, these are the sums. The default copies the whole array first. Engines override this function,
+    /// so that no other elements are copied.
     fn read(&self, part: &ShardBox, out: &mut [u8]) {
         out.copy_from_slice(layout::cut(&self.to_literal(), part).to_dense().raw_bytes());
     }
@@ -125,16 +126,17 @@ pub struct RunMemory {
     pub argument_bytes: usize,
     /// The bytes of the constants, which exist from planning until the program is dropped.
     pub constant_bytes: usize,
-    /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results. `usize::MAX`
-    /// if they cannot be counted.
+    /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results. This is an
+    /// upper bound if the memory depends on values, as where they choose a branch. `usize::MAX` if the bytes cannot be
+    /// counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
-    /// are not donated. `usize::MAX` if they cannot be counted.
+    /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.
     pub result_bytes: usize,
 }
 
 impl RunMemory {
-    /// Returns the most bytes in use at one time besides arguments and constants.
+    /// Returns [`RunMemory::peak_bytes`] without the bytes of arguments and constants, or 0 if these are more.
     pub fn new_bytes(&self) -> usize {
         self.peak_bytes.saturating_sub(self.argument_bytes).saturating_sub(self.constant_bytes)
     }

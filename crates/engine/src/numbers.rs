@@ -49,12 +49,16 @@ impl NumberChecks {
         (0..size).filter(|&i| refuses(x.get_f64(i)) || is_complex && refuses(x.imaginary_f64(i))).count()
     }
 
-    /// Returns the error for the op `name` at `loc`, which made such numbers on these devices.
+    /// Returns the error for the op `name` at `loc`, which made such numbers in a result of type `ty` on the devices in
+    /// `found`. With a mesh, it lists the numbers of these devices.
     pub fn error(self, name: &str, loc: &Loc, ty: &str, found: &[Found], mesh: Option<&Mesh>) -> Diagnostic {
-        let (what, off) = match (self.nans, self.infs) {
-            (true, false) => ("NaN", "`debug::check_nans(false)`"),
-            (false, _) => ("infinite", "`debug::check_infs(false)`"),
-            (true, true) => ("NaN or infinite", "`debug::check_nans(false)` and `debug::check_infs(false)`"),
+        let (what, check) = match (self.nans, self.infs) {
+            (true, false) => ("NaN", "`--check-nans`, or `debug::check_nans` in Rust"),
+            (false, _) => ("infinite", "`--check-infs`, or `debug::check_infs` in Rust"),
+            (true, true) => (
+                "NaN or infinite",
+                "`--check-nans` and `--check-infs`, or `debug::check_nans` and `debug::check_infs` in Rust",
+            ),
         };
         let (count, size) = (found.iter().map(|f| f.count).sum::<usize>(), found.iter().map(|f| f.size).sum::<usize>());
         let message = format!("`{name}` makes numbers that are {what}, and its operands have none");
@@ -67,14 +71,14 @@ impl NumberChecks {
             devices.sort_unstable();
             d = d.facts(format!("on devices {}", listed(&devices, MAX_SHOWN))).mesh(mesh);
         }
-        d.help(format!("look at the operands with `debug::print!`, or switch the check off with {off}"))
+        d.help(format!("look at the operands, in Rust with `debug::print!`, or switch the check off: {check}"))
     }
 }
 
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 16;
 
-/// Returns the elements of an array as bytes.
+/// Returns the `N` bytes of each element of an array. Bytes at the end that are no whole element are left out.
 fn each<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     bytes.chunks_exact(N).map(|chunk| chunk.try_into().expect("N bytes"))
 }

@@ -37,7 +37,7 @@ pub struct InstructionTime {
     pub loc: Loc,
     /// The types of the results on a device.
     pub shape: String,
-    /// The type of the elements that are computed. `None` if there is no result.
+    /// The element type of the first result. `None` if there is no result.
     pub dtype: Option<DType>,
     /// The layout of the first result, if the program states it.
     pub sharding: Option<String>,
@@ -52,20 +52,21 @@ pub struct InstructionTime {
     pub total: Duration,
     /// The number of distinct results, each of which is computed once for all devices that have it.
     pub instances: usize,
-    /// The additions and multiplications for one result. `None` for a loop, a branch or a collective, and if they are
-    /// not known.
+    /// The floating-point operations for one result, as the facts of its ops count them. They are 0 if the instruction
+    /// only moves data. `None` for a loop, a branch or a collective, and if they are not known.
     pub flops: Option<u64>,
     /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
     /// if the results are the operands' memory.
     pub memory_bytes: Option<u64>,
-    /// The bytes that a device receives from others. `None` if it is no collective.
+    /// The bytes that a device receives from others. `None` if it is no collective, and if they are not known.
     pub received_bytes: Option<u64>,
     /// The indices of the instructions whose results it reads.
     pub after: Vec<usize>,
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
     pub is_control: bool,
-    /// True if the instruction was run by the op's reference evaluation because there is no kernel for it.
+    /// True if the instruction was run by the reference evaluation of its op, or of a collective, because there is no
+    /// kernel for it.
     pub is_fallback: bool,
 }
 
@@ -110,7 +111,8 @@ impl RunProfile {
     /// Returns the timeline of the run. `program` is the name of the program.
     ///
     /// It has a lane for the instructions and, if the number of workers is known, a lane for each worker. A span of a
-    /// worker is within that of its instruction, and the work of its spans adds up to that of the instruction.
+    /// worker is within that of its instruction, and the flops and bytes of memory of an instruction's spans on workers
+    /// add up to those of the instruction.
     pub fn timeline(&self, program: &str) -> Timeline {
         timeline::of(self, program)
     }

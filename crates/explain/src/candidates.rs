@@ -8,8 +8,9 @@ use std::sync::Arc;
 pub(crate) const MAX_LAYOUTS: usize = 1 << 12;
 
 /// Returns the layouts of a place over whole axes of the mesh: each axis splits one dimension or none, in any order
-/// within a dimension. No dimension has more shards than elements, and no layout is the stated one. Axes over which
-/// the stated layout is unreduced stay so. At most 4096 layouts are returned.
+/// within a dimension. No dimension has more shards than elements. A stated layout without open dimensions is left out.
+/// Axes over which the stated layout is unreduced stay so and split nothing, and neither do [`Spec::manual`] and axes
+/// of size 1. At most 4096 layouts are returned, those with the fewest axes first.
 ///
 /// # Examples
 ///
@@ -20,7 +21,7 @@ pub fn layouts(spec: &Spec, mesh: &Arc<Mesh>) -> Vec<Sharding> {
     first_layouts(spec, mesh, MAX_LAYOUTS)
 }
 
-/// Returns the first of the [`layouts`] of a place, those with the fewest axes first.
+/// Returns the first of the [`layouts`] of a place, at most `limit`, those with the fewest axes first.
 pub(crate) fn first_layouts(spec: &Spec, mesh: &Arc<Mesh>, limit: usize) -> Vec<Sharding> {
     let unreduced = spec.stated.as_ref().map_or(vec![], |stated| stated.unreduced.clone());
     let is_free =
@@ -61,8 +62,9 @@ fn listed(mesh: &Mesh, shape: &[usize], axes: &[AxisRef], limit: usize) -> Vec<V
     found.into_iter().map(|(dims, _)| dims).collect()
 }
 
-/// Returns how promising a layout is for a place that has the layout `now`, between 0 and 1: more, the fewer axes split
-/// another dimension. Layouts with padding promise less.
+/// Returns how promising a layout is for a place that has the layout `now`, between 0 and 1. It promises most if one
+/// axis splits another dimension than now, or none: less if more axes do, and least if no axis does. Layouts with
+/// padding promise half as much.
 pub(crate) fn promise(now: Option<&Sharding>, layout: &Sharding, shape: &[usize]) -> f64 {
     let dim_of = |sharding: Option<&Sharding>, axis: AxisRef| {
         sharding.and_then(|s| s.dims.iter().position(|d| d.axes.iter().any(|a| a.overlaps(axis))))

@@ -14,14 +14,16 @@ use std::fmt;
 /// The totals of a partitioned program. They are those of one device, unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
-    /// The bytes that the device that receives most receives, over all runs in loops.
+    /// The bytes that the device that receives most receives, over all runs in loops. A loop with an unknown number of
+    /// turns counts as one turn.
     pub bytes_received: u64,
     /// The number of collectives in the program.
     pub collective_count: usize,
     /// An estimate of the largest number of bytes in memory at one time. With a topology, it is that of the predicted
     /// run, and otherwise it counts each value from its op to its last use.
     pub memory_bytes: u64,
-    /// The additions and multiplications. A loop with an unknown number of turns counts as one turn.
+    /// The arithmetic operations, by the costs that the ops state. A loop with an unknown number of turns counts as one
+    /// turn.
     pub flops: u64,
     /// The predicted time of one run, if there is a topology.
     pub step_time: Option<Picoseconds>,
@@ -146,7 +148,7 @@ fn at_program(mut found: Diagnostics, module: &Module) -> Diagnostics {
     found
 }
 
-/// Returns the additions and multiplications of one device.
+/// Returns the arithmetic operations of one device, by the costs that the ops state, or 0 if there is no function.
 fn flops(module: &Module) -> u64 {
     let Some(func) = module.main() else { return 0 };
     let counts = run_counts(module, func);

@@ -17,8 +17,10 @@ pub struct Group {
     pub places: usize,
     /// The predicted time of each collective in one run, or `None` if it is not known.
     pub times: Vec<Option<Time>>,
-    /// The index among [`Explanation::remedies`](crate::Explanation::remedies) of the change that removes or shrinks
-    /// these collectives the most, or `None` if no change that was tried does.
+    /// The index among [`Explanation::remedies`](crate::Explanation::remedies) of the best change for these
+    /// collectives: of the changes that save bytes of theirs and of the whole program, and time if times are predicted,
+    /// the one that leaves the fewest bytes of theirs. Changes with which no device computes more come first. `None` if
+    /// no change that was tried saves all of these.
     pub remedy: Option<usize>,
 }
 
@@ -28,19 +30,20 @@ impl Group {
         &self.rows[0].loc
     }
 
-    /// Returns the bytes that the device that receives most receives, over all runs in loops.
+    /// Returns the bytes that the device that receives most receives, over all places and all runs in loops.
     pub fn bytes_received(&self) -> u64 {
         self.sum(|row| row.bytes_received_in_all())
     }
 
     /// Returns the bytes that the device that receives most has to receive for these moves, however they are done, over
-    /// all runs; `None` if this is not known.
+    /// all places and runs; `None` if this is not known.
     pub fn bytes_least(&self) -> Option<u64> {
         let known = self.rows.iter().all(|row| row.bytes_least().is_some());
         known.then(|| self.sum(|row| row.bytes_least().unwrap_or(0).saturating_mul(row.count.unwrap_or(1))))
     }
 
-    /// Returns the predicted time over all runs, or `None` if the time of one of the collectives is not known.
+    /// Returns the predicted time over all places and runs, or `None` if the time of one of the collectives is not
+    /// known.
     pub fn time(&self) -> Option<Time> {
         let each = self.rows.iter().zip(&self.times).map(|(row, time)| Some((*time)?.times(row.count.unwrap_or(1))));
         let all = each.collect::<Option<Vec<Time>>>()?;

@@ -79,7 +79,8 @@ pub struct Options {
     pub notation: Notation,
 }
 
-/// The communication of a program, with its reasons and remedies. Formats as a text of at most 100 columns.
+/// The communication of a program, with its reasons and remedies. Formats as a text whose lines have at most 100
+/// columns, unless a word is longer.
 #[derive(Clone)]
 pub struct Explanation {
     /// The program whose specs were changed: the given one, with its layouts over one mesh and in Shardy's notation.
@@ -111,8 +112,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the change that costs least for the whole program, among those with which no device computes more.
-    /// Returns `None` if no change that was tried moves less.
+    /// Returns the change that costs least for the whole program, among those with which it communicates less, takes
+    /// less time if times are predicted, and no device computes more. Returns `None` if no such change was tried.
     pub fn best(&self) -> Option<&Remedy> {
         self.best.map(|i| &self.remedies[i])
     }
@@ -123,8 +124,8 @@ impl Explanation {
         self.with_more_work.map(|i| &self.remedies[i])
     }
 
-    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and saves
-    /// something in the whole program.
+    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and also saves
+    /// bytes in the whole program, and time if times are predicted.
     pub fn remedy_of(&self, group: &Group) -> Option<&Remedy> {
         group.remedy.map(|i| &self.remedies[i])
     }

@@ -24,7 +24,7 @@ pub enum Place {
 pub struct Change {
     /// The place whose layout changes.
     pub place: Place,
-    /// The new layout, or `None` if the program states none.
+    /// The new layout, or `None` to state none at this place.
     pub layout: Option<Sharding>,
 }
 
@@ -95,7 +95,10 @@ pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
 }
 
 impl Change {
-    /// Returns the program with this change. A place that the program does not have changes nothing.
+    /// Returns the program with this change. A position that no argument or result has changes nothing.
+    ///
+    /// # Panics
+    /// Panics if the place names a function or an op that the program does not have.
     pub fn apply(&self, module: &Module) -> Module {
         let mut out = module.clone();
         let Some((main, _)) = main_of(module) else { return out };
@@ -187,7 +190,8 @@ fn collect_open(module: &Module, func: &Func, region: Region, found: &mut Vec<Op
     }
 }
 
-/// Writes a layout as the macro `P!` of Rust programs does: `P!("x", None)`. Open dimensions are `_`.
+/// Returns a layout as the macro `P!` of Rust programs writes it: `P!("x", None)`. Open dimensions without axes are
+/// `_`, and those with axes are written as closed ones.
 pub fn rust_spec(layout: &Sharding) -> String {
     let name = |mesh: &Arc<Mesh>, a: &AxisRef| match a.sub {
         None => format!("{:?}", mesh.axis_name(a.axis)),

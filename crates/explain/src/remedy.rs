@@ -42,7 +42,7 @@ impl Remedy {
         more.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 
-    /// Returns true if each device computes more than before: work is replicated.
+    /// Returns true if each device computes over 1 % more than before: work is replicated.
     pub fn replicates_work(&self) -> bool {
         self.after.computes_more(&self.before)
     }

@@ -87,7 +87,7 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     found
 }
 
-/// Returns the outcome of a change, or `None` if the changed program cannot be partitioned.
+/// Returns the outcome of a change, or `None` if the changed program cannot be partitioned or simulated.
 fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> Option<Trial> {
     let version = Version::of(&change.apply(module), options).ok()?;
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
@@ -140,7 +140,8 @@ fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     sums
 }
 
-/// Returns the values around the communication that have no constraint and could have one.
+/// Returns the places around the communication where a constraint can be added: the results of ops that communicate, or
+/// that make an operand of one that does.
 fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     let Some((id, main)) = main_of(module) else { return vec![] };
     let open = open_ops(module, main);
@@ -152,8 +153,9 @@ fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     near.around.iter().copied().filter(|op| open.contains(op)).filter_map(of_op).collect()
 }
 
-/// Returns the candidates for one place, around which there is communication of this weight: no layout at all, the
-/// layouts between which a value of this type moves, and others over whole axes up to the limit.
+/// Returns the candidates for one place, around which there is communication of this weight: the layouts between which
+/// a value of this type moves, others over whole axes up to the limit, and no layout at all if the place states one.
+/// The layout that the place has is left out.
 fn of_spec(
     index: usize,
     (spec, weight): (&Spec, f64),

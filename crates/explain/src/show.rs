@@ -14,7 +14,7 @@ const COLUMNS: usize = 100;
 /// The column at which the text of a line with a label starts.
 const INDENT: usize = 14;
 
-/// The number of collectives that a remedy or a comparison lists.
+/// The largest number of collectives that a remedy or a comparison lists.
 const MAX_LISTED: usize = 12;
 
 pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
@@ -34,7 +34,7 @@ pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::R
 
 fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     if !e.groups.is_empty() {
-        let forced = e.bytes_forced.map(|n| format!("; with these specs, every program moves {}", size(n)));
+        let forced = e.bytes_forced.map(|n| format!("; with these specs, every program moves at least {}", size(n)));
         field(f, "least", &format!("{} for these moves{}", size(e.bytes_least), forced.unwrap_or_default()))?;
     }
     field(f, "memory", &format!("about {} on a device", size(e.figures.memory_bytes)))?;
@@ -91,11 +91,12 @@ fn remedy_name(e: &Explanation, group: &Group) -> String {
         Some(i) => format!("change {} below", i + 1),
         None if group.rows[0].reason.is_none() => "none: the program itself contains this collective".into(),
         None if e.tried == 0 => "none: no change was tried".into(),
-        None => "none: no change of one spec that was tried saves it".into(),
+        None => "none: no change of one spec that was tried shrinks it and improves the whole program".into(),
     }
 }
 
-/// Describes a collective: `all-gather over x, f32[64,16] -> f32[64,64], 12 KiB x 4 = 48 KiB`.
+/// Returns a description of a collective: `all-gather over x, f32[64,16] -> f32[64,64], 12 KiB x 4 at 2 places`. The
+/// numbers of runs and of places are left out if they are 1.
 fn collective(row: &Row, places: usize) -> String {
     let ty = match row.operand_type == row.result_type {
         true => row.operand_type.short(),
@@ -127,12 +128,13 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     let all = if e.is_complete { " (all layouts over whole axes)" } else { "" };
     writeln!(f)?;
     let what = format!("tried {tried} of {specs} and new constraints{all}");
+    let less = if e.topology.is_some() { "moves less in less time" } else { "moves less" };
     let text = match (e.tried, e.best, e.remedies.is_empty()) {
         (0, ..) if e.figures.bytes_received == 0 => "no device receives data: there is nothing to save".to_string(),
         (0, ..) => "no change was tried".to_string(),
         (_, Some(_), _) => what,
-        (_, None, false) => format!("{what}: with each one that saves something, devices compute more"),
-        _ => format!("no change of one spec moves less: {what}"),
+        (_, None, false) => format!("{what}: with each one that {less}, devices compute more"),
+        _ => format!("no change of one spec {less}: {what}"),
     };
     wrapped(f, String::new(), 0, &text)?;
     e.notes.iter().try_for_each(|note| field(f, "note", note))

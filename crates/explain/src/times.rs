@@ -30,10 +30,10 @@ impl Time {
     }
 }
 
-/// The source, the op and the reason of a collective, which a row of the table and a span have.
+/// The source, the kind and the reason of a collective, which a row of the table and a span have.
 type SpanKey = (Loc, String, Option<String>);
 
-/// The mean time of the collectives of each source, op and reason.
+/// The total time and the number of the simulated collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
 impl Times {

@@ -259,7 +259,7 @@ impl Write for Writer {
 struct UntilFailure {
     file: NewFile,
     has_failed: bool,
-    /// The largest position so far.
+    /// The largest position to which a seek has led so far.
     end: u64,
 }
 

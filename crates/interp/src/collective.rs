@@ -109,7 +109,8 @@ pub fn exchange(
 
 /// Returns the result of a collective for each member of a group, given the operands of all members, which have been
 /// converted to the types of the reduction. The root's part is first, and so is its result. If only the root receives
-/// the result of a reduction, the others get zeros. Fails for a permutation and for a ragged all-to-all.
+/// the result of a reduction, the others get zeros. Fails for a permutation and for a ragged all-to-all, and if a
+/// reducer cannot be evaluated.
 fn exchanged(
     view: &OpView<'_>,
     kind: &CollectiveKind,
@@ -381,8 +382,8 @@ fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usiz
     (0..to.len()).all(|d| product(made[d], from[d]) == product(part[d], to[d]))
 }
 
-/// Returns the error for a result whose shape differs from the collective's type, which is made if several members of a
-/// group are one process of this grid.
+/// Returns the error for a result whose shape does not differ from the operand's as the collective's type says. This
+/// happens if several members of a group are one process of this grid. `size` is the number of processes in the group.
 fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
     let message = format!("`{}` runs in a group of {size} processes, and its types are for another size", view.name());
     Diagnostic::error("collective-axes", view.loc(), message)

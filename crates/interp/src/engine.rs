@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InterpEngine;
 
-/// The whole array; shards are cut when they are requested.
+/// An array of the interpreter: the whole array, from which shards are cut when they are requested.
 struct InterpArray {
     ty: ShardedType,
     value: Literal,

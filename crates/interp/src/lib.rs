@@ -31,8 +31,8 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal, Loc, counted};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Func, Module};
 
-/// Runs a module in the global view, as if on one device. This defines what the program means. Text that the program
-/// prints is dropped.
+/// Runs a module in the global view, as if on one device, and returns its results. This defines what the program means.
+/// The text of `interpreter.print` ops is dropped. Prints that are custom calls are written as on other engines.
 ///
 /// # Errors
 /// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
@@ -44,11 +44,12 @@ pub fn run(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostic
 /// The results of a run, and the text that it printed.
 pub struct Outcome {
     pub results: Result<Vec<Literal>, Diagnostics>,
+    /// The text of the `interpreter.print` ops that ran. Text that custom calls print is not in it.
     pub printed: String,
 }
 
 /// Runs a module as [`run`] does. Returns the results or the errors, and the text that ops of the `interpreter` dialect
-/// printed, also if the run failed.
+/// printed, also if an op failed or the run was stopped.
 pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let failed = |e| Outcome { results: Err(e), printed: String::new() };
     let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {

@@ -36,7 +36,7 @@ pub struct Machine<'m> {
     is_by_shards: bool,
     /// The numbers that end the run when an op makes them.
     checks: NumberChecks,
-    /// The manual axes of the regions that are run by shards.
+    /// The manual axes of the manual computations, one inside the other, that are being run by shards.
     pub(crate) manual: Vec<AxisRef>,
     /// The state of the `interpreter` dialect.
     pub(crate) dialect: DialectState<'m>,
@@ -147,7 +147,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs a region with these arguments for the active processes. Returns the operands of its terminator. Fails if an
-    /// op fails, or if calls and regions nest more than [`MAX_DEPTH`] deep.
+    /// op fails or makes a number that the checks refuse, or if calls and regions nest more than [`MAX_DEPTH`] deep.
     pub fn region(
         &mut self,
         env: &mut Env<'m>,
@@ -179,9 +179,9 @@ impl<'m> Machine<'m> {
     }
 
     /// Fails with `not-finite` if an op made a number that the checks refuse: if a process has one in a result, and
-    /// none in the operands. The operands of a collective are those of all processes. An op whose regions are parts of
-    /// the program is not checked, because the ops inside are. A constant is not checked, because its numbers are
-    /// given.
+    /// none in the operands. The operands of a collective are those of all active processes. Loops, branches, calls and
+    /// the other ops whose semantics are [`Semantics::Control`] are not checked, because the ops inside are. A constant
+    /// is not checked, because its numbers are given.
     fn check_numbers(
         &self,
         env: &Env<'m>,
@@ -352,8 +352,8 @@ impl<'m> Machine<'m> {
         results
     }
 
-    /// Runs a loop until the condition holds for no process. Processes that are done keep their last values. Fails if
-    /// the condition or the body does.
+    /// Runs a loop until the condition holds for no active process. Processes that are done keep their last values.
+    /// Fails if the condition or the body does.
     fn while_loop(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>, active: &Active) -> Results {
         let (cond, body) = (view.regions()[0], view.regions()[1]);
         let mut carry = env.all(view.operands());

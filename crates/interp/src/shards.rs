@@ -63,9 +63,9 @@ fn with_padding(func: &Func, args: &[Literal]) -> Vec<Literal> {
     args.iter().enumerate().map(padded).collect()
 }
 
-/// Cuts a whole value into the part of each device, which is the whole value if there is no sharding. If the sharding
-/// is unreduced, only the first device along the unreduced axes has its part, and the others have elements that change
-/// nothing when they are added.
+/// Returns the part of a whole value that each device has, which is the whole value if there is no sharding. If the
+/// sharding is unreduced, only the first devices along the unreduced axes have their parts. The others have elements
+/// that change nothing when they are added.
 fn scatter(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame) -> PerProcess {
     let parts = (0..frame.process_count).map(|p| Some(Datum::Tensor(part(whole, sharding, frame, p)))).collect();
     match sharding {
@@ -279,6 +279,7 @@ struct Partial {
     is_sliced: bool,
     /// The operands that are initial values, which only one of the partial results may include.
     once: Range<usize>,
+    /// The reducer that combines partial results. `None` if the op has no rule, or no such reducer.
     kind: Option<ReduceKind>,
 }
 

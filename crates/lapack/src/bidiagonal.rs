@@ -14,11 +14,12 @@ pub(crate) struct Form<T> {
     pub e: Vec<f64>,
     /// The scalars of the reflectors of `Q`, whose vectors are below the diagonal of `A`.
     pub left: Vec<T>,
-    /// The reflectors of `P`, of which number `i` starts in row `i + 1`.
+    /// The reflectors of `P`: the vector without its first element, and `tau`. Number `i` starts in row `i + 1`.
     pub right: Vec<(Data<T>, T)>,
 }
 
-/// Makes a matrix bidiagonal that has at least as many rows as columns. (`gebrd`)
+/// Returns the bidiagonal form of a matrix that has at least as many rows as columns. The vectors of the reflectors of
+/// `Q`, without their first elements, are left below its diagonal. (`gebrd`)
 pub(crate) fn bidiagonal<T: Scalar>(a: &mut Matrix<T>) -> Form<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let mut form = Form { d: vec![], e: vec![], left: vec![], right: vec![] };
@@ -57,7 +58,8 @@ pub(crate) struct Bidiagonal {
     meter: Meter,
 }
 
-/// The number of iterations, for each pair of rows, after which the iteration fails.
+/// The bound of the iteration, which fails on a matrix of `n` rows after this number times `n^2` steps. One turn on a
+/// block of `k` rows has `k - 1` steps.
 const MAX_ITERATIONS: usize = 6;
 
 /// The direction in which the bulge is chased.
@@ -84,7 +86,8 @@ impl Bidiagonal {
         Bidiagonal { d, e, u, v, tolerance, threshold, meter: Meter::default() }
     }
 
-    /// Makes the matrix diagonal, its elements positive and descending. Returns false if there are too many iterations.
+    /// Makes the matrix diagonal, without negative elements and in descending order. Returns false if there are too
+    /// many iterations.
     pub fn run(&mut self) -> bool {
         // The block that is worked on ends in front of `end`.
         let (mut end, mut last) = (self.d.len(), None);
@@ -120,8 +123,8 @@ impl Bidiagonal {
         true
     }
 
-    /// Returns the start of the block that ends in front of `end` and has no zeros above its diagonal, and its largest
-    /// element.
+    /// Returns the start of the block that ends in front of `end` and has no zeros above its diagonal, and the largest
+    /// absolute value of its elements. Sets the negligible element in front of the block to zero.
     fn block(&mut self, end: usize) -> (usize, f64) {
         let mut largest = self.d[end - 1].abs();
         for i in (0..end - 1).rev() {
@@ -141,8 +144,8 @@ impl Bidiagonal {
         found.left.apply_to_columns(&mut self.u, i);
     }
 
-    /// Returns a lower bound of the singular values of a block. If an element above the diagonal is negligible, sets it
-    /// to zero and returns `None`.
+    /// Returns an estimate of the smallest singular value of a block, which is at most the square root of its number of
+    /// rows too large or too small. If an element above the diagonal is negligible, sets it to zero and returns `None`.
     fn smallest(&mut self, start: usize, end: usize, direction: Direction) -> Option<f64> {
         let last = end - 2;
         let (edge, diagonal) = match direction {
@@ -279,7 +282,7 @@ impl Bidiagonal {
         self.e[start] = f;
     }
 
-    /// Makes the singular values positive and sorts them, with their vectors.
+    /// Makes negative singular values positive and sorts all, largest first, with their vectors.
     fn finish(&mut self) {
         let n = self.d.len();
         for i in 0..n {

@@ -10,16 +10,17 @@ use shardwise_base::{Complex64, Data};
 #[derive(Clone, Debug)]
 pub struct Eigen {
     pub values: Vec<Complex64>,
-    /// The columns `u` with `u^H A = w u^H`.
+    /// The columns `u` with `u^H A = w u^H`, in the order of the eigenvalues `w`. `None` unless they were asked for.
     pub left: Option<Matrix<Complex64>>,
-    /// The columns `v` with `A v = w v`.
+    /// The columns `v` with `A v = w v`, in the order of the eigenvalues `w`. `None` unless they were asked for.
     pub right: Option<Matrix<Complex64>>,
     /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
     pub info: i32,
 }
 
-/// Computes eigenvalues, and the eigenvectors that are asked for. Complex eigenvalues of real matrices come in pairs,
-/// and so do their vectors. (`geev`)
+/// Computes the eigenvalues of a square matrix, and the eigenvectors that are asked for. Complex eigenvalues of real
+/// matrices come in conjugate pairs, the one with the positive imaginary part first, and so do their vectors. If an
+/// element is not finite or the iteration fails, `info` is 1 and all numbers are NaN. (`geev`)
 pub fn eigen<T: SchurScalar>(a: Matrix<T>, with_left: bool, with_right: bool) -> Eigen {
     let n = a.rows();
     let form = schur(a, with_left || with_right);
@@ -51,18 +52,19 @@ fn vectors<T: SchurScalar>(form: &Schur<T>, is_left: bool) -> Matrix<Complex64> 
     out
 }
 
-/// Returns true if rows `i` and `i + 1` of a triangular matrix are a block.
+/// Returns true if rows `i` and `i + 1` of a Schur form are a block, which has an element below the diagonal.
 fn is_block<T: Scalar>(t: &Matrix<T>, i: usize) -> bool {
     i + 1 < t.rows() && t[(i + 1, i)] != T::ZERO
 }
 
-/// Returns the smallest pivot that is divided by.
+/// Returns the number by which smaller pivots are replaced when a vector of the eigenvalue `value` is computed. `size`
+/// is the largest absolute value in the matrix.
 fn least(value: Complex64, size: f64) -> f64 {
     (f64::EPSILON * value.abs1()).max(f64::MIN_POSITIVE / f64::EPSILON).max(f64::MIN_POSITIVE * size)
 }
 
-/// Returns the product of the unitary matrix with `x`, of length 1. The element with the largest absolute value is made
-/// real, except for real eigenvectors of real matrices, which are real.
+/// Returns the product of the unitary matrix with `x`, scaled to length 1. It is also multiplied by the phase that
+/// makes its element of the largest absolute value real, but for real eigenvectors of real matrices.
 fn normalized<T: SchurScalar>(form: &Schur<T>, x: &[Complex64], is_pair: bool) -> Data<Complex64> {
     let n = x.len();
     let mut v: Data<Complex64> = Data::zeroed(n);
@@ -83,7 +85,7 @@ fn normalized<T: SchurScalar>(form: &Schur<T>, x: &[Complex64], is_pair: bool) -
     v
 }
 
-/// A triangular matrix with blocks, from which an eigenvalue is subtracted.
+/// A Schur form with one of its eigenvalues, of which an eigenvector is computed.
 struct Triangle<'a, T> {
     t: &'a Matrix<T>,
     value: Complex64,
@@ -96,7 +98,8 @@ impl<T: Scalar> Triangle<'_, T> {
         self.t[(i, j)].complex()
     }
 
-    /// Returns the start of an eigenvector: its elements in the rows of the eigenvalue itself.
+    /// Returns an eigenvector of which only the elements in the rows of the eigenvalue itself, one or two from `j` on,
+    /// are computed. The others are zero.
     fn start(&self, j: usize, is_pair: bool) -> Data<Complex64> {
         let mut x: Data<Complex64> = Data::zeroed(self.t.rows());
         x[j] = Complex64::ONE;
@@ -115,7 +118,8 @@ impl<T: Scalar> Triangle<'_, T> {
         x
     }
 
-    /// Returns the vector with `T x = w x`, from its last element up.
+    /// Returns a vector with `T x = w x`, where `w` is the eigenvalue in row `j`. Its elements behind those of `w` are
+    /// zero, and those before are computed from the last to the first.
     fn right_vector(&self, j: usize, is_pair: bool) -> Data<Complex64> {
         let mut x = self.start(j, is_pair);
         let last = if is_pair { j + 1 } else { j };
@@ -130,7 +134,8 @@ impl<T: Scalar> Triangle<'_, T> {
         x
     }
 
-    /// Returns the vector with `T^H x = conj(w) x`, from its first element down.
+    /// Returns a vector with `T^H x = conj(w) x`, where `w` is the eigenvalue in row `j`. Its elements before those of
+    /// `w` are zero, and those behind are computed from the first to the last.
     fn left_vector(&self, j: usize, is_pair: bool) -> Data<Complex64> {
         let mut x = self.start(j, is_pair);
         let mut i = if is_pair { j + 2 } else { j + 1 };
@@ -145,8 +150,8 @@ impl<T: Scalar> Triangle<'_, T> {
         x
     }
 
-    /// Computes the elements of `x` in the block that starts in row `i`, given the right-hand sides. If they are very
-    /// large, all elements are divided by a number.
+    /// Computes the elements of `x` in the block of `rows` rows that starts in row `i`, given the right-hand sides
+    /// `sums`. If a computed element is very large, all of `x` is divided by a number.
     fn solve(&self, x: &mut [Complex64], i: usize, rows: usize, sums: [Complex64; 2]) {
         let element = |r: usize, c: usize| {
             let t = if self.is_left { Scalar::conj(self.at(c, r)) } else { self.at(r, c) };
@@ -169,7 +174,8 @@ impl<T: Scalar> Triangle<'_, T> {
         if pivot.abs1() < self.least { Complex64::new(self.least, 0.0) } else { pivot }
     }
 
-    /// Solves a system of two rows by elimination.
+    /// Returns the solution of `[a b; c d] [x; y] = [p; q]`, by elimination with pivots. Pivots that are less than
+    /// `least` are replaced by it.
     fn solve_pair(&self, [a, b, c, d]: [Complex64; 4], [p, q]: [Complex64; 2]) -> [Complex64; 2] {
         let is_swapped = c.abs1() > a.abs1();
         let ([a, b, p], [c, d, q]) = if is_swapped { ([c, d, q], [a, b, p]) } else { ([a, b, p], [c, d, q]) };

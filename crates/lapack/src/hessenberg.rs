@@ -7,8 +7,8 @@ use crate::{Matrix, Scalar, make_q};
 use shardwise_base::budget::Meter;
 
 /// Overwrites a square matrix with `H` and the vectors of the reflectors whose product is `Q`, where `A = Q H Q^H`. The
-/// matrix is triangular outside of rows and columns `low..high`. Returns `n - 1` scalars of reflectors, which are zero
-/// outside of these. (`gehrd`)
+/// matrix must be upper triangular outside of rows and columns `low..high`. Returns one scalar for each row but the
+/// last, which is zero outside of these. (`gehrd`)
 pub fn hessenberg<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Vec<T> {
     let (n, mut meter) = (a.rows(), Meter::default());
     let mut taus = vec![T::ZERO; n.saturating_sub(1)];
@@ -37,10 +37,12 @@ pub(crate) fn shifted_q<T: Scalar>(a: &Matrix<T>, taus: &[T]) -> Matrix<T> {
     Matrix::from_fn(n, n, |i, j| if i == 0 || j == 0 { unit(i, j) } else { inner[(i - 1, j - 1)] })
 }
 
-/// The number of iterations without a result after which a shift is made up.
+/// The distance of the turns of the QR iteration that have a made-up shift, because the ordinary shifts may make no
+/// progress. Turns are counted from the last eigenvalues that were found.
 pub(crate) const EXCEPTIONAL: usize = 10;
 
-/// Returns the number of iterations on one block of a matrix of `n` rows after which the QR iteration fails.
+/// Returns the number of turns after which the QR iteration on a matrix of `n` rows fails if no eigenvalue was found in
+/// them.
 pub(crate) fn max_iterations(n: usize) -> usize {
     30 * n.max(10)
 }

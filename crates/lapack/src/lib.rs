@@ -1,10 +1,10 @@
 //! Decompositions of dense matrices: one matrix at a time, in 64 bits, with LAPACK's conventions.
 //!
-//! Each function computes what the LAPACK routine in its documentation computes: the same packed results, signs, pivots
-//! and `info`. The algorithms are the unblocked ones of the references below. Results are functions of the elements
-//! alone: all sums have a fixed order, and nothing depends on the processor. So all engines that call this crate agree
-//! bit for bit. LAPACK divides large problems (`syevd` and `gesdd` of more than 25 rows). The signs of their vectors may
-//! differ from LAPACK's.
+//! Each function computes what the LAPACK routine in its documentation computes: the same packed results, signs and
+//! pivots. `info` is 0 if the routine succeeds. The algorithms are the unblocked ones of the references below. Results
+//! are functions of the elements alone: all sums have a fixed order, and nothing depends on the processor. So all
+//! engines that call this crate agree bit for bit. LAPACK divides large problems (`syevd` and `gesdd` of more than 25
+//! rows). The signs of their vectors may differ from LAPACK's.
 //!
 //! Elements that are NaN or infinite never lead to an endless loop: every iteration has a bound, after which `info`
 //! says that it failed.

@@ -64,22 +64,22 @@ impl<T: Scalar> Matrix<T> {
         &mut self.data[j * self.rows..(j + 1) * self.rows]
     }
 
-    /// Returns the columns before column `j`, and column `j`.
+    /// Returns the elements of all columns before column `j`, and those of column `j`.
     pub(crate) fn before(&mut self, j: usize) -> (&[T], &mut [T]) {
         let (left, right) = self.data.split_at_mut(j * self.rows);
         (left, &mut right[..self.rows])
     }
 
-    /// Returns column `j`, and the columns behind it.
+    /// Returns the elements of column `j`, and those of all columns behind it.
     pub(crate) fn behind(&mut self, j: usize) -> (&mut [T], &mut [T]) {
         let rows = self.rows;
         self.data[j * rows..].split_at_mut(rows)
     }
 
-    /// Returns two different columns.
+    /// Returns column `i` and column `j`.
     ///
     /// # Panics
-    /// Panics if `i` is not less than `j`.
+    /// Panics if `i` is not less than `j`, or if there is no column `j`.
     pub(crate) fn pair(&mut self, i: usize, j: usize) -> (&mut [T], &mut [T]) {
         assert!(i < j, "columns in order");
         let rows = self.rows;
@@ -94,7 +94,7 @@ impl<T: Scalar> Matrix<T> {
         }
     }
 
-    /// Exchanges two rows in these columns.
+    /// Exchanges rows `i` and `k` in the columns of the range. The other columns are unchanged.
     pub(crate) fn swap_rows(&mut self, i: usize, k: usize, columns: Range<usize>) {
         if i != k {
             columns.for_each(|j| self.column_mut(j).swap(i, k));

@@ -6,7 +6,7 @@ use shardwise_base::budget::Meter;
 use std::ops::Range;
 
 /// Computes the reflector `H` for which `H^H [alpha, x]` is `[beta, 0]`. Returns `beta` and `tau`, and overwrites `x`
-/// with the elements of `v` behind the first. If there is nothing to do, `tau` is 0. (`larfg`)
+/// with the elements of `v` behind the first. If all of `x` is zero and `alpha` is real, `tau` is 0. (`larfg`)
 pub(crate) fn reflector<T: Scalar>(alpha: T, x: &mut [T]) -> (f64, T) {
     let rest = norm(x);
     if rest == 0.0 && alpha.im() == 0.0 {
@@ -33,7 +33,8 @@ pub(crate) fn reflect_rows<T: Scalar>(v: &[T], tau: T, columns: &mut [T], rows: 
     }
 }
 
-/// Applies a reflector from the right to columns `column..column + 1 + v.len()` of a matrix, in these rows.
+/// Applies a reflector from the right to columns `column..column + 1 + v.len()` of a matrix, in the given rows. `v` is
+/// given without its first element.
 pub(crate) fn reflect_columns<T: Scalar>(v: &[T], tau: T, a: &mut Matrix<T>, column: usize, rows: Range<usize>) {
     if tau == T::ZERO {
         return;
@@ -48,8 +49,9 @@ pub(crate) fn reflect_columns<T: Scalar>(v: &[T], tau: T, a: &mut Matrix<T>, col
     }
 }
 
-/// Overwrites a matrix with its factors `Q R`. `R` is the upper triangle, and the columns below it are the vectors of
-/// the reflectors whose product is `Q`. Returns their scalars `tau`. (`geqrf`)
+/// Overwrites a matrix with its factors `Q R`. `R` is the upper triangle with the diagonal. The columns below it are
+/// the vectors of the reflectors whose product is `Q`, without their first elements. Returns their scalars `tau`.
+/// (`geqrf`)
 pub fn qr<T: Scalar>(a: &mut Matrix<T>) -> Vec<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let mut taus = vec![];
@@ -60,7 +62,8 @@ pub fn qr<T: Scalar>(a: &mut Matrix<T>) -> Vec<T> {
     taus
 }
 
-/// Eliminates column `j` below the diagonal by a reflector, which is applied to all columns behind it. Returns `tau`.
+/// Eliminates column `j` below the diagonal by the adjoint of a reflector, which is applied to all columns behind it
+/// too. The vector of the reflector replaces the eliminated elements. Returns `tau`.
 fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize) -> T {
     let m = a.rows();
     let (column, behind) = a.behind(j);
@@ -71,9 +74,10 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize) -> T {
     tau
 }
 
-/// Overwrites a matrix with the factors `Q R` of its columns in another order, in which the absolute values on the
-/// diagonal of `R` do not increase. `order` has the number of each column, from 1, as it is found. Columns whose entry
-/// is not 0 at first stay in front. Returns the scalars of the reflectors. (`geqp3`)
+/// Overwrites a matrix with the factors `Q R` of its columns in another order. Columns whose entry in `order` is not 0
+/// come first, as they follow each other. Behind them, the absolute values on the diagonal of `R` do not increase.
+/// `order[j]` becomes the number, from 1, that column `j` of the new order had. Returns the scalars of the reflectors.
+/// (`geqp3`)
 pub fn pivoted_qr<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> Vec<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let count = m.min(n);
@@ -96,8 +100,8 @@ pub fn pivoted_qr<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> Vec<T> {
     taus
 }
 
-/// Moves the columns whose entry in `order` is not 0 to the front, and numbers all columns. Returns the number of
-/// columns that were moved.
+/// Moves the columns whose entry in `order` is not 0 to the front, and replaces each entry by the number, from 1, that
+/// the column had. Returns the number of columns whose entry was not 0.
 fn fixed_first<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> usize {
     let mut count = 0;
     for j in 0..order.len() {
@@ -112,8 +116,8 @@ fn fixed_first<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> usize {
     count
 }
 
-/// Returns the norm of a column below row `j`, given its norm from row `j` on and the one that was last computed from
-/// the elements. It is computed from the elements again where the difference would be inexact.
+/// Returns the norm of a column below row `j`, and the norm that was last computed from its elements. Both norms before
+/// row `j` was left out are given. The new norm is computed from the elements where the old one would make it inexact.
 fn without_row<T: Scalar>([current, computed]: [f64; 2], column: &[T], j: usize) -> [f64; 2] {
     if current == 0.0 {
         return [current, computed];
@@ -154,8 +158,8 @@ pub enum Side {
     Right,
 }
 
-/// Multiplies `c` by `Q`, or by its adjoint, where `Q` is the product of reflectors as [`qr`] returns them. (`ormqr`,
-/// `unmqr`)
+/// Multiplies `c` from the given side by `Q`, or by its adjoint. `Q` is the product of the reflectors that [`qr`]
+/// leaves in `a` and `taus`. (`ormqr`, `unmqr`)
 pub fn apply_q<T: Scalar>(side: Side, is_adjoint: bool, a: &Matrix<T>, taus: &[T], c: &mut Matrix<T>) {
     let mut meter = Meter::default();
     let count = taus.len().min(a.rows());

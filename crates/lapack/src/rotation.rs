@@ -12,7 +12,8 @@ pub(crate) struct Rotation {
 }
 
 impl Rotation {
-    /// Returns the rotation that turns `[f, g]` into `[r, 0]`, and `r`, which has the sign of `f`. (`lartg`)
+    /// Returns the rotation that turns `[f, g]` into `[r, 0]`, and `r`. If `f` is 0 and `g` is not, `r` is positive,
+    /// else it has the sign of `f`. (`lartg`)
     pub fn onto_first(f: f64, g: f64) -> (Rotation, f64) {
         if g == 0.0 {
             return (Rotation { c: 1.0, s: 0.0 }, f);

@@ -42,7 +42,7 @@ pub trait Scalar:
     /// Returns the product with a real number.
     fn times(self, x: f64) -> Self;
 
-    /// Returns the quotient. Intermediate results overflow only if the quotient does.
+    /// Returns the quotient. A complex one is computed without squares of parts, which could overflow (Smith's method).
     fn over(self, other: Self) -> Self;
 
     /// Returns the absolute value.
@@ -186,7 +186,7 @@ fn sum_of_products<T: Scalar>(x: &[T], y: &[T], product: impl Fn(T, T) -> T) -> 
     ((sums[0] + sums[2]) + (sums[1] + sums[3])) + rest
 }
 
-/// Returns the Euclidean norm. The squares neither overflow nor underflow.
+/// Returns the Euclidean norm, which is exact up to rounding even if squares of elements overflow or underflow.
 pub(crate) fn norm<T: Scalar>(x: &[T]) -> f64 {
     let square = dot(x, x).re();
     if (1e-280..1e280).contains(&square) || square.is_nan() {

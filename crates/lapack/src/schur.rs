@@ -11,8 +11,8 @@ pub struct Schur<T> {
     pub t: Matrix<T>,
     /// The unitary matrix. Without vectors, it has no rows.
     pub q: Matrix<T>,
-    /// The eigenvalues, in the order of the diagonal of `t`. Of a conjugate pair, the one with the positive imaginary
-    /// part is first.
+    /// The eigenvalues, in the order of the diagonal of `t`. Of a conjugate pair of a real matrix, the one with the
+    /// positive imaginary part is first.
     pub values: Vec<Complex64>,
     /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
     pub info: i32,
@@ -20,8 +20,8 @@ pub struct Schur<T> {
 
 /// The numbers for which there are Schur decompositions.
 pub trait SchurScalar: Scalar {
-    /// Makes a Hessenberg matrix triangular, and applies the rotations to the columns of `q`. Returns the eigenvalues,
-    /// or `None` if the iteration fails. (`lahqr`)
+    /// Makes a Hessenberg matrix triangular, a real one up to blocks of two rows, and multiplies `q` from the right by
+    /// the unitary matrix that does so. Returns the eigenvalues, or `None` if the iteration fails. (`lahqr`)
     #[doc(hidden)]
     fn triangularize(h: &mut Matrix<Self>, q: &mut Matrix<Self>) -> Option<Vec<Complex64>>;
 }
@@ -38,7 +38,8 @@ impl SchurScalar for Complex64 {
     }
 }
 
-/// Computes the Schur decomposition of a square matrix. (`gees`)
+/// Computes the Schur decomposition of a square matrix. If an element is not finite or the iteration fails, `info` is 1
+/// and all numbers are NaN. (`gees`)
 pub fn schur<T: SchurScalar>(mut a: Matrix<T>, with_vectors: bool) -> Schur<T> {
     let n = a.rows();
     let found = a.is_finite().then(|| decompose(&mut a, with_vectors)).flatten();

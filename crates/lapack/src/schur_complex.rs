@@ -45,7 +45,8 @@ impl Rotation {
     }
 }
 
-/// Makes a Hessenberg matrix triangular. Returns the eigenvalues, or `None` if there are too many iterations. (`lahqr`)
+/// Makes a Hessenberg matrix triangular, and multiplies `q` from the right by the unitary matrix that does so. Returns
+/// the eigenvalues, or `None` if there are too many iterations. (`lahqr`)
 pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>) -> Option<Vec<Complex64>> {
     let (n, mut meter) = (h.rows(), Meter::default());
     for end in (1..=n).rev() {
@@ -67,7 +68,8 @@ pub(crate) fn triangularize(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>
     Some((0..n).map(|i| h[(i, i)]).collect())
 }
 
-/// Returns the eigenvalue of the last two rows that is nearer to the last element, or a made up shift.
+/// Returns the eigenvalue of the last two rows before `end` that is nearer to their last element, or a made-up shift if
+/// `turn` is a multiple of [`EXCEPTIONAL`].
 fn shift(h: &Matrix<Complex64>, start: usize, end: usize, turn: usize) -> Complex64 {
     let i = end - 1;
     if turn.is_multiple_of(2 * EXCEPTIONAL) {

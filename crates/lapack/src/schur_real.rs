@@ -13,11 +13,11 @@ struct Iteration<'a> {
     meter: Meter,
 }
 
-/// The two shifts of an iteration, as real and imaginary parts.
+/// The two shifts of an iteration: a conjugate pair, or a real number twice.
 type Shifts = [Complex64; 2];
 
-/// Makes a Hessenberg matrix triangular up to blocks of two rows. Returns the eigenvalues, or `None` if there are too
-/// many iterations. (`lahqr`)
+/// Makes a Hessenberg matrix triangular up to blocks of two rows, and multiplies `q` from the right by the orthogonal
+/// matrix that does so. Returns the eigenvalues, or `None` if there are too many iterations. (`lahqr`)
 pub(crate) fn triangularize(h: &mut Matrix<f64>, q: &mut Matrix<f64>) -> Option<Vec<Complex64>> {
     let n = h.rows();
     let mut values = vec![Complex64::default(); n];
@@ -82,7 +82,7 @@ impl Iteration<'_> {
         [Complex64::new(nearer * s, 0.0); 2]
     }
 
-    /// Returns the row in which the bulge starts, and the first column of the shifted square there.
+    /// Returns the row in which the bulge starts, and a multiple of the first column of the shifted square there.
     fn bulge(&self, start: usize, end: usize, [first, second]: Shifts) -> (usize, [f64; 3]) {
         let h = &self.h;
         for m in (start..end - 2).rev() {

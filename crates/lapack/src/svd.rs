@@ -27,7 +27,8 @@ pub struct Svd<T> {
     pub info: i32,
 }
 
-/// Computes a singular value decomposition. (`gesdd`, `gesvd`)
+/// Computes a singular value decomposition. If an element is not finite or the iteration fails, `info` is 1 and all
+/// numbers are NaN. (`gesdd`, `gesvd`)
 pub fn svd<T: Scalar>(a: &Matrix<T>, vectors: Vectors) -> Svd<T> {
     let (m, n) = (a.rows(), a.columns());
     if m < n {
@@ -92,7 +93,8 @@ fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option
     Some(Svd { s, u, vh: v.adjoint(), info: 0 })
 }
 
-/// Returns a power of two by which the elements are divided so that their squares neither overflow nor underflow.
+/// Returns a power of two by which the elements are divided so that the square of the largest one neither overflows nor
+/// underflows. It is 1 if this square is moderate without.
 fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
     let largest = largest_part(a.data());
     if largest == 0.0 || (1e-120..1e120).contains(&largest) {

@@ -6,12 +6,13 @@ use crate::scalar::{EPS, hypot};
 use crate::{Matrix, Scalar, Triangle, tridiagonal};
 use shardwise_base::budget::Meter;
 
-/// The number of iterations for each row after which the iteration fails.
+/// The bound of the iteration, which fails on a matrix of `n` rows after `n` times this number of turns.
 const MAX_ITERATIONS: usize = 30;
 
 /// Computes the eigenvalues of a Hermitian matrix, ascending, from one triangle. If `with_vectors`, the matrix is
 /// overwritten with the unit eigenvectors, else with arbitrary numbers. Returns the eigenvalues, and `info`: 0, or a
-/// positive number if the iteration fails or an element is not finite; then all results are NaN. (`syevd`, `heevd`)
+/// positive number if the iteration fails or an element of the triangle or of its tridiagonal form is not finite; then
+/// all results are NaN. (`syevd`, `heevd`)
 pub fn eigh<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, with_vectors: bool) -> (Vec<f64>, i32) {
     let n = a.rows();
     if triangle == Triangle::Upper {
@@ -61,14 +62,16 @@ impl<T: Scalar> Solver<T> {
         true
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there.
+    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there, before
+    /// the turns on its blocks.
     fn splits(&self, m: usize) -> bool {
         let size = self.e[m].abs();
         size == 0.0 || size <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * EPS
     }
 
-    /// Makes the block `start..=end` diagonal, from its end with the smaller element on. The elements are scaled so
-    /// that their squares neither overflow nor underflow.
+    /// Makes the block `start..=end` diagonal, from that end on whose diagonal element is smaller. Very large or small
+    /// elements are scaled, so that their squares neither overflow nor underflow. Returns false if there are too many
+    /// iterations.
     fn solve_block(&mut self, start: usize, end: usize) -> bool {
         let size = |x: f64, y: &f64| x.max(y.abs());
         let largest = self.d[start..=end].iter().chain(&self.e[start..end]).fold(0.0, size);
@@ -92,7 +95,7 @@ impl<T: Scalar> Solver<T> {
         }
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is negligible.
+    /// Returns true if the element beside the diagonal in row `m` is negligible in a turn on its block.
     fn is_small(&self, m: usize) -> bool {
         let e = self.e[m].abs();
         e * e <= (EPS * EPS * self.d[m].abs()) * self.d[m + 1].abs() + f64::MIN_POSITIVE
@@ -104,7 +107,8 @@ impl<T: Scalar> Solver<T> {
         self.turns <= MAX_ITERATIONS * self.d.len()
     }
 
-    /// Finds eigenvalues from row `l` up, by QL iterations.
+    /// Makes rows `l..=end` diagonal by QL iterations, the first row first. Returns false if there are too many
+    /// iterations.
     fn solve_forward(&mut self, mut l: usize, end: usize) -> bool {
         while l <= end {
             let m = (l..end).find(|&m| self.is_small(m)).unwrap_or(end);
@@ -154,7 +158,8 @@ impl<T: Scalar> Solver<T> {
         self.e[l] = g;
     }
 
-    /// Finds eigenvalues from row `l` down, by QR iterations.
+    /// Makes rows `start..=end` diagonal by QR iterations, the last row first. Returns false if there are too many
+    /// iterations.
     fn solve_backward(&mut self, start: usize, end: usize) -> bool {
         // `l` is one more than the row, so that it may be the row before the first.
         let mut l = end + 1;

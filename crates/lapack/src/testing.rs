@@ -2,7 +2,8 @@
 
 use crate::{Matrix, Scalar};
 
-/// Returns a matrix of numbers between -1 and 1 that depend on the seed only.
+/// Returns a matrix of pseudo-random numbers whose parts are between -1 and 1. Element number `k`, column by column,
+/// depends only on `k` and the seed.
 pub fn random<T: Scalar>(rows: usize, columns: usize, seed: u64) -> Matrix<T> {
     let number = |k: u64| {
         let mut z = (seed << 32 | k).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -21,12 +22,12 @@ pub fn product<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows(), b.columns(), |i, j| (0..a.columns()).fold(T::ZERO, |s, k| s + a[(i, k)] * b[(k, j)]))
 }
 
-/// Returns the largest absolute value of a difference of elements.
+/// Returns the largest absolute value of a difference of elements, or NaN if a difference is NaN.
 pub fn distance<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> f64 {
     assert_eq!((a.rows(), a.columns()), (b.rows(), b.columns()));
     a.data().iter().zip(b.data()).fold(0.0, |m: f64, (&a, &b)| {
         let d = (a - b).abs();
-        if d.is_nan() { f64::NAN } else { m.max(d) }
+        if d.is_nan() || m.is_nan() { f64::NAN } else { m.max(d) }
     })
 }
 
@@ -36,7 +37,7 @@ pub fn assert_near<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>, what: &str) {
     assert!(d < 1e-11, "{what}: {d:e}\n{a:?}\n{b:?}");
 }
 
-/// Checks that the columns are unit vectors at right angles.
+/// Panics unless the columns are unit vectors at right angles to each other, up to rounding.
 #[track_caller]
 pub fn assert_unitary<T: Scalar>(q: &Matrix<T>, what: &str) {
     assert_near(&product(&q.adjoint(), q), &Matrix::identity(q.columns(), q.columns()), what);
@@ -47,7 +48,7 @@ pub fn diagonal<T: Scalar>(values: impl IntoIterator<Item = f64>) -> Matrix<T> {
     Matrix::from_fn(values.len(), values.len(), |i, j| if i == j { T::of(values[i], 0.0) } else { T::ZERO })
 }
 
-/// Returns the upper triangle of a matrix, with zeros below it.
+/// Returns the diagonal of a matrix and what is above it, with zeros below.
 pub fn upper<T: Scalar>(a: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows(), a.columns(), |i, j| if i <= j { a[(i, j)] } else { T::ZERO })
 }

@@ -4,16 +4,16 @@ use crate::scalar::{add_scaled, dot, dot_plain};
 use crate::{Matrix, Scalar};
 use shardwise_base::budget::Meter;
 
-/// The triangle of a matrix that is read, and that holds the result.
+/// The triangle of a matrix, with the diagonal, that a function reads. The other triangle is not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Triangle {
     Lower,
     Upper,
 }
 
-/// Computes the Cholesky factor of a Hermitian matrix from one triangle, which is overwritten: `L L^H` or `U^H U`. The
-/// other triangle is unchanged. Returns `info`: 0, or the order of the leading minor that is not positive. Then the
-/// factor is not complete. (`potrf`)
+/// Overwrites one triangle of a Hermitian matrix with its Cholesky factor: `L` of `L L^H`, or `U` of `U^H U`. The other
+/// triangle is unchanged. Returns `info`: 0, or the order of the first leading minor that is not positive or is NaN.
+/// Then the factor is not complete. (`potrf`)
 pub fn cholesky<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> i32 {
     let (n, mut meter) = (a.rows(), Meter::default());
     for j in 0..n {
@@ -59,7 +59,7 @@ fn upper_column<T: Scalar>(a: &mut Matrix<T>, j: usize) -> bool {
     is_positive
 }
 
-/// The function of a matrix that is the matrix of a system.
+/// The matrix `op(A)` of a system: `A` itself, its transpose, or its conjugate transpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     Plain,
@@ -79,7 +79,8 @@ pub struct System {
     pub is_unit: bool,
 }
 
-/// Replaces the right-hand sides `b` by the solution. (`trsm`)
+/// Replaces the right-hand sides `b` by the solution. It is not finite if a zero is on the diagonal and the diagonal is
+/// read. (`trsm`)
 pub fn solve_triangular<T: Scalar>(system: System, a: &Matrix<T>, b: &mut Matrix<T>) {
     if system.is_left { solve_left(system, a, b) } else { solve_right(system, a, b) }
 }
@@ -99,7 +100,7 @@ fn solve_left<T: Scalar>(system: System, a: &Matrix<T>, b: &mut Matrix<T>) {
     }
 }
 
-/// Computes `x[k]`, and subtracts its products with column `k` of `a` from the elements that are computed later.
+/// Completes `x[k]`, and subtracts its products with column `k` of `a` from the elements that are completed later.
 fn substitute<T: Scalar>(system: System, a: &Matrix<T>, x: &mut [T], k: usize) {
     let column = a.column(k);
     if !system.is_unit {
@@ -110,7 +111,7 @@ fn substitute<T: Scalar>(system: System, a: &Matrix<T>, x: &mut [T], k: usize) {
     add_scaled(&mut x[rest.clone()], -value, &column[rest]);
 }
 
-/// Computes `x[k]` from the elements before it, whose factors are in column `k` of `a`.
+/// Computes `x[k]` from the elements that were computed before, whose factors are in column `k` of `a`.
 fn substitute_transposed<T: Scalar>(system: System, a: &Matrix<T>, x: &mut [T], k: usize) {
     let column = a.column(k);
     let rest = if system.triangle == Triangle::Lower { k + 1..x.len() } else { 0..k };

@@ -1,7 +1,8 @@
 //! The formulas of the vectorised `f32` functions, over [`Lanes`].
 //!
-//! All are polynomials after an argument reduction, without tables. The largest errors in ulps, over all floats, are in
-//! the tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C define them.
+//! All are polynomials, or quotients of them, most after an argument reduction, without tables. Bounds of their errors
+//! in ulps are in the tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C
+//! define them.
 
 use crate::lanes::{Lanes, power_of_two};
 

@@ -127,7 +127,8 @@ fn euler_maclaurin(x: f64, q: f64) -> f64 {
 }
 
 /// Returns the derivative of order `n` of the digamma function, which is digamma itself for 0. The result is NaN if `n`
-/// is negative or not an integer.
+/// is negative or not an integer, and where [`zeta_f64`] of `n + 1` and `x` is NaN. From an `n` of 171 on, `n!` is
+/// infinite, and the result is infinite or NaN.
 pub fn polygamma_f64(n: f64, x: f64) -> f64 {
     if n.is_nan() || n < 0.0 || n != n.floor() {
         return f64::NAN;

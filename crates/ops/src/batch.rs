@@ -9,7 +9,7 @@ use crate::make;
 use shardwise_base::Diagnostic;
 use shardwise_ir::{Attrs, Builder, Cloner, OpView, Region, TensorType, Type, Value};
 
-/// How the batch of an op is built.
+/// The way to build the batch of an op.
 pub enum Batched<'f> {
     /// The op itself with these attributes computes the batch, if all of its operands and results have the new leading
     /// dimension.

@@ -11,7 +11,7 @@ use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// Implements [`Facts`] for `batch_norm_inference`, `batch_norm_training` and `batch_norm_grad`.
+/// The facts of `batch_norm_inference`, `batch_norm_training` and `batch_norm_grad`.
 pub struct BatchNorm;
 
 /// The operands, results and labels of one of the three batch normalizations.
@@ -241,7 +241,7 @@ impl Facts for BatchNorm {
     }
 }
 
-/// Builds one of the ops as means, variances and products, in `f32` if its elements are narrower.
+/// A builder of one of the ops as means, variances and products, in `f32` if its elements are narrower.
 struct Parts<'a, 'b> {
     b: &'a mut Builder<'b>,
     opcode: Opcode,

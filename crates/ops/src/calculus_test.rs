@@ -172,7 +172,7 @@ fn row(x: &Literal, i: usize) -> Literal {
 
 /// Compares the batch of an op with the op on each element of the batch. `mapped` has an entry for each operand:
 /// whether `x` has a leading dimension for it. `module` has the op without the batch. Panics if they differ, if no
-/// operand is mapped, or if the op has no batch or only one that consists of other ops.
+/// operand is mapped, or if the batch is not one of the op itself nor [`Batched::By`].
 pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let op = view(module);
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");

@@ -8,7 +8,7 @@ use crate::{Opcode, schema};
 use shardwise_base::{DType, DTypeKind, Diagnostic, Diagnostics, counted};
 use shardwise_ir::{Attr, OpView, TensorType, Type, Value};
 
-/// Collects the constraints that an op breaks.
+/// The constraints that an op breaks, of those that were checked so far.
 pub(crate) struct Check<'a, 'v> {
     op: &'a OpView<'v>,
     found: Diagnostics,
@@ -194,7 +194,8 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     .note("its operands do not determine it")
 }
 
-/// Builds the error for an attribute that the op has but cannot read. `expected` is the right kind in words.
+/// Builds the error for an attribute that the op cannot read, also because it is absent. `expected` is the right kind
+/// in words.
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
     let label = Opcode::of_view(op).attribute(name).map_or("op-attribute", |spec| spec.code());
     schema::wrong_kind(op, label, name, expected)

@@ -44,7 +44,7 @@ pub struct CustomCall;
 /// `sdy.named_computation`: a region that replaces a call.
 pub struct NamedComputation;
 
-/// Writes the facts of all ops whose regions the engine runs.
+/// Writes the facts that are the same for all ops whose regions the engine runs.
 macro_rules! control {
     () => {
         answer!(class = Other);
@@ -452,7 +452,7 @@ pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     DataFlow::Edges(pairs.filter(|(owner, _)| is_tensor(owner)).map(edge).collect())
 }
 
-/// Custom calls that return their operands unchanged.
+/// The targets of custom calls that return their first operands unchanged, if these have the types of the results.
 const IDENTITY_TARGETS: &[&str] = &[
     "Sharding",
     "SPMDFullToShardShape",
@@ -521,7 +521,7 @@ pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
     let types: Vec<String> = op.operands().iter().map(|&v| op.body.ty(v).to_string()).collect();
     let message = format!("`{}` is skipped: it calls Python code of the process that exported the program", target(op));
     let values =
-        if types.is_empty() { "it is given no values".into() } else { format!("not printed: {}", types.join(", ")) };
+        if types.is_empty() { "it takes no values".into() } else { format!("it would take {}", types.join(", ")) };
     Some(Diagnostic::warning("callback-skipped", op.loc(), message).facts(values))
 }
 

@@ -14,8 +14,8 @@ use shardwise_ir::{Builder, Cloner, OpView, Region, TensorType, Value};
 
 /// The derivative of an op in forward mode.
 pub enum Derivative<'f> {
-    /// The op is linear in the operands for which [`Facts::linear`](crate::Facts::linear) holds, and its derivative is
-    /// the op itself.
+    /// The op is linear in the operands that its [`Facts::linear`](crate::Facts::linear) includes, and its derivative
+    /// is the op itself.
     Linear,
     /// The derivative is zero everywhere, for this reason.
     Zero(&'static str),

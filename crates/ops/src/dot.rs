@@ -2,7 +2,7 @@
 //!
 //! Products are added one after the other, starting from zero, over the contracted dimensions in the order in which the
 //! attributes list them, row-major. Sums of floats are computed in `f64` if an operand or the result is of type f64,
-//! and in `f32` otherwise, and are rounded once.
+//! and in `f32` otherwise. The complete sums are rounded to the type of the result.
 
 use crate::batch::BatchCx;
 use crate::derivative::CotangentCx;
@@ -174,7 +174,7 @@ fn sizes(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-/// Returns that a product is linear in each operand, unless it converts integers or booleans to another type, or other
+/// Returns [`Linear::Each`], or [`Linear::No`] if the product converts integers or booleans to another type, or other
 /// numbers to integers or booleans. The summands of a number that wraps around do not wrap in another type, and the
 /// fractions of summands may add up to an integer.
 pub(crate) fn linear_product(op: &OpView<'_>) -> Linear {

@@ -102,7 +102,7 @@ pub enum Effects {
     Pure,
     /// The op must stay in order with other ordered ops.
     Ordered,
-    /// The op's result differs from device to device (an index, a collective's group).
+    /// The op's result may differ from device to device (an index, a collective's group).
     PerDevice,
 }
 
@@ -299,14 +299,14 @@ pub enum DataFlow {
 /// The reason for which evaluation stopped.
 pub type EvalError = Diagnostic;
 
-/// Runs the regions of an op that is being evaluated: reducers, comparators.
+/// The part of an engine that runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
     /// Returns the results of the region for these arguments. Its steps count against the caller's fuel. Fails if an op
     /// of the region does, or if the fuel is used up.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
-/// Evaluates ops without regions only, and reports a region as an error.
+/// A [`RegionEval`] for ops without regions. It returns an error for any region.
 pub struct NoRegions;
 
 impl RegionEval for NoRegions {
@@ -464,14 +464,15 @@ pub trait Facts: Sync {
     /// Returns how the op uses its reducer, or `None` if it has none.
     fn reducer(&self, op: &OpView<'_>) -> Option<Reducer>;
 
-    /// Returns how the op is differentiated in forward mode. Called only if an operand has a tangent.
+    /// Returns how the op is differentiated in forward mode. It is used if an operand, or a value from outside that a
+    /// region uses, has a tangent.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_>;
 
     /// Returns the transpose of the op in the operands in which it is linear.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_>;
 
     /// Returns how the op is computed for a whole batch. `mapped` has an entry for each operand: whether it has a new
-    /// leading dimension. Called only if one has.
+    /// leading dimension. An op whose regions or called function differ along the batch may have no such operand.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_>;
 
     /// Returns the text of a module whose `@main` contains an op of this kind, for tests and documentation.

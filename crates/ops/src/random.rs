@@ -3,8 +3,9 @@
 //!
 //! The state is a key and a counter of 64 bits; Philox may have a counter of 128 bits. With Threefry, element `i` of
 //! the output, counted row-major, has the counter `counter + i` if it is of 64 bits. Narrower elements take the two
-//! words of one counter: the first dimension of even size (else the largest) is divided into pairs of neighbours, and
-//! pair `i` has the counter `counter + i`. With Philox, a block of four words has one counter.
+//! words of one counter: the first dimension of even size is divided into pairs of neighbours, and pair `i`, counted
+//! row-major, has the counter `counter + i`. If all sizes are odd, it is the first of the largest dimensions, and its
+//! last element is paired with none. With Philox, a block of four words has one counter.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
@@ -123,9 +124,10 @@ impl Facts for RngBitGenerator {
     );
 }
 
-/// Computes the next state and an output of type `t` with Philox, with a key and a counter of 128 bits, or of 64 bits
-/// with the key above them. Block `i` of four words has the counter `counter + i`. Elements of 64 bits take two words,
-/// the low one first. Narrower elements take the low bits of one word.
+/// Computes the next state and an output of type `t` with Philox. The state has the key and the two halves of a counter
+/// of 128 bits, the low one first. If it has no high half, that is the key. Block `i` of four words has the counter
+/// `counter + i`. Elements of 64 bits take two words, the low one first. Narrower elements take the low bits of one
+/// word.
 fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     let words_of_element = if t.dtype.bits() == 64 { 2 } else { 1 };
     let blocks = (t.size() * words_of_element).div_ceil(4);
@@ -171,6 +173,8 @@ fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     })
 }
 
+/// Returns the number of an `rng` among those of its module: the attribute [`STREAM`] if the op has it, else its place
+/// in the text.
 fn stream_of(op: &OpView<'_>) -> u64 {
     let written = op.attrs().int(STREAM);
     let is_this = |(f, other): &(FuncId, Op)| *other == op.op && std::ptr::eq(&op.module[*f].body, op.body);

@@ -39,8 +39,8 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     kinds.all(|kind| kind == Some(first)).then_some(first)
 }
 
-/// Returns the known reduction if the results of parts of the inputs are combined by it, which is so unless an operand
-/// is promoted or the reduction has no neutral element.
+/// Returns the [common kind](common_kind) if the results of parts of the inputs are combined by it. Returns `None` if
+/// there is no such kind, if an operand is promoted, or if the kind has no neutral element for an input's type.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let has_neutral =
         |kind: &ReduceKind| (0..op.operands().len() / 2).all(|i| kind.neutral(op.operand_tensor(i).dtype).is_some());

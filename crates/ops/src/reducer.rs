@@ -180,14 +180,16 @@ fn limit(dtype: DType, infinity: f64) -> Literal {
     eval::fill(dtype, &[], |_| Number::Double(nearest * sign))
 }
 
-/// Returns the reduction that a region with two arguments computes, if it is a known one.
+/// Returns the reduction whose op combines the two arguments of a region into its first result, as [`reduce_kind_of`]
+/// does. Returns `None` for any other region.
 pub fn reduce_kind(module: &Module, body: &Body, region: Region) -> Option<ReduceKind> {
     let args = &body[region].args;
     (args.len() == 2).then(|| reduce_kind_of(module, body, region, 0))?
 }
 
-/// Returns the reduction that combines the arguments `index` and `n + index` of a reducer with `2n` arguments into its
-/// result `index`, if it is a known one. Returns `None` for a reducer of quantized values.
+/// Returns the reduction whose op combines the arguments `index` and `n + index` of a reducer with `2n` arguments, in
+/// either order, into its result `index`. Ops that return their operand unchanged may stand between them. Returns
+/// `None` if the result is made in any other way or does not exist, and for a reducer of quantized values.
 pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize) -> Option<ReduceKind> {
     let args = &body[region].args;
     let n = args.len() / 2;
@@ -223,12 +225,13 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
 /// Returns `linear` if `kind`, the reduction of the op, is a sum and no operand is converted to a wider type, and
 /// [`Linear::No`] otherwise.
 pub(crate) fn linear_if_sum(op: &OpView<'_>, kind: Option<ReduceKind>, linear: Linear) -> Linear {
-    // The summands of a number that wraps around do not wrap in a wider type.
+    // In a wider type, a sum does not wrap around where one in the operands' type does.
     let is_sum = kind == Some(ReduceKind::Add) && !promote::is_promoted(op);
     if is_sum { linear } else { Linear::No }
 }
 
-/// Returns the reduction that the first region of an op computes, if it is a known one.
+/// Returns the reduction that the first region of an op computes. Returns `None` if the op has no region, and if
+/// [`reduce_kind`] does.
 pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
 }

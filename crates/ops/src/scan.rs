@@ -11,8 +11,8 @@ use shardwise_ir::{Attr, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// The `scan` op: its operands are the inputs, then the first carries. The body's arguments are a slice of each input
-/// (without the dimension) and the carries. Its results are a slice of each output and the next carries, as are the
-/// op's results.
+/// (without the dimension) and the carries. The body returns a slice of each output and the next carries, and the op
+/// returns the outputs and the last carries.
 pub struct Scan;
 
 /// Returns the number of inputs. The other operands are carries. Returns `None` if `operandSegmentSizes` is missing or
@@ -30,8 +30,8 @@ fn counts_results(op: &OpView<'_>, outputs: usize, carries: usize) -> bool {
 }
 
 /// Returns the number of steps: the size of the inputs along `dim`, or `scan_dim_size` if there are no inputs. Returns
-/// `None` if the inputs have no such dimension, differ in it, or differ from `scan_dim_size`, if that is not a size,
-/// and if there are neither inputs nor `scan_dim_size`.
+/// `None` if an input has no such dimension, if the sizes along it differ from each other or from `scan_dim_size`, if
+/// `scan_dim_size` is present but not a size, and if there are neither inputs nor `scan_dim_size`.
 fn step_count(op: &OpView<'_>, inputs: &[&[usize]], dim: usize) -> Option<usize> {
     let given = match op.attrs().contains("scan_dim_size") {
         true => Some(op.attrs().size("scan_dim_size")?),

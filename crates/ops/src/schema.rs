@@ -28,13 +28,13 @@ pub struct Schema {
     /// The op's attributes, in the specification's order. An op may have others, of dialects that the library does not
     /// know.
     pub attributes: &'static [AttrSpec],
-    /// How the operands are numbered in the specification.
+    /// The numbering of the operands in the specification.
     pub operands: Operands,
-    /// The constraints on the types of the results.
+    /// The labels of the constraints on the types of the results.
     pub results: ResultLabels,
     /// The treatment of quantized values.
     pub on_quantized: OnQuantized,
-    /// How the op is written.
+    /// The forms in which the op is written.
     pub syntax: Syntax,
     /// The names of the op's values in text.
     pub names: Names,
@@ -58,7 +58,7 @@ impl Schema {
 /// left out, never stored.
 pub struct AttrSpec {
     pub name: &'static str,
-    /// The number of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
+    /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
     /// specification does not number it.
     pub label: Option<&'static str>,
     pub kind: AttrKind,
@@ -481,13 +481,13 @@ pub enum Role {
 }
 
 impl Opcode {
-    /// Returns the description of the attribute with this name, if the op has one.
+    /// Returns the description of the attribute with this name, or `None` if the op's schema has no such attribute.
     pub fn attribute(self, name: &str) -> Option<&'static AttrSpec> {
         self.schema().attributes.iter().find(|spec| spec.name == name)
     }
 
-    /// Returns the label of an operand, without the dialect. Operands in a list share one, and operands after the fifth
-    /// have the fifth label.
+    /// Returns the label of an operand, without the dialect. If the op's first input is a list of operands, all
+    /// operands have its label. Otherwise, operands after the fifth have the fifth label.
     pub(crate) fn operand_label(self, index: usize) -> &'static str {
         let labels = self.operand_labels();
         let label = match self.schema().operands {

@@ -31,7 +31,7 @@ fn type_of(x: &Literal) -> Type {
     Type::tensor(x.dtype(), x.shape().to_vec())
 }
 
-/// Runs code without control flow on one device.
+/// An interpreter of code without control flow, on one device.
 struct Machine<'a> {
     module: &'a Module,
     body: &'a Body,

@@ -12,11 +12,11 @@ use shardwise_ir::{Attr, OpView, Type, Value};
 pub struct Token;
 /// `tuple`, `get_tuple_element`.
 pub struct Tuple;
-/// `send`, `recv`, `infeed`, `outfeed`: communication with the host. Only a grid of programs that the interpreter runs
-/// has such a host.
+/// `send`, `recv`, `infeed`, `outfeed`: communication with the host, or between devices for `send` and `recv` without
+/// `is_host_transfer`. Only a grid of programs that the interpreter runs can communicate like this.
 pub struct Host;
 
-/// Writes the facts of ops whose values are no tensors.
+/// Writes the facts that are the same for ops on tokens and on tuples.
 macro_rules! no_tensor {
     () => {
         answer!(run_by_engine);

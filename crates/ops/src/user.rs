@@ -29,7 +29,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 type Infer = dyn Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync;
 type Run = dyn Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync;
 
-/// The arguments of a kernel: the shards of one device.
+/// The arguments of a kernel: the shards of one device, or whole arrays if the program is run without being
+/// partitioned.
 pub struct Call<'a> {
     pub operands: &'a [Literal],
     /// The types of the results that must be returned.

@@ -136,8 +136,8 @@ fn reroute_chain(draft: &mut Draft<'_>, head: OpId) {
 }
 
 /// Returns the last op of the chain of constraints that starts at `head`: at least two, each the only use of the one
-/// before. Returns `None` if there is no such chain, if its input has a sharding, or if another constraint or a manual
-/// computation uses its input or its result.
+/// before. Returns `None` if there is no such chain, if a constraint makes its input, if its input has a sharding, or
+/// if another constraint or a manual computation uses its input or its result.
 fn tail_of_chain(draft: &Draft<'_>, head: OpId) -> Option<OpId> {
     let input = draft.op(head).operands[0];
     let starts_here = draft.def_op(input).is_none_or(|def| !is_constraint(draft, def));

@@ -252,7 +252,7 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
 }
 
 /// Adds an edge after its owner, which takes over the uses of the owner. Returns the edge's result, which has
-/// `sharding`, or none if that is on a mesh of one device and the draft is not as written.
+/// `sharding`, or none if that is on a single device (`Mesh::is_maximal`) and the draft is not as written.
 fn put_edge(
     draft: &mut Draft<'_>,
     frame: FrameId,
@@ -260,7 +260,7 @@ fn put_edge(
     owner: ValueId,
     sharding: Option<Sharding>,
 ) -> ValueId {
-    // Shardings on a mesh of one device do not propagate.
+    // Shardings on a single device do not propagate.
     let sharding = sharding.filter(|s| draft.is_as_written || !s.mesh.is_maximal());
     let (ty, loc) = (draft.value(owner).ty, draft.value(owner).loc);
     let parent = match draft.value(owner).def {

@@ -52,13 +52,15 @@ impl Shape {
     pub const AS_WRITTEN: Shape = Shape { edges: Edges::Keep, calls: Calls::Inline };
 }
 
-/// The name of the attribute that holds the callee's original name on a function that was made from a call.
+/// The name of the attribute that holds the original name of a function on its copies, and the name of a named
+/// computation on the function that was made from it.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
 /// The name of the attribute that is moved from a call to its function.
 const THREAD: &str = "execution_thread";
 
-/// Returns the name that a function had before it was copied, or its name if it is no copy.
+/// Returns the name that the attribute [`ORIGINAL_NAME`] of a function holds, or the function's own name if it has no
+/// such attribute.
 pub fn original_name(func: &Func) -> Arc<str> {
     func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
 }
@@ -93,7 +95,7 @@ struct Export<'d, 'm> {
     body: Body,
     names: EntityVec<ValueId, Option<Value>>,
     symbols: Names,
-    /// The functions that were made from calls.
+    /// The functions that were made from calls and named computations.
     made: Vec<Func>,
 }
 

@@ -209,7 +209,7 @@ impl<'m> Import<'m> {
     }
 
     /// Sets an open sharding on the arguments without one if another argument has a sharding. If all shardings of
-    /// arguments are on meshes of one device, removes them instead.
+    /// arguments are on single devices (`Mesh::is_maximal`), removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
@@ -233,8 +233,8 @@ impl<'m> Import<'m> {
 }
 
 /// Returns the declared shardings of several values, without axes of size 1 unless the draft is as written. If one of
-/// them has a sharding, those without one become open on the same mesh. Returns `None` for each value if there is no
-/// sharding on a mesh of several devices.
+/// them has a sharding, those without one become open on the same mesh. Returns `None` for each value if all shardings
+/// are on single devices (`Mesh::is_maximal`), or if there are none.
 fn open_where_missing(declared: &[Option<Sharding>], values: &[ValueId], draft: &Draft<'_>) -> Vec<Option<Sharding>> {
     let Some(mesh) = declared.iter().flatten().map(|s| &s.mesh).find(|m| !m.is_maximal()) else {
         return vec![None; declared.len()];

@@ -277,8 +277,8 @@ fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
         .help("compute the values outside of the program, and pass them as arguments")
 }
 
-/// Marks as dead each op of the source without effects whose results no op uses that is not dead. Sharding constraints,
-/// terminators and the ops that an `async_start` starts are never dead. MLIR's driver removes a dead op only when it
+/// Marks as dead each pure op ([`Effects::Pure`]) of the source whose results only dead ops use. Sharding constraints,
+/// terminators and the ops that an `async_start` starts are not marked. MLIR's driver removes a dead op only when it
 /// visits it, so in Shardy it may still count as a user in the first round. Here it never does.
 pub(crate) fn mark_dead(draft: &mut Draft<'_>) {
     let mut pending = draft.walk(Order::Pre);

@@ -13,11 +13,11 @@ use shardwise_ir::{Module, Op};
 /// A place where a change is possible.
 #[derive(Clone, Debug)]
 pub(crate) enum Site {
-    /// A product beside its collective.
+    /// An all-gather and the products of its result, or a product and the reduce-scatter of its result.
     Matmul(Matmul),
-    /// A sum over devices.
+    /// An all-reduce. The comments call it a sum, however it combines values.
     Split(Split),
-    /// Small collectives in one block.
+    /// Small all-reduces in one block.
     Combine(Combine),
     /// A gather in a loop.
     Prefetch(Prefetch),
@@ -47,7 +47,7 @@ pub(crate) enum Variant {
     Prefetch,
 }
 
-/// Returns the places of a program where a change is possible, in program order for each kind of change.
+/// Returns the places of a program where a change is possible, one kind of change after the other.
 pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Site> {
     let matmuls = matmul::find(sites).into_iter().map(Site::Matmul);
     let prefetches = prefetch::find(sites).into_iter().map(Site::Prefetch);
@@ -99,7 +99,8 @@ impl Site {
         }
     }
 
-    /// Returns the place of the first op that is changed.
+    /// Returns the location for which the first product beside a gather or scatter is there. For other changes, returns
+    /// that of the first collective.
     pub(crate) fn loc(&self, sites: &Sites<'_>) -> Loc {
         let op = match self {
             Site::Matmul(matmul) => matmul.products[0].op,

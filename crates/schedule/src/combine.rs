@@ -69,6 +69,7 @@ fn in_block(sites: &Sites<'_>, region: Region, ops: &[Op]) -> Vec<Combine> {
 }
 
 /// Returns the position in the block of the first op that uses the results of an op, or in whose regions they are used.
+/// Returns `usize::MAX` if nothing uses them, and 0 if they are used outside of the block.
 fn first_use(sites: &Sites<'_>, position: &BTreeMap<Op, usize>, op: Op) -> usize {
     let at = |mut op: Op| loop {
         if let Some(&at) = position.get(&op) {

@@ -36,8 +36,9 @@ impl Default for Options {
 pub struct Scheduled {
     /// The program of one device.
     pub module: Module,
-    /// The changes that were tried, in the order of the time that they could hide. On a host no change is tried, and
-    /// one decision says so.
+    /// The decisions on possible changes, in the order in which they were made: next comes the change whose collectives
+    /// the core waits for longest in the program changed so far. On a host, one decision states that all collectives
+    /// are left as they are. There are none with [`Overlap::Off`].
     pub decisions: Vec<Decision>,
     /// The predicted time of the given program, in its own order.
     pub before: Picoseconds,
@@ -69,12 +70,13 @@ impl fmt::Debug for Scheduled {
     }
 }
 
-/// A change that was tried.
+/// The decision on a change, made or not.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
     /// The ops that are changed, and into what.
     pub what: String,
-    /// The place of the first op that is changed.
+    /// The location for which the first product beside a gather or scatter is there. For other changes, it is that of
+    /// the first collective.
     pub loc: Loc,
     /// The number of places that are alike, which are decided together.
     pub count: usize,
@@ -82,7 +84,8 @@ pub struct Decision {
     pub is_taken: bool,
     /// The predicted time of the program without the change.
     pub before: Picoseconds,
-    /// The predicted time of the program with it, or `None` if it was not simulated.
+    /// The predicted time of the program with it, in the order of the trial. `None` if it was not simulated, or if no
+    /// way to make it that was simulated fits into memory.
     pub after: Option<Picoseconds>,
     /// The reason for the decision, as a sentence.
     pub why: String,
@@ -102,7 +105,7 @@ impl Decision {
     fn undo(&mut self) {
         if self.is_taken {
             self.is_taken = false;
-            self.why += "; undone, because the order of its ops would take longer, or too much memory";
+            self.why += "; undone, because the program in its written order is no faster, or needs too much memory";
         }
     }
 }
@@ -125,9 +128,10 @@ impl fmt::Display for Decision {
 /// the simulator predicts that this is faster on the topology.
 ///
 /// With [`Overlap::Off`], the program is returned as it is. With [`Overlap::Auto`], a change is made if the predicted
-/// gain is at least [`Options::threshold`], and the predicted time never grows. With [`Overlap::Force`], every change
-/// is made that is possible. A program for a host is returned as it is, too, because a host runs one instruction after
-/// the other.
+/// gain is at least [`Options::threshold`], and the predicted time never grows. With [`Overlap::Force`], a change is
+/// made whether it pays or not, if it fits into memory: of several changes of one collective, the fastest one. After
+/// simulations of about [`Options::op_budget`] ops, no more changes are tried. A program for a host is returned as it
+/// is, too, because a host runs one instruction after the other.
 ///
 /// Floats that are summed in another order are rounded in other places. Integers and exact sums stay equal.
 ///
@@ -190,7 +194,7 @@ struct Search<'a> {
     topology: &'a Topology,
     overlap: Overlap,
     options: &'a Options,
-    /// The largest peak of memory.
+    /// The largest peak of memory that a changed program may have, unless the program had a larger one before.
     most: u64,
     /// The number of ops that may still be simulated.
     budget: usize,
@@ -230,8 +234,8 @@ impl Search<'_> {
         Ok(Trial { time: issue.timeline.end(), peak: peak(&issue.timeline), issue })
     }
 
-    /// Returns the program with all changes that pay. Adds the decisions in the order in which they were made. Fails if
-    /// the simulator does.
+    /// Returns the program with all changes that are made. Adds the decisions in the order in which they were made.
+    /// Fails if the simulator does.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
         let mut trial = self.trial(&module)?;
@@ -297,7 +301,7 @@ impl Search<'_> {
             return Ok((decision, None));
         }
         if self.budget < sites.op_count() {
-            decision.why = "not tried, because the program is large and other changes were tried first".into();
+            decision.why = "not tried, because no more ops may be simulated to try changes".into();
             return Ok((decision, None));
         }
         let mut best: Option<(&Class, Tried)> = None;
@@ -338,8 +342,9 @@ impl Search<'_> {
         Ok(tried)
     }
 
-    /// Writes the order of the changed program. If that would take longer than the given program, or too much memory,
-    /// undoes the changes and writes the order of the given one. Fails if the simulator does.
+    /// Writes the order of the changed program. If that would be no faster than the given program, or need too much
+    /// memory, undoes the changes and writes the order of the given one, or leaves `out` as it is if that would be no
+    /// faster either. With [`Overlap::Force`], only the memory counts. Fails if the simulator does.
     fn write(&mut self, given: &Module, changed: Module, out: &mut Scheduled) -> Result<(), Diagnostics> {
         let is_kept = |time: Picoseconds| self.overlap == Overlap::Force || time < out.before;
         let found = self.in_order(&changed)?.filter(|&(time, ..)| is_kept(time));
@@ -405,6 +410,6 @@ fn why(
     match (pays, overlap) {
         (true, _) => format!("{times}; the least gain is {least}"),
         (false, Overlap::Force) => format!("{times}; forced, although the least gain is {least}"),
-        (false, _) => format!("{times}, which is less than the least gain of {least}"),
+        (false, _) => format!("{times}: the gain is less than the least gain of {least}"),
     }
 }

@@ -52,9 +52,9 @@ pub(crate) struct Matmul {
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     pub(crate) op: Op,
-    /// The dimension of each operand that is cut.
+    /// For each operand, its dimension that is cut into pieces, or `None` if the operand stays whole.
     pub(crate) operands: [Option<usize>; 2],
-    /// The dimension of the result that is. Without it, the products of the pieces are added.
+    /// The dimension of the result that is cut into pieces. Without it, the products of the pieces are added.
     pub(crate) result: Option<usize>,
     /// The operand that is gathered, if one is.
     pub(crate) gathered: Option<usize>,
@@ -81,7 +81,11 @@ pub(crate) fn find(sites: &Sites<'_>) -> Vec<Matmul> {
     sites.collectives().filter_map(|view| of_collective(sites, &view)).collect()
 }
 
-/// Returns the products beside a collective, or `None` if it is of another kind, or if one of its users cannot be cut.
+/// Returns the products of the result of an all-gather, or the product whose result a reduce-scatter adds. Returns
+/// `None` for other collectives, if the groups are not along axes, if a group has one device or more than
+/// [`MAX_PIECES`], if the result of the all-gather has no users, if an op that is no product in the same block uses one
+/// of these values, or a product uses it twice, if one of the products cannot be cut into pieces, or if devices of one
+/// group are known to compute equal products.
 fn of_collective(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Matmul> {
     let collective = CollectiveView::of(view)?;
     let Groups::Axes { mesh, axes } = &collective.groups else { return None };
@@ -206,8 +210,8 @@ impl Product {
         (view.data().code, view.attrs().clone(), types, self.gathered)
     }
 
-    /// Returns true if devices along the axes compute different products. If they did not, their sums, taken in other
-    /// orders, could differ where they should be equal.
+    /// Returns true if the products may differ along every part of the axes, or if it is not recorded whether they do.
+    /// Where they do not, their sums, taken in other orders, could differ although they should be equal.
     fn differs_along(&self, view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> bool {
         let varying = view.body[view.result(0)].varying.as_ref();
         let covered = varying.map(|varying| varying.axes(mesh));

@@ -96,8 +96,8 @@ struct Sources<'a, 'm> {
 }
 
 impl Sources<'_, '_> {
-    /// Adds the ops from which a value is computed. Returns `None` if it depends on what a turn computes, other than
-    /// the counter, or on too many ops.
+    /// Adds the ops of the turn from which a value is computed. Returns `None` if it depends on what a turn computes,
+    /// other than the counter, on an op that cannot run once more, or on too many ops.
     fn value(&mut self, v: Value) -> Option<()> {
         match self.sites.body[v].def {
             ValueDef::Argument { region, index } if region == self.region => {

@@ -72,7 +72,7 @@ impl<'a> Ring<'a> {
         *self.numbers.entry(n).or_insert_with(|| make::number(b, self.index, n))
     }
 
-    /// Returns the first element of the piece of the device `steps` steps up the ring.
+    /// Returns the position of the first element of the piece of the device `steps` steps up the ring.
     fn start(&mut self, steps: isize, b: &mut Builder<'_>) -> Value {
         let steps = steps.rem_euclid(self.matmul.count as isize) as usize;
         if let Some(&known) = self.starts.get(&steps) {
@@ -175,8 +175,8 @@ impl<'a> Ring<'a> {
         make::dynamic_update_slice(b, out, part, &starts)
     }
 
-    /// Builds the sum of products whose parts visit all devices. The sum for a device starts at the devices that are
-    /// farthest away, one on each side, and ends at the device itself.
+    /// Builds the sum of products whose parts visit all devices. The sum for a device starts at the device that is
+    /// farthest away, or at the farthest one on each side if it is sent both ways, and ends at the device itself.
     pub(crate) fn scattered(
         mut self,
         product: &Product,

@@ -81,8 +81,8 @@ pub(crate) fn is_start(view: &OpView<'_>) -> bool {
     shardwise_ops::Opcode::of_view(view) == shardwise_ops::Opcode::AsyncStart
 }
 
-/// Returns the module with a new main function, whose values have their varying axes if the arguments of the given one
-/// have theirs. Fails if `f` does.
+/// Returns the module with the main function that `f` makes. Its values have their varying axes recorded if its
+/// arguments have and there is a mesh. A module without functions is returned as it is. Fails if `f` does.
 pub(crate) fn map_main(
     module: &Module,
     f: impl FnOnce(&Func) -> Result<Func, Diagnostics>,
@@ -107,9 +107,10 @@ pub(crate) fn short(view: &OpView<'_>) -> &'static str {
     name.split_once('.').map_or(name, |(_, name)| name)
 }
 
-/// Returns the type in which sums of elements of these types are taken, so that they are rounded once: `f32` for floats
-/// of 16 bits or less, the widest type for other floats, and the type itself for integers, whose sums are exact. The
-/// first type is that of the result. Returns `None` for other types, and for integers among others.
+/// Returns the type in which sums of elements of these types are taken, so that they are rounded once: the widest type
+/// for complex numbers and for floats, but at least `f32` for floats, and the first type for integers, whose sums are
+/// exact. The first type is that of the result. Returns `None` for other types, and for types of several of these
+/// kinds.
 pub(crate) fn sums_dtype(types: &[DType]) -> Option<DType> {
     let first = types[0];
     let is_integer = |dtype: DType| matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned);

@@ -35,8 +35,8 @@ pub struct AssignInput<'a> {
     /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
     /// shards. With 0, running the op on every device costs nothing.
     pub work: u64,
-    /// Reduction factors that remain split as in the operands that have them, at any cost, because the program places
-    /// their sums.
+    /// Reduction factors that remain split as in the first tensor that has them, at any cost, because the program
+    /// places their sums. A factor that these axes do not fit is chosen like any other.
     pub summed: &'a [Factor],
     /// The axes over which a product may be split although no tensor has them. The caller leaves out the axes that are
     /// manual around the op and the axes over which types state the layouts.
@@ -96,7 +96,8 @@ impl LeastPrice {
 pub struct Assignment {
     /// The axes of each factor, by factor index.
     pub axes: Vec<AxisList>,
-    /// A conflict for each factor for which a tensor has other axes than the chosen ones.
+    /// A conflict for each factor for which a tensor has other axes than the chosen ones, or axes that do not fit the
+    /// factor.
     pub conflicts: Vec<FactorConflict>,
     /// An estimate of the bytes that the device that receives most receives, for all tensors and exchanges together.
     pub bytes_moved: u64,
@@ -169,7 +170,7 @@ struct Cost {
 }
 
 /// The largest number of combinations that are compared one by one. With more, the factors are decided one after the
-/// other.
+/// other. It is also the largest number of partial choices that each step of [`Search::widen`] makes.
 const MAX_COMBINATIONS: usize = 4096;
 
 type Choice = (Vec<usize>, Cost);

@@ -58,7 +58,7 @@ pub enum Move {
     /// Operand `operand` is split by `axes` along dimension `dim`. The op needs the dimension whole, another operand
     /// has it whole, or the results are not split by these axes.
     Whole { operand: usize, dim: usize, axes: AxisList },
-    /// Elements move between neighbours along `dim` of operand `operand`.
+    /// Elements move between devices along dimension `dim` of operand `operand`, which is split by `axes`.
     Shift { operand: usize, dim: usize, axes: AxisList },
 }
 

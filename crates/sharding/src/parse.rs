@@ -8,7 +8,8 @@ use std::str::FromStr;
 /// The error of a text that is no rule, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleError {
-    /// The position in bytes from the start of the text.
+    /// The position in bytes from the start of the text at which the error was found. A factor that is listed wrongly
+    /// may be before it.
     pub offset: usize,
     kind: ErrorKind,
 }

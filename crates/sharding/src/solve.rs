@@ -24,8 +24,8 @@ pub struct Options {
     /// The strategies. Each runs until nothing changes, in every round.
     pub strategies: Vec<Strategy>,
     /// True if there are five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through
-    /// factors of all ops; all factors (broadcasts backward only); everything. Otherwise there is one round with
-    /// everything.
+    /// factors of all ops; all factors; everything. In the first two rounds, slices take part forward only, and in the
+    /// next two, broadcasts take part backward only. Otherwise there is one round with everything.
     pub op_priorities: bool,
     /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,
@@ -54,7 +54,7 @@ pub struct Stats {
     pub visits: usize,
     /// How often a node was visited and not skipped.
     pub propagations: usize,
-    /// How often the sharding of a tensor was set to a new one.
+    /// How often the sharding of a tensor was set, also to an equal one for the other tensors of a group.
     pub updates: usize,
 }
 

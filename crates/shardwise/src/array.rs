@@ -111,7 +111,8 @@ pub struct ArrayType {
     /// The sizes of the dimensions.
     pub shape: Shape,
     /// The layout, as far as it is known. It is `P!()` if nothing is known, and for an array that is not on a mesh. In
-    /// Auto mode, a traced array's layout is known only where the program asked for it.
+    /// Auto mode, the layout of a traced array is known only for an argument of the traced function, and where the
+    /// program asked for it.
     pub sharding: P,
     mesh: Option<Mesh>,
     manual: Option<ManualType>,
@@ -721,6 +722,7 @@ impl Array {
     /// - `traced-escaped` for a traced array that is used outside of the trace, loop or branch that made it.
     /// - `deleted` for a deleted array.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// - `not-finite` if a sum over devices that is taken now fails a check of [`debug`](crate::debug).
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
         let at = Location::caller();
@@ -846,7 +848,8 @@ impl Array {
     }
 
     /// Frees the buffers now, even if the array has clones. Later uses of the elements of the array and its clones are
-    /// mistakes (`deleted`). Buffers that another array shares are freed when that array is dropped.
+    /// mistakes (`deleted`). A result whose layout is ambiguous keeps its own mistake, and `.shard` of it is `deleted`.
+    /// Buffers that another array shares are freed when that array is dropped.
     ///
     /// A traced array, a type without a value, a `float0` array and a mistake hold no buffers, and do not change.
     pub fn delete(self) {

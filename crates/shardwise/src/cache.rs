@@ -49,7 +49,8 @@ impl<K: Eq + Hash, V> Cache<K, V> {
     }
 }
 
-/// Estimates the bytes that a program takes together with everything that is made from it.
+/// Estimates the bytes that a program takes together with everything that is made from it: 1 KiB for each op, and the
+/// bytes of its constants.
 pub(crate) fn program_bytes(module: &Module) -> usize {
     const OP_BYTES: usize = 1 << 10;
     let ops: usize = module.funcs.iter().map(|f| f.body.op_count()).sum();

@@ -160,7 +160,7 @@ impl Site<'_> {
     /// if the type is known before the axes are.
     ///
     /// Errors: `not-manual` outside of `shard_map`, `manual-axis` if an axis does not exist, is not manual or is named
-    /// twice, `axis-groups` if groups are not those of a sub-axis.
+    /// twice, `axis-groups` if groups are not those along sub-axes, or if each has only one position.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
             return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
@@ -1173,7 +1173,8 @@ fn shuffle(s: &Site<'_>, x: &Array, axes: &impl Axes, from: &[usize]) -> Checked
 }
 
 /// Returns the collective that copies the value of the device at `source`, as a sum with zeros from all other devices.
-/// Bools are combined by `or` instead. The bits are summed if the dtype has no zero.
+/// Bools are combined by `or` instead. The bits are summed if the dtype has no zero. Along axes of batches, the value
+/// at this index is taken, and nothing is left to do.
 ///
 /// Errors: those of [`Array::pbroadcast`].
 fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checked<Exchange> {

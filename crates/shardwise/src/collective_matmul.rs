@@ -78,8 +78,8 @@ const DIRECTIONS: [isize; 2] = [-1, 1];
 ///
 /// # Cost
 ///
-/// Each device receives `n - 1` parts of `a`. Each part is sent on while it is multiplied: there are `n` matmuls, and
-/// `n - 1` transfers that overlap with them.
+/// Each device receives `n - 1` parts of `a`. Unless `overlap` is [`Overlap::Blocking`], each part is sent on while it
+/// is multiplied: there are `n` matmuls, and `n - 1` transfers that overlap with them.
 ///
 /// # Errors
 ///
@@ -119,9 +119,10 @@ pub fn all_gather(spec: &str, a: &Array, b: &Array, letter: char, axes: impl Axe
 ///
 /// # Cost
 ///
-/// Each device receives `n - 1` parts of the result, in the dtype of the sums. A partial sum visits all devices and
-/// ends at its owner. While it is sent, the next device multiplies the part to which it will be added: there are `n`
-/// matmuls, and `n - 1` transfers that overlap with them.
+/// Each device receives `n - 1` parts of the result, in the dtype of the sums. Unless `overlap` is
+/// [`Overlap::Blocking`], partial sums are sent from device to device, and end at their owner. While one is sent, the
+/// next device multiplies the part to which it will be added: there are `n` matmuls, and `n - 1` transfers that overlap
+/// with them.
 ///
 /// # Errors
 ///
@@ -147,7 +148,7 @@ pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl
 }
 
 /// Multiplies what each device holds and sums the products over the devices. Each device gets the whole sum, which is
-/// computed in tiles along `letter`.
+/// computed in tiles along `letter` unless `overlap` is [`Overlap::Blocking`].
 ///
 /// # Shapes
 ///
@@ -159,10 +160,10 @@ pub fn reduce_scatter(spec: &str, a: &Array, b: &Array, letter: char, axes: impl
 ///
 /// # Cost
 ///
-/// Each device receives `n - 1` of `n` parts of the result twice: as partial sums and as results. The result is made in
-/// two tiles, or in one if `letter` has fewer than `2 * n` elements. Each tile is scattered as by [`reduce_scatter`],
-/// which overlaps with its matmuls, and then gathered. The gather of the first tile overlaps with the matmuls of the
-/// second. The gather of the second tile overlaps with nothing.
+/// Each device receives `n - 1` of `n` parts of the result twice: as partial sums and as results. Unless `overlap` is
+/// [`Overlap::Blocking`], the result is made in two tiles, or in one if `letter` has fewer than `2 * n` elements. Each
+/// tile is scattered as by [`reduce_scatter`], which overlaps with its matmuls, and then gathered. The gather of the
+/// first of two tiles overlaps with the matmuls of the second. The gather of the last tile overlaps with nothing.
 ///
 /// # Errors
 ///
@@ -331,8 +332,8 @@ impl Matmul {
     /// Returns this device's part of the sum, not rounded: `chunk` elements along the letter, of the parts that start
     /// at `base`.
     ///
-    /// The sum for a device starts at the devices that are farthest away, one on each side, and ends at the device
-    /// itself. The pieces that `under` gathers are sent at the same time.
+    /// The sum for a device starts at the device that is farthest away, or at two of them for [`Overlap::BothWays`],
+    /// one on each side, and ends at the device itself. The pieces that `under` gathers are sent at the same time.
     fn scattered(&self, a: &Array, b: &Array, base: usize, chunk: usize, under: &mut Option<Gather<'_>>) -> Array {
         let part = |steps: isize| {
             let start = self.device(steps) * chunk;

@@ -68,6 +68,7 @@ pub fn unroll(steps: Range<usize>) -> Unrolled {
 
 impl Unrolled {
     /// Unrolls only `by` steps at a time, inside a loop. 0 counts as 1. The steps that are left over follow the loop.
+    /// If the loop would have fewer than two turns, all steps are unrolled.
     pub fn by(self, by: usize) -> Unrolled {
         Unrolled { by: by.max(1), ..self }
     }
@@ -246,7 +247,8 @@ pub fn while_loop<C: Tree>(init: C, condition: impl Fn(&C) -> Array, body: impl 
     })
 }
 
-/// Builds the loop. In manual code it is traced again until the states of its carries hold for every turn.
+/// Builds the loop, and returns the last carry. In manual code it is traced again until the states of its carries hold
+/// for every turn.
 fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C) -> Array, body: impl Fn(C) -> C) -> C {
     let init = usable(&init);
     let types = types(&init);
@@ -431,7 +433,8 @@ fn stacked(length: usize, ty: &TensorType) -> TensorType {
     TensorType::new(ty.dtype, std::iter::once(length).chain(ty.shape.iter().copied()).collect::<Vec<_>>())
 }
 
-/// Builds the composite. `body` takes the step's number, the carry and the step's elements.
+/// Builds the composite, and returns the last carry and the stacked results of the steps. `body` takes the step's
+/// number, the carry and the step's elements.
 fn scan_of<C: Tree, X: Tree, Y: Tree>(
     name: &'static str,
     length: usize,

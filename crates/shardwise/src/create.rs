@@ -123,7 +123,9 @@ fn like(name: &'static str, x: &Array, n: u8) -> Array {
     })
 }
 
-/// Returns `made`, a new array of the active trace whose elements are all `n`, in the layout and the states of `x`.
+/// Returns `made`, a new array of the active trace whose elements are all `n`, in the layout of `x`. In Auto mode, the
+/// layout of a traced `x` is not taken over. Zeros are unreduced over the axes over which `x` is, and other numbers are
+/// not.
 fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) -> Array {
     let scope = trace::with(|t| t.scope());
     let inner = |own: &Sharding| scope.as_ref().map_or_else(|| own.clone(), |s| s.inner_sharding(own));

@@ -166,8 +166,8 @@ impl Element for bool {
 }
 
 /// Returns `f` of each element, in row-major order. `T` must be the literal's element type. If there is no memory for
-/// the vector, ends the computation as a memory limit does. The returned vector is not counted against the memory
-/// limits.
+/// the vector, ends the computation as a memory limit does. The vector counts against the memory limits while it is
+/// filled, and no longer when it is returned.
 fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) -> Vec<U> {
     let (count, account) = (literal.size(), Account::current());
     let bytes = count.saturating_mul(size_of::<U>());

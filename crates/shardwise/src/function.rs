@@ -265,8 +265,8 @@ arguments!([A, B, C, D, E, F] (a, b, c, d, e, f); 0 A a, 1 B b, 2 C c, 3 D d, 4 
 arguments!([A, B, C, D, E, F, G] (a, b, c, d, e, f, g); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g);
 arguments!([A, B, C, D, E, F, G, H] (a, b, c, d, e, f, g, h); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g, 7 H h);
 
-/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs. It is forgotten
-/// when it is the oldest.
+/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs. It is remembered
+/// until it is the oldest one and another call begins when there are this many.
 const MAX_BEGUN: usize = 1024;
 
 thread_local! {
@@ -323,7 +323,8 @@ impl Called {
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
 /// A call is traced and compiled unless the program of an earlier call is cached: one with the same types, layouts and
-/// static values of the arguments, the same current mesh, and the same rule for communication.
+/// static values of the arguments, the same current mesh, and the same rule for communication. A call while another
+/// function is traced becomes a part of that function's program instead.
 #[must_use = "a function does nothing until it is called"]
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,
@@ -815,7 +816,8 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
 /// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does,
 /// `compiled-traced` if an argument is traced, and the errors of [`Array::ready`] for the arguments. It also returns
-/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. An argument in another layout is moved.
+/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached, and the errors of ops that fail when they run.
+/// An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,

@@ -32,7 +32,8 @@ pub struct Ds {
 
 /// Selects `size` elements from `start`, which may be an array: a dynamic slice.
 ///
-/// A constant `start` that is out of bounds is a mistake. A start that the program computes is clamped.
+/// A number as the `start` counts from the end if it is negative, and is a mistake if the slice is out of bounds. A
+/// start in an array is clamped so that the slice is within bounds.
 pub fn ds(start: impl Operand, size: usize) -> Ds {
     let start = match start.operand() {
         Either(EitherKind::Array(a)) => Entry::Array(a),

@@ -4,9 +4,10 @@
 //! their batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded
 //! is gathered first.
 //!
-//! All functions have derivatives, in forward and in reverse mode, and batches. They are defined for `F32` and `F64`,
-//! and computed in 64 bits. The results for matrices for which a function is not defined are NaN, as in JAX: no
-//! function fails for the values of its operands.
+//! All functions have derivatives, in forward and in reverse mode, except for [`lu`], and for [`qr`] of matrices with
+//! more columns than rows. All have batches. They are defined for `F32` and `F64`, except for [`norm`], and
+//! decompositions are computed in 64 bits. The results for matrices for which a function is not defined have elements
+//! that are NaN or infinite, as in JAX: no function fails for the values of its operands.
 //!
 //! # Examples
 //!
@@ -39,7 +40,7 @@ enum Form {
     Square,
 }
 
-/// Checks that `a` has matrices of this form. Fails with a mistake if it has not.
+/// Checks that `a` has matrices of this form, and that its dtype is `F32` or `F64`. Fails with a mistake otherwise.
 fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     let shape = &a.tensor().shape;
     let n = shape.len();
@@ -52,7 +53,8 @@ fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     s.kind(a, is_right, "an array of F32 or F64", "convert the array first: `.astype(F32)`")
 }
 
-/// Checks a system with square matrices `a` and right-hand sides `b`. Fails with a mistake if they do not fit.
+/// Checks a system with square matrices `a` and right-hand sides `b`. Fails with a mistake if their shapes do not fit,
+/// if their dtypes differ, or if the dtype is neither `F32` nor `F64`.
 fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
     matrices(s, a, Form::Square)?;
     let (x, y) = (a.tensor(), b.tensor());
@@ -857,7 +859,7 @@ const PADE: [f64; 14] = [
     182.0,
     1.0,
 ];
-/// The largest 1-norm for which the approximation is exact in 64 bits.
+/// The largest 1-norm for which the error of the approximation is below the rounding of 64 bits.
 const PADE_NORM: f64 = 5.371920351148152;
 
 fn exponential(a: &Array) -> Array {

@@ -414,7 +414,7 @@ pub(crate) fn mixed_states(what: &str, ty: &str, axes: &str, loc: &Loc) -> Diagn
         format!("`{what}` over {axes} needs a value that is in the same state along all of them"),
     )
     .facts(ty)
-    .help("to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`")
+    .help("call it once for the axes of each state: replicated values then count once for each device")
 }
 
 /// Builds the error for an unreduced operand. `axes` are those of the collective as Rust code names them, and `open`
@@ -441,7 +441,7 @@ pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kin
             context::show(p.at)
         ))
         .mesh_text(kinds)
-        .help("move it outside, or make that value equal on these devices, for example with `.pmax(..)`")
+        .help("move it outside, or make the numbers that decide that value equal on these devices: `.pmax(..)`")
 }
 
 pub(crate) fn matmul_letter(what: &str, letter: char, spec: &str, expected: &str, loc: &Loc) -> Diagnostic {
@@ -662,7 +662,10 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
         .note("only floating-point and complex numbers have one")
-        .help("select other arguments by `.argnums(..)`, convert it to a float, or write `.allow_int()` for a gradient of `float0`")
+        .help(
+            "select other arguments by `.argnums(..)`, convert it to a float, or, in reverse mode, write \
+             `.allow_int()` for a gradient of `float0`",
+        )
 }
 
 /// Returns the error for a result at `path` of a function whose Jacobian is computed in reverse mode, if it has no
@@ -671,7 +674,10 @@ pub(crate) fn jacobian_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
         .note("only floating-point and complex numbers have one")
-        .help("convert it to a float, use `jacfwd`, or return it as the second part of a pair and write `.has_aux()`")
+        .help(
+            "convert it to a float, or return it as the second part of a pair and write `.has_aux()`; `jacfwd` accepts \
+             it",
+        )
 }
 
 /// Returns the error for a use of a `float0` array, the gradient of an array of type `of`.
@@ -679,7 +685,7 @@ pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("float0", loc, "a `float0` array has no elements to compute with")
         .facts(format!("the gradient of {}", of.short()))
         .note("the gradient of integers and bools is zero everywhere")
-        .help("leave it out: functions of trees, optimizers and collectives do so by themselves")
+        .help("leave it out: optimizers and functions of trees, such as `tree::map`, do so by themselves")
 }
 
 /// Returns the error for tangents, cotangents or results of a rule, which `what` names, that do not have the types that

@@ -787,8 +787,8 @@ pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
     })
 }
 
-/// Returns the number as one element of the dtype. It is used for identities, which every dtype with arithmetic can
-/// represent. Panics if the dtype cannot represent the number.
+/// Returns the number as one element of the dtype: rounded for floats, without its fraction for integers, and true for
+/// `bool` unless it is 0. Panics if an integer type does not contain the number, or if no ops compute with the dtype.
 pub(crate) fn element(n: f64, dtype: base::DType) -> Literal {
     let number = match dtype.kind() {
         DTypeKind::Bool => Number::Bool(n != 0.0),

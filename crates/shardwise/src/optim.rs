@@ -81,8 +81,8 @@ impl Params {
 
 /// An optimizer, or another transformation of gradients.
 ///
-/// The methods that are not documented work on lists of arrays. They are called by those that are, which check the
-/// trees, leave out what is not updated, and keep layouts.
+/// The hidden methods work on lists of arrays. They are called by [`init`](Optimizer::init) and
+/// [`update`](Optimizer::update), which check the trees, leave out what is not updated, and keep layouts.
 pub trait Optimizer: Send + Sync {
     /// Returns the names of the transformation's parts of the state.
     #[doc(hidden)]
@@ -108,8 +108,8 @@ pub trait Optimizer: Send + Sync {
     }
 
     /// Returns the state before the first step. Its arrays have the layouts of their parameters, split over one more
-    /// axis if [`states_over`](Optimizer::states_over) names one. Within a `jit` in Auto mode they have no layout of
-    /// their own without it.
+    /// axis if [`states_over`](Optimizer::states_over) names one. Within a `jit` in Auto mode, arrays with the shape of
+    /// their parameter that are not split in this way have no layout of their own: the compiler chooses it.
     ///
     /// # Errors
     ///
@@ -133,7 +133,8 @@ pub trait Optimizer: Send + Sync {
     /// - `gradient-type` if the gradient of a parameter that is updated does not have its shape and dtype.
     /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
     ///   another optimizer.
-    /// - `optimizer-setting` if a setting is out of range, and `schedule` if a schedule has no steps.
+    /// - `optimizer-setting` if a setting is out of range.
+    /// - The errors of the learning rate, such as `schedule` if [`linear`] has no steps.
     #[track_caller]
     fn update<P: Tree>(&self, grads: &P, state: State<P>, params: &P) -> (P, State<P>)
     where
@@ -254,7 +255,8 @@ fn init<P: Tree>(optimizer: &impl Optimizer, params: &P, at: At) -> State<P> {
     State { parts: parts.collect() }
 }
 
-/// Returns a new part with its numbers on the mesh of the parameters, and its arrays split over the axis of states.
+/// Returns a new part with its numbers replicated on the mesh of the first parameter whose layout is known. If there is
+/// an axis of states, arrays are split over it where the layout of their parameter is known.
 fn laid_out(mut part: Part<Vec<Array>>, params: &Params) -> Part<Vec<Array>> {
     let layouts: Vec<Option<crate::Sharding>> = params.arrays().map(known_layout).collect();
     if let Some(layout) = layouts.iter().flatten().next() {
@@ -321,7 +323,8 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     (with_leaves(params, all), State { parts: new.collect() })
 }
 
-/// Returns the new part with its arrays in the layouts of the old one.
+/// Returns the new part with its arrays in the layouts of the old ones, where these are known. Its numbers are
+/// unchanged.
 fn kept(mut new: Part<Vec<Array>>, old: &Part<Vec<Array>>) -> Part<Vec<Array>> {
     for (new, old) in new.slots.iter_mut().zip(&old.slots) {
         new.tree.iter_mut().zip(&old.tree).for_each(|(x, old)| *x = in_layout_of(x.clone(), old));

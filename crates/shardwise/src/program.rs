@@ -62,9 +62,10 @@ pub struct Collective {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The collective.
+    /// How the op would have run: the axes over which each factor of its rule would have been split, such as `k whole,
+    /// j over {"Y"}`. Factors that are split neither in this way nor in the chosen one are left out.
     pub what: String,
-    /// The bytes that the device that receives the most would have received in one run.
+    /// The bytes that the device that receives the most would have received in one run of the op.
     pub bytes_received: u64,
 }
 
@@ -295,7 +296,7 @@ pub struct Program {
     module: Module,
 }
 
-/// Formats the types of `@main`: `Program((f32[8]) -> f32[])`.
+/// Formats the types of the function that runs: `Program((f32[8]) -> f32[])`.
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Program({})", self.signature())
@@ -319,8 +320,9 @@ impl Program {
         })
     }
 
-    /// Formats the types of `@main`, with the layouts that the program states: `(bf16[8@X,2048@Y], bf16[2048@Y,8192])
-    /// -> bf16[8,8192]`. Returns `() -> ()` if there is no `@main`.
+    /// Formats the types of the function that runs, with the layouts that the program states: `(bf16[8@X,2048@Y],
+    /// bf16[2048@Y,8192]) -> bf16[8,8192]`. This is `@main`, or else the first public function, or else the first one.
+    /// Returns `() -> ()` if there are no functions.
     pub fn signature(&self) -> String {
         let Some(main) = self.module.main() else { return "() -> ()".into() };
         let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {

@@ -167,8 +167,8 @@ impl Programs {
     }
 }
 
-/// Partitions and plans a program, or returns the plan of an equal program. Fails if the program cannot be partitioned
-/// or planned.
+/// Partitions and plans a program. While no checks for numbers are on, returns the plan of an equal program instead if
+/// there is one. Fails if the program cannot be partitioned or planned.
 ///
 /// The program that is found may have other source locations. Use [`compile_own`] for reports.
 pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
@@ -243,7 +243,8 @@ fn partition(module: &Module) -> Result<Partitioned> {
     Ok(partitioned)
 }
 
-/// Returns the chips of a mesh that states a topology, if the machine is known and has as many devices as the mesh.
+/// Returns the chips of the topology that a mesh states. Returns `None` if it states none, if the machine is not known,
+/// or if it does not have as many devices as the mesh.
 pub(crate) fn chips(mesh: &base::Mesh) -> Option<shardwise_view::Chips> {
     let topology = shardwise_sim::Topology::of_mesh(mesh)?.ok()?;
     (topology.device_count() == mesh.size()).then(|| topology.chips())

@@ -40,7 +40,8 @@ pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
 ///
 /// Without [`INFER`], returns `shape` if it has `size` elements, and `None` otherwise.
 pub(crate) fn infer_shape(shape: &[usize], size: usize) -> Option<Vec<usize>> {
-    let known = shape.iter().filter(|&&n| n != INFER).try_fold(1usize, |a, &n| a.checked_mul(n))?;
+    let mut sizes = shape.iter().filter(|&&n| n != INFER);
+    let known = if shape.contains(&0) { 0 } else { sizes.try_fold(1usize, |a, &n| a.checked_mul(n))? };
     match shape.iter().filter(|&&n| n == INFER).count() {
         0 => (known == size).then(|| shape.to_vec()),
         1 if known > 0 && size.is_multiple_of(known) => {

@@ -504,7 +504,8 @@ pub(crate) fn no_mesh(spec: &P, loc: &Loc) -> Diagnostic {
         .help("call `set_mesh(&mesh)` on this thread, wrap the code in `with_mesh(&mesh, || ..)`, or write `mesh.sharding(P!(..))`")
 }
 
-/// Types that are specs for a tree `T`: one `P` for all its leaves, or a tree of specs of the same form.
+/// Types that are specs for a tree `T`: one `P` or [`Sharding`] for all its leaves, a tree of specs of the same form,
+/// or [`by_path`].
 #[diagnostic::on_unimplemented(
     message = "these specs do not fit the arrays",
     label = "expected specs for `{T}`, found `{Self}`",

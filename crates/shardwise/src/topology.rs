@@ -68,24 +68,25 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// `topology-grid` if the machine has no such grid.
+    /// `topology-grid` if the machine has no such grid. If the machine is the host of a file, the file is read again,
+    /// with the errors of [`Topology::parse`].
     #[track_caller]
     pub fn summary(&self, timeline: &Timeline) -> Result<Summary> {
         Ok(Summary::of(timeline, &self.checked(Location::caller())?))
     }
 
-    /// Returns what a mesh keeps of the topology: not the number of pods.
+    /// Returns the topology as meshes keep it: its kind and its grid, without the number of pods.
     pub(crate) fn of_mesh(&self) -> base::Topology {
         base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone() }
     }
 
-    /// Returns the topology for the simulator. Fails if the machine has no such grid.
+    /// Returns the topology for the simulator. Fails if the machine has no such grid, or if its file cannot be read.
     pub(crate) fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
         sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
     }
 
-    /// Hides the collectives of a per-device program behind other ops, as the overlap says. Fails if the machine has no
-    /// such grid, or if the mesh has another number of devices.
+    /// Hides the collectives of a per-device program behind other ops, as the overlap says. Fails as
+    /// [`Topology::checked`] does, and if the mesh has another number of devices.
     pub(crate) fn schedule(
         &self,
         local: &Module,

@@ -378,8 +378,8 @@ impl Trace {
         (open.region, outer)
     }
 
-    /// Returns the states along manual axes that the program records for a value, in the innermost scope. Returns
-    /// `None` outside of per-device code.
+    /// Returns the states along manual axes that the program records for a value, in the innermost scope. A value
+    /// without a record is replicated. Returns `None` outside of per-device code.
     pub fn recorded(&mut self, v: Value) -> Option<ManualType> {
         let scope = self.scope()?;
         let states = self.body().value(v).manual.as_deref().cloned().unwrap_or_default();

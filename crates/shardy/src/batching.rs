@@ -1,5 +1,5 @@
-//! `sdy-explicit-gather-scatter-batching`: if a component of the index of a gather or scatter only counts along a
-//! dimension, the dimension becomes a batching dimension.
+//! `sdy-explicit-gather-scatter-batching`: if the component of the index of a gather or scatter for the operand's first
+//! dimension only counts along the first dimension of the indices, both become batching dimensions.
 
 use crate::canonical;
 use crate::settings::Settings;
@@ -68,9 +68,10 @@ impl<'s> Rewrite<'s> for Batching {
     }
 }
 
-/// Returns the attributes with the first dimension as a batching dimension, the component of the index that is no
-/// longer needed, and the dimension of the indices that holds the components. Returns `None` if the first dimension
-/// cannot become one. Other dimensions are not considered.
+/// Returns the attributes with the first dimension of the operand and of the indices as batching dimensions, the
+/// component of the index that is no longer needed, and the dimension of the indices that holds the components. Returns
+/// `None` if the first dimensions cannot become batching ones, or if the op has batching dimensions already. Other
+/// dimensions are not considered.
 fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, usize, usize)> {
     let Attr::Record { name, fields } = view.attr(names.record)? else { return None };
     let list = |name: &str| fields.sizes(name).unwrap_or_default();
@@ -100,9 +101,11 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     Some((view.attrs().clone().with(names.record, record), index, dim))
 }
 
-/// Returns true if component `index` of the indices, along their dimension `dim`, is an iota along dimension 0, which
-/// may be reshaped, broadcast, clamped or selected. Indices that are not a concatenation must be such an iota as a
-/// whole.
+/// Returns true if component `index` of the indices, along their dimension `dim`, is made from an iota along the iota's
+/// dimension 0 by reshapes, broadcasts, clamps and selects. Of a select, only the value for false is followed if it is
+/// an iota, and only the value for true otherwise. If the indices are a concatenation along `dim`, its operand number
+/// `index` is taken for the component. Other concatenations do not match. Indices that are not a concatenation must be
+/// made from such an iota as a whole. This is Shardy's test, and the shapes are not compared.
 fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
     let mut v = indices;
@@ -126,7 +129,9 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     }
 }
 
-/// Returns the indices without component `index` of their dimension `dim`, as a new value that `b` builds.
+/// Returns the indices without component `index` of their dimension `dim`. Builds slices and a concatenation for it
+/// with `b`, as far as they are needed: if the indices are a concatenation of single components, no slices, and if one
+/// component is left of two, no concatenation.
 fn without_index<'s>(
     view: &OpView<'s>,
     indices: Value,

@@ -82,15 +82,15 @@ impl Copies {
 
 /// Replaces calls by named computations. Adds data-flow edges to all named computations unless
 /// `add-data-flow-edges-on-named-computations` is false. Only the functions that were not called remain. Fails if a
-/// function calls itself, or if the module has too many ops or levels of nested blocks.
+/// function calls itself, if calls nest too deep, or if a function has too many ops once its calls are replaced.
 pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     steps::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }
 
-/// Merges functions with the same origin whose arguments and results have equal shardings: the calls of all of them
-/// call the one that is called first. With `dedup-functions-fully`, the calls of all functions with the same origin
-/// call one with the shardings that the most calls have. Functions that are no longer called are kept. Removes the
-/// attributes that hold the origin and the manual axes. Always returns `Ok`.
+/// Merges functions with the same origin and the same manual axes whose arguments and results have equal shardings: the
+/// calls of all of them call the one that is called first. With `dedup-functions-fully`, the calls of all functions
+/// with the same origin and manual axes call one with the shardings that the most calls have. Functions that are no
+/// longer called are kept. Removes the attributes that hold the origin and the manual axes. Always returns `Ok`.
 pub(crate) fn unflatten(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let fully = settings.is_on("dedup-functions-fully");
     let mut kept: BTreeMap<String, &Func> = BTreeMap::new();

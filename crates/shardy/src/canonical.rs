@@ -1,7 +1,8 @@
 //! `canonicalize`, as Shardy's tests and its export use it: collectives without effect are removed, neighbouring
 //! collectives are merged, and unused ops are removed.
 //!
-//! It runs until nothing changes. It terminates because each step leaves fewer of the ops that it considers.
+//! It runs until nothing changes. It terminates because each step leaves fewer reshards and collectives, or as many of
+//! them and fewer all-reduces.
 
 use crate::collectives::equivalent;
 use crate::edit::{Edit, Place};
@@ -33,14 +34,14 @@ pub(crate) fn all(module: &Module, _: &Settings) -> Result<Module, Diagnostics> 
     Ok(out)
 }
 
-/// Merges reshards of reshards and removes unused ops, as Shardy's export does before it replaces reshards by
-/// collectives. Always returns `Ok`.
+/// Removes each reshard whose only use is another reshard, and unused ops, as Shardy's export does before it replaces
+/// reshards by collectives. Always returns `Ok`.
 pub(crate) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Reshards)
 }
 
-/// Simplifies collectives and removes unused ops, as Shardy's export does after it has replaced reshards by
-/// collectives. Reshards are not merged. Always returns `Ok`.
+/// Simplifies collectives and removes unused ops, as Shardy's export does at its end, whether or not it has replaced
+/// reshards by collectives. Reshards are not merged. Always returns `Ok`.
 pub(crate) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Collectives)
 }
@@ -318,8 +319,8 @@ impl Canon<'_, '_> {
         sharding
     }
 
-    /// Returns the result of a reshard before `op` of `root`, or of a reshape of it, whose layout is equal to `target`.
-    /// Returns `None` if there is none.
+    /// Returns the result of a reshard whose layout counts as equal to `target` ([`lies_alike`]). Its operand is `root`
+    /// or made from `root` by reshapes, and it comes before `op` in the same region. Returns `None` if there is none.
     fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
         let ty = self.edit.body.ty(self.edit.body[op].results[0]);
         let mut pending = vec![root];
@@ -359,7 +360,8 @@ fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
 }
 
 /// Returns the layout after a reduce-scatter of a value with the layout `from`, or without one, along the axes
-/// `scattered` of each dimension. Everything but the axes of the dimensions is taken from `to`.
+/// `scattered` of each dimension. Its dimensions are closed and have no priorities. Everything but the dimensions is
+/// taken from `to`.
 fn scattered_sharding(
     from: Option<&Sharding>,
     scattered: &[Vec<AxisRef>],

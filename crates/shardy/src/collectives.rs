@@ -4,9 +4,9 @@
 //! greedy order: slice dimensions that are split further, permute where the number of shards remains equal, exchange
 //! axes between dimensions, and gather the rest.
 //!
-//! First, axes are cut so that any two that overlap are equal. Then the common prefix of source and target is dropped.
-//! The remaining axes of the source (`ins`) and of the target (`outs`) become fewer with each collective, until both
-//! are empty.
+//! First, axes are cut so that any two that overlap are equal, unless they are parts of one axis that cannot coexist.
+//! Then the common prefix of source and target is dropped. Collectives are added until no axes of the source (`ins`)
+//! and of the target (`outs`) are left, in at most two rounds.
 
 use crate::edit::{Edit, Place};
 use crate::reshards::bypassing_barriers;
@@ -182,7 +182,8 @@ impl<'a> Conversion<'a> {
     }
 
     /// Adds a slice of dimensions that the target splits into more shards. A dimension whose last axis will move to
-    /// another dimension may be sliced as well, by the axes that come after it there.
+    /// another dimension may be sliced as well, by the axes that come after it there. Adds nothing if nothing can be
+    /// sliced.
     fn slice(&mut self) {
         for dim in 0..self.ins.len() {
             let (ins, outs) = (self.total(&self.ins[dim]), self.total(&self.outs[dim]));
@@ -399,8 +400,8 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// Moves axes to the dimensions that need them. Without `allows_disorder`, an axis is only moved to its final
-    /// position.
+    /// Moves axes to the dimensions that need them, the last ones of each dimension first. Without `allows_disorder`,
+    /// axes are only moved if they are the first that the other dimension still needs, in this order.
     fn exchange(&mut self, allows_disorder: bool) {
         for source in 0..self.ins.len() {
             while let Some((count, target)) = self.exchangeable(source, allows_disorder) {
@@ -427,8 +428,8 @@ impl<'a> Conversion<'a> {
     }
 
     /// Returns how many of the last axes of `source` move to one other dimension, and that dimension. Returns `None` if
-    /// the last axis does not move to another dimension or, without `allows_disorder`, if the axes would not come first
-    /// there in this order.
+    /// the last axis does not move to another dimension or, without `allows_disorder`, if the axes are not the first
+    /// that the other dimension still needs, in this order.
     fn exchangeable(&self, source: usize, allows_disorder: bool) -> Option<(usize, usize)> {
         let ins = &self.ins[source];
         let goal = |a: &AxisRef| self.goals.get(a).map(|&(dim, _)| dim).filter(|&dim| dim != source);
@@ -438,7 +439,8 @@ impl<'a> Conversion<'a> {
         (allows_disorder || is_in_place()).then_some((count, target))
     }
 
-    /// Gathers the dimensions whose last remaining axis is not in the target, along all their remaining axes.
+    /// Adds an all-gather of the dimensions whose last remaining axis no dimension of the target needs, along all their
+    /// remaining axes. Adds nothing if there are no such dimensions.
     fn gather(&mut self) {
         let mut axes = vec![vec![]; self.ins.len()];
         for (dim, axes) in axes.iter_mut().enumerate() {
@@ -504,8 +506,8 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
     axes
 }
 
-/// Cuts the axes of a list so that each part is equal to one of `others` or overlaps none of them. An axis that cannot
-/// coexist with an overlapping one of `others` is not cut. `others` is in the order of the mesh.
+/// Cuts the axes of a list so that each part lies within one of `others` or overlaps none of them. An axis is not cut
+/// further where it meets one of `others` that it cannot coexist with. `others` is in the order of the mesh.
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {
         let mut rest = Some(axis);

@@ -3,7 +3,7 @@
 //! The partitioner uses [`shardwise_sharding::assign`], which compares the bytes that a choice moves. This function
 //! compares numbers of elements, as Shardy's pass that inserts explicit reshards does. A factor's *candidates* are the
 //! lists of axes that tensors have for it, and their prefixes. The best candidate is taken and what it overlaps is
-//! removed from the others, repeatedly, until no candidate is left.
+//! removed from the others, repeatedly, until no candidate is left that may be taken.
 
 use shardwise_base::{AxisRef, Mesh};
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Prefix, Projection, Rule, TensorFactors};
@@ -64,8 +64,8 @@ fn agreed_axes(projection: &Projection, factor: Factor) -> Option<Option<&AxisLi
 }
 
 /// Makes one of two tensors follow the other, and returns the axes of all factors. The leader is the one without split
-/// permutation factors, then the larger, then the more sharded, then the first. Factors of the follower that the leader
-/// lacks keep the axes that the leader does not use.
+/// permutation factors, then the larger, then the more sharded, then the first. A factor that only the follower has
+/// keeps its axes up to the first part that the leader uses.
 fn follow_one(
     rule: &Rule,
     mesh: &Mesh,
@@ -101,7 +101,8 @@ fn follow_one(
 struct Candidate {
     factor: Factor,
     axes: AxisList,
-    /// The number of elements of the tensors whose axes start with those of the candidate.
+    /// The number of elements of all tensors together whose axes for the factor start with those of the candidate. It
+    /// is not counted anew when the candidate is cut.
     source_size: u64,
     kind: u8,
     /// The number of shards into which the candidate splits each shard that its factor has so far, or all its shards if
@@ -152,7 +153,8 @@ fn candidates(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) 
     found
 }
 
-/// Takes the best candidate repeatedly, and returns the axes that each factor has in the end.
+/// Takes the best candidate repeatedly, and returns the axes that each factor has in the end. A candidate may be taken
+/// once all factors directly before its own in a dimension are split into single elements. Stops when none may be.
 fn best_first(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) -> FactorAxes {
     let mut left = candidates(rule, mesh, projection, sizes);
     let mut axes = vec![AxisList::new(); rule.factors.len()];
@@ -201,7 +203,7 @@ fn waiting(rule: &Rule) -> Vec<Vec<Factor>> {
 }
 
 /// Moves the axes of factors that need replication to batching factors, as far as they divide these evenly. Other axes
-/// of factors that need replication are dropped, and so are all axes of a factor that some tensor with dimensions
+/// of factors that need replication are dropped, and so are all axes of such a factor that some tensor with dimensions
 /// lacks.
 fn move_to_batching(rule: &Rule, mesh: &Mesh, axes: &mut FactorAxes) {
     for factor in rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication) {
@@ -270,8 +272,9 @@ fn greatest_common_prefix(a: &AxisList, b: &AxisList) -> AxisList {
     common
 }
 
-/// Distributes the axes to factors: each axis goes to the first factors that have room for it or for a part of it. The
-/// rest becomes the overflow of the last factor.
+/// Distributes the axes to the factors of tensor `index`: each axis goes to the first factors that have room for it or
+/// for a part of it. If no factor has room for an axis or for what is left of it, this and all later axes become the
+/// overflow of the last factor.
 fn deal_anew(rule: &Rule, mesh: &Mesh, index: usize, tensor: &mut TensorFactors, all: &[AxisRef]) {
     let factors: Vec<Factor> = rule.mapping(index).factors().filter(|&f| tensor.get(f).is_some()).collect();
     let mut room: Vec<usize> = factors.iter().map(|&f| rule.size(f)).collect();

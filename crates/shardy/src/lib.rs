@@ -29,7 +29,7 @@ pub struct ShardyPass {
     pub name: &'static str,
     pub options: &'static [&'static str],
     run: Run,
-    /// One line of description for `--help` and for the docs.
+    /// One line of description for the docs.
     pub describes: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-lift-inlined-meshes" [] meshes::lift, "defines each mesh once, by name";
     "sdy-inline-meshes" [] meshes::inline, "writes each mesh out where it is used";
     "sdy-explicit-gather-scatter-batching" [] batching::run,
-        "makes dimensions along which indices only count batching dimensions";
+        "makes the first dimension a batching dimension if the indices only count along it";
     "sdy-add-data-flow-edges" [] |m, _| steps::add_edges(m),
         "adds ops for the data-flow edges of loops, branches and regions";
     "sdy-apply-sharding-constraints" NOTES
@@ -64,7 +64,7 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-manual-axes-cleanup" [] small_passes::clean_manual_axes, "sorts manual axes, and replicates unused ones";
     "sdy-remove-size-one-axes" [] small_passes::remove_unit_axes, "removes axes of size 1 from shardings";
     "sdy-propagate-sharding-from-func-to-call" [] small_passes::results_to_calls,
-        "copies shardings of functions to their calls";
+        "copies shardings of functions' results to calls without shardings";
     "sdy-flatten-call-graph" [] calls::flatten, "gives each call its own function";
     "sdy-import-func-calls" ["add-data-flow-edges-on-named-computations"] calls::import,
         "replaces calls by named computations";
@@ -108,10 +108,11 @@ pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-remove-all-gather-reduce-scatter-for-cmv1" [] small_passes::leave_to_products,
         "removes gathers and scatters around products";
     "sdy-remove-propagation-debug-info" [] small_passes::drop_notes, "removes records of where shardings come from";
-    "canonicalize" [] canonical::all, "removes collectives and regions without effect, and merges adjacent ones";
+    "canonicalize" [] canonical::all,
+        "removes collectives without effect and unused ops, and merges adjacent reshards and collectives";
     "sdy-drop-sharding-rules" [] small_passes::drop_rules, "removes sharding rules that the user did not write";
-    "sdy-import-pipeline" ["dedup-functions-fully"] import, "runs all passes before propagation";
-    "sdy-export-pipeline" EXPORT export_inline, "runs all passes after propagation";
+    "sdy-import-pipeline" ["dedup-functions-fully"] import, "runs Shardy's import, which comes before propagation";
+    "sdy-export-pipeline" EXPORT export_inline, "runs Shardy's export, which comes after propagation";
     "sdy-propagation-pipeline" ["dedup-functions-fully"] pipeline, "runs import, propagation and export";
     "sdy-drop-sharding-and-mesh" [] small_passes::drop_shardings, "removes shardings and meshes";
 };
@@ -139,7 +140,7 @@ pub struct Request {
 
 impl Request {
     /// Parses a request for a pass. Returns `None` if no pass of Shardy has this name, and an error if the options are
-    /// wrong.
+    /// wrong. Only [`Request::run`] checks the value of the option `propagation-strategy`.
     pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {
         let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
         let pass = SHARDY_PASSES.iter().find(|p| p.name == name.trim())?;
@@ -150,7 +151,7 @@ impl Request {
     /// Runs the pass.
     ///
     /// # Errors
-    /// Fails if the pass does.
+    /// Fails if the pass does, and if there is no strategy of propagation with the name that the options hold.
     pub fn run(&self, module: &Module) -> Result<Module, Diagnostics> {
         (self.pass.run)(module, &self.settings)
     }

@@ -2,8 +2,9 @@
 //! them.
 //!
 //! The partitioner has a pass of its own, which compares bytes. The *full version* makes every op agree with
-//! its rule. Without it, only ops that no later pass can repair are processed: unreduced values, calls, some
-//! concatenations, and products whose result is better resharded than an operand.
+//! its rule. Without it, only some ops are processed: those with unreduced values, calls, concatenations of operands
+//! whose layouts differ from the result's, ragged products, and products whose result is better resharded than an
+//! operand.
 
 use crate::calls::arg_shardings;
 use crate::collectives::{equivalent, same_axes};
@@ -234,7 +235,8 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).map_or(vec![], |s| s.unreduced.clone())
     }
 
-    /// Sums operands over the unreduced axes that the first result does not keep unreduced.
+    /// Sums operands over the unreduced axes that the first result does not keep unreduced. Does nothing for an op
+    /// without results.
     fn reduce_operands(&mut self, op: Op) {
         let Some(&first) = self.edit.body[op].results.first() else { return };
         let wanted = self.edit.body.sharding(first).cloned();
@@ -403,9 +405,9 @@ impl Inserter<'_, '_> {
         places.filter(is_source).collect()
     }
 
-    /// Returns the sharding of an edge's owner, as its sources see it. In a manual computation, this is the sharding
-    /// declared for the operand if the owner is an argument, and the sharding without the manual axes if it is a
-    /// result. Returns `None` if the owner has no sharding.
+    /// Returns the sharding of an edge's owner, as its sources see it. In a manual or named computation that declares
+    /// shardings of operands, this is the declared one if the owner is an argument, and the sharding without the manual
+    /// axes if it is a result. Returns `None` if the owner has no sharding.
     fn owner_sharding(&self, op: Op, owner: Value) -> Option<Sharding> {
         let view = self.edit.view(op);
         let given = self.edit.body.sharding(owner).cloned();

@@ -1,4 +1,4 @@
-//! Shardy's small passes, each of which changes only shardings, marks or the order of functions.
+//! Shardy's small passes: on rules, shardings, marks, constants, collectives around products, notes and functions.
 
 use crate::calls::result_shardings;
 use crate::edit::Edit;
@@ -87,7 +87,7 @@ pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Mod
     Ok(out)
 }
 
-/// Removes the rules that were not written by the user. Always returns `Ok`.
+/// Removes the rules that are not marked as custom, which are those that the user did not write. Always returns `Ok`.
 pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -207,8 +207,9 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// Sorts the manual axes of manual computations in the order of the mesh, and adds those that a sharding of an operand
-/// or result does not use to its replicated axes. Fails for a manual computation without operands and results that has
-/// manual axes and ops.
+/// or result does not use to its replicated axes. A sharding on a mesh without axes gets the mesh of the manual axes.
+/// Shardings on one device or on a mesh with other axes, and those of values that are no tensors, are not changed.
+/// Fails for a manual computation without operands and results that has manual axes and ops.
 pub(crate) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {

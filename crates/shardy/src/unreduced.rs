@@ -1,8 +1,9 @@
 //! `sdy-verify-unreduced-axes`: checks that no pending sum over unreduced axes is lost.
 //!
 //! Most ops may have a result that is unreduced over more axes than their operands. Only reshards, constraints and sums
-//! may have a result that is unreduced over fewer axes. Functions, calls and regions pass values on with the same
-//! unreduced axes.
+//! may have a result that is unreduced over fewer axes. Calls and returns pass values on with the same unreduced axes.
+//! As in Shardy, most ops, calls and returns are not checked for an operand that is the result of a reshard or
+//! constraint.
 
 use crate::mistakes;
 use crate::settings::Settings;
@@ -71,9 +72,10 @@ fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
     values.iter().filter(|&&v| !is_moved(view, v)).filter_map(|&v| behind_barriers(view.body, v).1).collect()
 }
 
-/// Checks that an op loses no pending sum of its operands unless it computes sums (`takes`), and that its result has no
-/// other pending sum unless it may (`leaves`). `from` are the operands' shardings. Checks nothing if the meshes differ.
-/// Fails with the error for the first axis for which this is not so.
+/// Checks that each axis over which an operand is unreduced is one over which a result is, unless the op computes the
+/// pending sums (`takes`), and that each axis over which a result is unreduced is one over which an operand is, unless
+/// the op may leave sums to later ops (`leaves`). `from` are the operands' shardings. Checks nothing if the meshes
+/// differ. Fails with the error for the first axis for which this is not so.
 fn transition(view: &OpView<'_>, from: Vec<&Sharding>, leaves: bool, takes: bool) -> Result<(), Diagnostic> {
     let to: Vec<&Sharding> = view.results().iter().filter_map(|&v| behind_barriers(view.body, v).1).collect();
     let mut meshes = from.iter().chain(&to).map(|s| &s.mesh);

@@ -85,7 +85,8 @@ impl Pattern {
         if machine.is_switched() { inside.max(between) } else { inside + between }
     }
 
-    /// Returns the time at the nominal rates of the links, without latency.
+    /// Returns the time at the nominal rates of the links, between the devices of a chip and of the network, without
+    /// latency.
     pub(crate) fn least_seconds(&self, machine: &Machine, bytes: f64) -> f64 {
         let c = &machine.constants;
         let inside = (self.link_load / c.link_bytes_per_s).max(self.core_load / c.core_bytes_per_s);
@@ -338,8 +339,8 @@ fn axis(topology: &Topology, chips: &[Vec<usize>], dim: usize) -> Option<BlockAx
     is_even.then_some(BlockAxis { dim, size: at.len(), is_ring, stride })
 }
 
-/// Returns the pattern of groups that are no blocks. A gather goes around each group in its order, and every message is
-/// routed.
+/// Returns the pattern of groups that are no blocks. Every message is routed: in an all-to-all from each member to each
+/// other one, and in all other exchanges from each member of a group to the next one, around the group.
 fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let c = &topology.machine().constants;
     let mut loads = Loads::new(topology);
@@ -384,7 +385,7 @@ mod tests {
         assert!((found / expected - 1.0).abs() < 0.03, "{found} is not {expected}");
     }
 
-    /// Returns the devices of `v4:4x4x4` with z = 0 along x, or along x and y.
+    /// Returns the devices of the first `rows` rows along x of `v4:4x4x4`, which are at z = 0 if there are at most 4.
     fn plane(rows: usize) -> Vec<usize> {
         (0..4 * rows).collect()
     }
@@ -450,7 +451,7 @@ mod tests {
         }
     }
 
-    /// The closed formulas of all-to-alls are what routing every message gives.
+    /// The closed formulas of all-to-alls have the same load on links as routing every message.
     #[test]
     fn all_to_alls_are_routed_messages() {
         for (text, count) in [("v5e:16x1", 16), ("v5e:4x1", 4), ("v5e:5x1", 5), ("v4:4x4x4", 64), ("v4:8x4x4", 128)] {
@@ -462,8 +463,8 @@ mod tests {
         }
     }
 
-    /// A gather around a ring in both directions is half of the steps with one shard on each link, the last of an even
-    /// ring with half of one.
+    /// A gather around a ring in both directions takes half as many steps as in one direction. Each link carries one
+    /// shard in a step, and half of one in the last step of a ring of even size.
     #[test]
     fn gathers_are_steps_of_neighbours() {
         for n in [4, 8, 16] {

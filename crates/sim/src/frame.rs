@@ -20,7 +20,8 @@ pub(crate) struct Held {
     /// The span that makes the value, or `None` if none does.
     pub(crate) span: Option<SpanIndex>,
     pub(crate) place: Place,
-    /// The bytes that are read with the value. They are fewer than those of its type if its users compute it.
+    /// The bytes that are read with the value. They may be fewer than those of its type if its users compute it from
+    /// other values.
     pub(crate) bytes: u64,
     /// The value in whose memory this value is: itself, or another one.
     pub(crate) base: Value,
@@ -65,7 +66,8 @@ impl<'m> Frame<'m> {
     }
 }
 
-/// Returns the bytes of a type. A future has those of the values that it will hold.
+/// Returns the bytes of a type. A future has those of the values that it will hold. Types other than tensors, tuples
+/// and futures have none.
 pub(crate) fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Tensor(tensor) => tensor.bytes(),

@@ -11,7 +11,7 @@ use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
 /// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
-/// products.
+/// products and have no regions.
 const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -21,7 +21,7 @@ pub(crate) enum Item {
     Group(Vec<Op>),
     /// An op that takes no time: a constant, a reshape, arithmetic on scalars, or a value that its users compute.
     Free(Op),
-    /// A collective, control flow, or a call.
+    /// A collective, an asynchronous op, control flow, a call, or another op that the engine runs itself.
     Engine(Op),
 }
 
@@ -52,7 +52,8 @@ enum Kind {
     Free,
     /// The op takes no time, and values are fused through it.
     Bitcast,
-    /// The op takes no time if all of its users are groups, which then compute it themselves.
+    /// The op takes no time if all of its users are in groups, which then compute it themselves. If they are in one
+    /// group, the op joins it.
     FreeInGroups,
     /// The op can be fused into its user.
     Fusible,
@@ -108,7 +109,9 @@ impl Fusion<'_> {
         }
     }
 
-    /// Returns true if an op of this kind, with this product, joins the group of its only user.
+    /// Returns true if an op of this kind joins the group of its only user: if it has no product, if its product is
+    /// that of the group, or if the group has none and its last op, `root`, is elementwise. Ops of the kind
+    /// [`Kind::Other`] never join.
     fn joins(&self, kind: Kind, product: Option<Op>, root: Op) -> bool {
         let is_elementwise = matches!(self.kinds[&root], Kind::Fusible | Kind::FreeInGroups);
         let fits = match (product, self.products.get(&root)) {
@@ -195,13 +198,14 @@ fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns the elements of all tensors among some values.
+/// Returns the number of elements of all tensors among some values.
 fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
     values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size()).sum()
 }
 
-/// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, or
-/// it only moves elements, as `transpose`, `concatenate` and `dynamic_slice` do.
+/// Returns true if an op computes each element of its results from few elements of its operands: it is elementwise, it
+/// is a dynamic slice or its update, or it moves elements and is linear in all operands together, as `transpose` and
+/// `concatenate` are. A `gather` is none of these. Ops with regions and with effects do not count.
 pub(crate) fn is_fusible(view: &OpView<'_>) -> bool {
     let facts = Opcode::of_view(view).facts();
     let class = facts.propagation_class(view);

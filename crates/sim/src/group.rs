@@ -74,7 +74,8 @@ fn written_bytes(view: &OpView<'_>, frame: &Frame<'_>) -> u64 {
     }
 }
 
-/// Returns the memory for a result of this many bytes. `stays` is true if it is used soon.
+/// Returns the memory for a result of this many bytes: the fast one if the result is used soon (`stays`) and takes at
+/// most an eighth of it, and otherwise the main memory.
 pub(crate) fn result_place(machine: &Machine, bytes: u64, stays: bool) -> Place {
     // The fast memory holds what is used soon, beside the windows of other ops.
     let fits = bytes as f64 <= machine.constants.vmem_bytes / 8.0;

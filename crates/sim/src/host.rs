@@ -57,7 +57,8 @@ pub struct Subject {
 }
 
 /// Returns the constant that a localized module of one instruction determines: that of the last instruction of its main
-/// function. Returns `None` if there is none, and if the instruction is a loop, a branch or a call.
+/// function. Returns `None` if there is none, if the instruction is a loop, a branch, a call or an asynchronous start,
+/// and if it reads and makes no arrays.
 pub fn subject(module: &Module) -> Option<Subject> {
     let body = &module.main()?.body;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
@@ -78,7 +79,7 @@ struct Host<'m> {
     lane: LaneIndex,
     spans: Vec<Span>,
     now: Picoseconds,
-    /// The turn of the innermost loop.
+    /// The turn of the innermost loop, or `None` outside of loops.
     turn: Option<u64>,
     allocations: Vec<Allocation>,
 }
@@ -95,7 +96,7 @@ struct Frame<'m> {
     plans: BTreeMap<Region, Rc<Plan>>,
 }
 
-/// The items of a block, and the values whose memory each of them uses last.
+/// The items of a block, and the values whose memory each of them uses last, as [`last_uses`] returns them.
 struct Plan {
     items: Vec<Item>,
     last_uses: Vec<Vec<Value>>,
@@ -187,7 +188,8 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Makes the results of an op that does nothing those of the span that made its operand.
+    /// Records the span that made an operand of an op that does nothing as the one that makes its results. Of several
+    /// operands, takes the first one that a span made.
     fn pass_on(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
         let maker = view.operands().iter().find_map(|v| frame.makers.get(v).copied());
         if let Some(maker) = maker {

@@ -10,7 +10,8 @@ pub struct Issue {
     /// The timeline.
     pub timeline: Timeline,
     /// The ops that are issued in each block of the main function, without its terminator. A block of a loop has those
-    /// of the last turn that is listed. Blocks that never run are left out.
+    /// of the last turn that is listed. Blocks that never run are left out. If it is not known which of several
+    /// branches runs, all of them are there.
     pub blocks: BTreeMap<Region, Vec<Issued>>,
 }
 
@@ -25,7 +26,7 @@ pub struct Issued {
     pub start: Picoseconds,
     /// When they end.
     pub end: Picoseconds,
-    /// The time that a collective would take without any bytes, or `None` for other ops.
+    /// The time that a collective would take without any bytes. `None` for other ops, also for an `async_start`.
     pub latency: Option<Picoseconds>,
 }
 
@@ -36,6 +37,6 @@ pub enum Takes {
     Nothing,
     /// Links, while the core runs other ops.
     Links,
-    /// The core.
+    /// The core, and for a collective that the core waits for, also links.
     Core,
 }

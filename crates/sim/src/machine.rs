@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 /// A constant of a machine, with its source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
-    /// The value, in the unit that the constant's name ends with.
+    /// The value, in the unit that the constant's name ends with, if it ends with one.
     pub value: f64,
     /// The document or the measurement from which the value comes.
     pub source: Arc<str>,
@@ -24,7 +24,7 @@ pub struct Fact {
 /// Declares the constants of a machine.
 macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident)*) => {
-        /// The constants of a machine. Rates and sizes are those of one device.
+        /// The constants of a machine. Rates and sizes are those of one device, or of a host for all devices.
         #[derive(Clone, PartialEq, Debug)]
         pub struct Constants {
             $($(#[$doc])* pub $name: f64,)*
@@ -37,7 +37,7 @@ macro_rules! constants {
             /// Constants that are all 0.
             const ZERO: Constants = Constants { $($name: 0.0,)* };
 
-            /// Returns the constants with these values, or the name of one that has none.
+            /// Returns the constants with these values, or as the error the name of one that has none.
             fn of(facts: &BTreeMap<&'static str, Fact>) -> Result<Constants, &'static str> {
                 let value = |name| facts.get(name).map(|fact| fact.value).ok_or(name);
                 Ok(Constants { $($name: value(stringify!($name))?,)* })
@@ -47,13 +47,13 @@ macro_rules! constants {
 }
 
 constants! {
-    /// The number of dimensions of the torus, or 0 if switches connect the devices.
+    /// The number of dimensions of the torus, or 0 if switches connect the devices, and for a host.
     torus_dims
-    /// The size that an axis must have to wrap around, or 0.
+    /// The size, in chips, of an axis that wraps around whatever the sizes of the others are, or 0 if there is none.
     wrap_axis
-    /// If not 0, all axes wrap around where each size is a multiple of this.
+    /// If not 0, all axes of more than 2 chips wrap around where each size is a multiple of this.
     wrap_multiple
-    /// If not 0, all axes wrap around where each size is this.
+    /// If not 0, all axes of more than 2 chips wrap around where each size is this.
     wrap_all
     /// The number of devices on a chip.
     devices_per_chip
@@ -73,7 +73,7 @@ constants! {
     push_exposed
     /// The number of matrix units.
     matrix_units
-    /// The published peak rate of bf16.
+    /// The published peak rate of bf16. For a host, the measured one of f32.
     peak_flops
     /// The number of bf16 products for one of f32, at default precision.
     passes_f32
@@ -95,7 +95,7 @@ constants! {
     dot_cycles_int32
     /// The cycles to store 8x128 results that are rounded to 16 bits or fewer.
     store_cycles_bf16
-    /// The cycles to store 8x128 results of 32 bits.
+    /// The cycles to store 8x128 results of more than 16 bits.
     store_cycles_f32
     /// The rate of the vector units in f32.
     vector_flops_per_s
@@ -129,15 +129,15 @@ constants! {
     ring_efficiency
     /// The fraction of a link's rate that permutes reach.
     permute_efficiency
-    /// The time that a permute takes beside its bytes.
+    /// The time that a permute takes beside its bytes. With switches, each collective takes it.
     permute_latency_s
     /// 1 if blocks without wraps are gathered in both directions around a cycle of their links.
     two_way_blocks
-    /// The time for which the first asynchronous collective waits for all devices.
+    /// The time for which a device waits for all others before the first asynchronous collective.
     barrier_s
-    /// The fraction by which ops that run beside a transfer are slower.
+    /// The fraction by which ops that run beside a transfer are slower, for at most the time of the transfer.
     contention
-    /// 1 if all-reduces, reduce-scatters and all-to-alls may run beside other ops.
+    /// 1 if all collectives may run beside other ops, and 0 if only all-gathers, permutes and broadcasts may.
     async_reductions
     /// The rate between a chip and its host.
     host_bytes_per_s
@@ -147,7 +147,7 @@ constants! {
     nic_latency_s
 }
 
-/// A kind of chip with its memories and links.
+/// A kind of chip with its memories and links, or a host, which runs all devices on its cores.
 ///
 /// # Examples
 ///
@@ -171,7 +171,7 @@ pub struct Machine {
     pub(crate) rates: Option<Rates>,
 }
 
-/// The machines of `data/machines.txt`.
+/// The machines of `data/machines.txt`, without those whose names begin with `_`.
 static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
     let text = include_str!("../data/machines.txt");
     let machines = Machine::parse(text, "machines.txt").expect("the table of machines is well formed");
@@ -249,7 +249,7 @@ impl Machine {
         Machine::all().iter().find(is_named).cloned().ok_or_else(|| unknown_machine(name).into())
     }
 
-    /// Returns all machines that are known.
+    /// Returns the chips that are known without a file. There are no hosts among them.
     pub fn all() -> &'static [Arc<Machine>] {
         &MACHINES
     }
@@ -264,7 +264,8 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip, or `None` if there is no constant of this name.
+    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
+    /// name, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut machine = self.clone();
         *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
@@ -277,10 +278,11 @@ impl Machine {
         self.constants.torus_dims == 0.0 && !self.is_host()
     }
 
-    /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages.
+    /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages. Machines whose
+    /// names begin with `_` are read but not returned: they are only for the `like` of others.
     ///
     /// # Errors
-    /// Fails if a line cannot be read, or if a machine lacks a constant (`machine-text`).
+    /// Fails if a line cannot be read, or if a machine lacks a constant that it must have (`machine-text`).
     pub fn parse(text: &str, file: &str) -> Result<Vec<Machine>, Diagnostics> {
         let mut sections: Vec<Section> = vec![];
         for (i, line) in text.lines().enumerate() {
@@ -293,7 +295,8 @@ impl Machine {
                 let section = Section::parse(head, is_host, &sections, loc)?;
                 sections.push(section);
             } else if !line.is_empty() && !line.starts_with('#') {
-                let section = sections.last_mut().ok_or_else(|| bad_line(&loc, "a constant before the first chip"))?;
+                let section =
+                    sections.last_mut().ok_or_else(|| bad_line(&loc, "a constant before the first chip or host"))?;
                 section.add(line, &loc)?;
             }
         }
@@ -323,7 +326,8 @@ impl Section {
         let (mut facts, mut rates) = (BTreeMap::new(), is_host.then(BTreeMap::new));
         if let Some(like) = rest.strip_prefix("like ") {
             let like = before.iter().find(|s| *s.name == *like.trim() && s.rates.is_some() == is_host);
-            let like = like.ok_or_else(|| bad_line(&loc, "no chip of this name comes before"))?;
+            let kind = if is_host { "host" } else { "chip" };
+            let like = like.ok_or_else(|| bad_line(&loc, &format!("no {kind} of this name comes before")))?;
             (facts, rates) = (like.facts.clone(), like.rates.clone());
             // A fact about one machine is an assumption about another one.
             let is_general = like.name.starts_with('_');
@@ -387,7 +391,8 @@ impl Section {
     }
 }
 
-/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form.
+/// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, if the value is
+/// negative or not finite, or if the source is empty.
 fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnostic> {
     let (left, source) =
         line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source behind its value"))?;
@@ -492,7 +497,8 @@ mod tests {
         assert!(hosts[0].is_host() && !hosts[0].is_switched());
     }
 
-    /// Each text lacks a line, has one twice, or has other characters somewhere. None may panic.
+    /// Tests texts that lack a line, or have other characters or none in the place of one. A text without a line that
+    /// is needed is an error, and no text panics.
     #[test]
     fn broken_texts_are_errors_and_never_panic() {
         let lines: Vec<&str> = HOST.lines().collect();

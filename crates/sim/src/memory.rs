@@ -10,7 +10,7 @@ use shardwise_view::{MemoryPart, MemoryUse, Picoseconds};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A value in the memory of a device.
+/// A value in the memory of a device, or of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocation {
     /// The time at which the value is allocated.

@@ -51,18 +51,21 @@ pub(crate) struct Work {
     pub(crate) product: Option<Product>,
     /// The flops of all ops but the product.
     pub(crate) vector_flops: f64,
-    /// The bytes that are read from and written to the main memory.
+    /// The bytes that are read from the main memory.
     pub(crate) hbm_in: f64,
+    /// The bytes that are written to the main memory.
     pub(crate) hbm_out: f64,
     /// The bytes that are read from and written to the fast memory only.
     pub(crate) fast_bytes: f64,
-    /// The number of elements of the result, and the bytes of one.
+    /// The number of elements of the first result.
     pub(crate) results: f64,
+    /// The bytes of an element of the first result.
     pub(crate) result_bytes: f64,
 }
 
-/// Returns true if an op is a product that the matrix units compute: it is linear in each of two operands, and sums
-/// over factors that both of them have.
+/// Returns true if an op is a product, such as a `dot_general` or a convolution: it has two operands, is linear in each
+/// of them or has a result of another type, and sums over factors that both of them have. Whether matrix units or
+/// vector units compute it depends on the machine.
 pub fn is_product(view: &OpView<'_>) -> bool {
     Product::of(view).is_some()
 }
@@ -213,7 +216,8 @@ impl Work {
         fitting.map(time).fold(f64::INFINITY, f64::min)
     }
 
-    /// Returns the time at the machine's peak rate and the rate of its memory.
+    /// Returns the longer one of two times: that of the product, or of the other flops if there is no product, at the
+    /// peak rate, and that of the data at the rate of the main memory.
     pub(crate) fn least_seconds(&self, machine: &Machine) -> f64 {
         let c = &machine.constants;
         let passes = self.product.map(|p| (p.flops(), p.passes(c)));
@@ -242,7 +246,7 @@ impl Work {
         }
     }
 
-    /// Returns the time to store the results of a product.
+    /// Returns the time to store the results of a product, or 0 if there is no product.
     fn store_seconds(&self, c: &Constants) -> f64 {
         if self.product.is_none() {
             return 0.0;

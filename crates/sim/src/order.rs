@@ -3,8 +3,8 @@
 use crate::memory::{Allocation, curve, parts};
 use shardwise_view::{Span, Timeline};
 
-/// Returns the timeline with these spans in the order of their starts, outer ones first, and with these
-/// allocations.
+/// Returns the timeline with these spans in the order of their starts, outer ones first, with the memory that is in use
+/// by these allocations over time, and with what is in memory when that is most.
 pub(crate) fn finish(timeline: Timeline, spans: Vec<Span>, allocations: &[Allocation]) -> Timeline {
     let mut timeline = Timeline { memory: curve(allocations), ..timeline };
     timeline.set_spans(spans);

@@ -17,7 +17,8 @@ const RING_2X2X2: [usize; 8] = [0, 1, 3, 2, 6, 7, 5, 4];
 /// The ring of the cores of 2x2 chips with two cores each.
 const RING_CORES: [usize; 8] = [0, 1, 2, 3, 6, 7, 4, 5];
 
-/// Returns the physical device at each position of a mesh. A mesh with a list of devices is laid out as the list says.
+/// Returns the physical device at each position of a mesh. On chips, a mesh with a list of devices is laid out as the
+/// list says. On a host, the devices are in their order.
 ///
 /// # Errors
 /// Fails if the mesh has another number of devices than the topology (`topology-mesh`).
@@ -48,8 +49,8 @@ fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
     over_pods(topology, &sizes)
 }
 
-/// Lays the first axes, or their major parts, over the pods, and the rest within each pod. Leaves the devices in their
-/// order if the sizes do not allow that.
+/// Returns the device at each position of a mesh whose axes have these sizes. The first axes, or their major parts, are
+/// laid over the pods, and the rest within each pod. The devices are in their order if the sizes do not allow that.
 fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     let pods = topology.device_count() / topology.devices_per_pod();
     let mut left = pods;
@@ -99,7 +100,8 @@ struct Part {
     stride: usize,
 }
 
-/// Lays each axis along whole dimensions, preferably several, and along parts of dimensions where that fails.
+/// Returns the device of a pod at each position of a mesh whose axes have these sizes. Each axis is laid along whole
+/// dimensions, preferably several, and along parts of dimensions where that fails.
 fn along_dimensions(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     let mut free = dimensions(topology);
     let mut axes: Vec<Vec<Part>> =

@@ -70,7 +70,8 @@ const PROGRAMS: [(&str, &str); 3] = [
 /// Returns all points of `data/points.txt` with their predictions.
 ///
 /// # Errors
-/// Fails if the table or a program cannot be read (`points-text`).
+/// Fails if a line of the table is malformed (`points-text`), and if a topology or a program that it names cannot be
+/// read, or the program cannot be simulated.
 pub fn points() -> Result<Vec<Point>, Diagnostics> {
     let lines = include_str!("../data/points.txt").lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
@@ -94,7 +95,8 @@ fn bad(loc: &Loc) -> Diagnostic {
     Diagnostic::error("points-text", loc, "the line is no point").expected("the seven cells that the file's head names")
 }
 
-/// Returns the predicted time in microseconds. Fails if the words name no prediction.
+/// Returns the predicted time in microseconds. Fails if the words name no prediction, or if a program that they name
+/// cannot be simulated on the topology.
 fn predict(words: &[&str], topology: &Topology, loc: &Loc) -> Result<f64, Diagnostics> {
     let number = |text: &str| text.parse::<f64>().map_err(|_| bad(loc));
     let machine = topology.machine();
@@ -141,7 +143,8 @@ fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     work.seconds(machine)
 }
 
-/// Returns the groups of devices along dimension `x`, in pairs, or one group of all of them.
+/// Returns the groups of devices: those along dimension x for the axis `x`, pairs of neighbours for `pair`, and one
+/// group of all devices for any other text.
 fn groups(topology: &Topology, axis: &str) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..topology.device_count()).collect();
     match axis {

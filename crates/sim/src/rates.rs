@@ -25,7 +25,8 @@
 //! | `collective.OP.BYTES` | the bytes that a collective with results of so many bytes writes in a second |
 //! | `error.CLASS` | the typical error of predictions for `product`, `element`, `op` or `collective`, as a fraction |
 //!
-//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the last slope goes on.
+//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the last slope goes on, but
+//! neither so that the time falls with the size nor so that it grows faster than the size.
 
 use crate::Fact;
 use shardwise_base::DType;
@@ -39,18 +40,18 @@ pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_
 /// The other constants that have a name of one word.
 const OPTIONAL: [&str; 2] = ["turn_s", "barrier_s"];
 
-/// The words with which the other names start.
+/// The words with which the other names start, except those of typical errors.
 const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "flops", "op", "collective"];
 
-/// The classes of instructions whose typical errors are known.
+/// The classes of instructions whose typical errors can be among the constants.
 const CLASSES: [&str; 4] = ["product", "element", "op", "collective"];
 
-/// Returns all words that may start the name of a constant.
+/// Returns all words that may start the name of a host's constant.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     REQUIRED.into_iter().chain(OPTIONAL).chain(FAMILIES).chain(["error"])
 }
 
-/// Returns true if a host has constants of this name.
+/// Returns true if a constant of a host may have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     let is_type = |text: &str| DType::parse(text).is_some();
@@ -70,7 +71,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     }
 }
 
-/// Reads `64x512x8`. Returns `None` for another text.
+/// Reads `64x512x8`. Returns `None` for another text, and if a size is 0.
 fn shape_of(text: &str) -> Option<[u32; 3]> {
     let sizes: Vec<u32> = text.split('x').map(|n| n.parse().ok().filter(|&n| n > 0)).collect::<Option<_>>()?;
     sizes.try_into().ok()
@@ -129,7 +130,7 @@ impl Rates {
         self.products.get(dtype.name()).map(|grid| grid.rate(shape))
     }
 
-    /// Returns the limits of the machine.
+    /// Returns the peak rates of the machine by type, and its memories with their sizes and rates, the smallest first.
     pub(crate) fn limits(&self, title: &str) -> Limits {
         let peak = |(name, fact): (&Arc<str>, &Fact)| {
             let dtype = DType::parse(name.strip_prefix("peak.")?)?;

@@ -52,7 +52,7 @@ impl LinkSet {
 /// The bytes on each directed link, for messages that all move at the same time.
 pub(crate) struct Loads<'t> {
     topology: &'t Topology,
-    /// The bytes on each link, by device, dimension and direction. The cores of a chip share its links.
+    /// The bytes on each link, by chip, dimension and direction. The cores of a chip share its links.
     links: Vec<f64>,
     /// The largest number of hops of a message.
     pub(crate) hops: usize,
@@ -65,8 +65,8 @@ impl<'t> Loads<'t> {
         Loads { topology, links: vec![0.0; links], hops: 0, used: LinkSet::default() }
     }
 
-    /// Adds a message between devices of one pod. Half of it goes by the dimensions in their order, and half in the
-    /// opposite order.
+    /// Adds a message between devices of one pod. If it moves along several dimensions, half of it goes by the
+    /// dimensions in their order, and half in the opposite order.
     pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
         let dims = self.topology.grid().len();
         let ends = [from, to].map(|device| self.topology.coordinates(device));

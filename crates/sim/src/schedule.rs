@@ -27,7 +27,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Returns the plan of the items of the block that `block` is in. Items with effects stay in their order.
+    /// Returns the plan of the items of the block that `block` is in. Items with ordered effects stay in their order.
     pub(crate) fn new(block: OpView<'_>, items: Vec<Item>) -> Plan {
         let inputs: Vec<Vec<Value>> = items.iter().map(|item| inputs(block, item)).collect();
         let mut maker: HashMap<Value, usize> = HashMap::new();
@@ -49,7 +49,8 @@ impl Plan {
         Plan { items, inputs, ..plan }
     }
 
-    /// Returns, for each item, whether all of its users in the block come soon after it.
+    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it. In place
+    /// of a free item, those that wait for that one count, if there are any.
     pub(crate) fn short_lives(&self) -> Vec<bool> {
         let mut last: Vec<usize> = (0..self.items.len()).collect();
         for i in (0..self.items.len()).rev() {
@@ -81,8 +82,10 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
-/// How far behind the first op that was not issued an op may be in a simulation, so that values do not wait long for
-/// their uses.
+/// The largest distance, in places of a block, from the first op that was not issued to one that [`simulate`] issues
+/// next. Ops that are issued together take one place. The limit keeps values from waiting long for their uses.
+///
+/// [`simulate`]: fn@crate::simulate
 pub const LOOK_AHEAD: usize = 64;
 
 /// The largest distance between an item and its last user for which its result stays in the fast memory.
@@ -150,8 +153,8 @@ impl Queue {
         }
     }
 
-    /// Returns true if an item other than the one that was returned last could be issued, and always in the order of
-    /// the program.
+    /// Returns true if an item that takes time, other than the one that was returned last, could be issued next. Always
+    /// returns true in the order of the program.
     pub(crate) fn has_more(&self) -> bool {
         match self {
             Queue::InOrder(_) => true,
@@ -182,7 +185,7 @@ impl Ready {
         }
     }
 
-    /// Records that an item was issued, which may make others the nearest ones.
+    /// Records that an item was issued, and makes those available that are no longer too far ahead because of that.
     fn advance(&mut self, i: usize) {
         self.is_issued[i] = true;
         while self.is_issued.get(self.first) == Some(&true) {

@@ -33,10 +33,11 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which collectives run beside other ops.
+/// Which collectives run beside other ops. A host, which runs one instruction after the other, ignores it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
-    /// Only the collectives that the program starts with `async_start` run beside other ops.
+    /// Only the collectives that the program starts with `async_start` run beside other ops, and all ops are issued in
+    /// the order of the program. With the other variants, the simulator may issue ops in another order.
     #[default]
     Off,
     /// All-gathers, permutes, broadcasts and the collectives that the program starts run beside other ops. All others
@@ -50,7 +51,7 @@ pub enum Overlap {
 impl FromStr for Overlap {
     type Err = Diagnostic;
 
-    /// Reads `off`, `auto` or `force`.
+    /// Reads `off`, `auto` or `force`. Fails for any other text (`overlap-unknown`).
     fn from_str(text: &str) -> Result<Overlap, Diagnostic> {
         match text {
             "off" => Ok(Overlap::Off),
@@ -81,10 +82,11 @@ const SIMULATED_TURNS: u64 = 2;
 /// Of loops inside of this many others, one turn is simulated, so that the time does not double with each of them.
 const DEEP: usize = 4;
 
-/// The number of ops that the name of a group lists.
+/// The largest number of ops that the name of a group lists.
 const LISTED_OPS: usize = 4;
 
-/// Predicts the timeline of a localized module on a topology. One device stands for all.
+/// Predicts the timeline of a localized module on a topology. On chips, one device stands for all. On a host, the
+/// timeline has the instructions that the host runs for all devices.
 ///
 /// # Examples
 ///
@@ -104,8 +106,9 @@ const LISTED_OPS: usize = 4;
 /// ```
 ///
 /// # Errors
-/// Fails if the module has no function (`module-main`), if its mesh has another number of devices than the topology
-/// (`topology-mesh`), if a function calls itself, or if the program is one on global values (`simulate-global`).
+/// Fails if the module has no function (`module-main`), if its mesh has axes and another number of devices than the
+/// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the program is one on global values
+/// (`simulate-global`). A program without a mesh can be simulated on every topology.
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let mut timeline = simulate_exactly(module, topology, options)?;
     let machine = topology.machine();
@@ -116,7 +119,8 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
     Ok(timeline)
 }
 
-/// Predicts a timeline as [`simulate`] does. For a chip, it has no typical errors.
+/// Predicts a timeline as [`simulate`] does. For a chip, it has no typical errors and no limits of the machine. Fails
+/// as `simulate` does.
 pub(crate) fn simulate_exactly(
     module: &Module,
     topology: &Topology,
@@ -139,8 +143,9 @@ pub(crate) fn simulate_exactly(
 /// Predicts the timeline as [`simulate`] does, and returns the order in which the ops of the main function are issued.
 /// [`Overlap::Auto`] is not compared with the order of the program.
 ///
-/// An op is issued only if at most `look_ahead` ops before it in its block have not been, so that a smaller number
-/// keeps fewer values in memory.
+/// Unless the order is that of the program ([`Overlap::Off`]), ops that take time are issued only if they are at most
+/// `look_ahead` places behind the first ones that have not been issued, where ops that are issued together take one
+/// place. So a smaller number keeps fewer values in memory.
 ///
 /// # Errors
 /// Fails as [`simulate`] does.
@@ -165,7 +170,7 @@ fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>
     Ok((mesh, placement))
 }
 
-/// The state from which branches start.
+/// The times at which the core and the links are free. Each of several possible branches starts from the same state.
 #[derive(Clone, Default)]
 struct State {
     /// The time from which the core is free.
@@ -218,7 +223,8 @@ fn no_main(module: &Module) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-/// Fails if the function has a mark of the partitioner or a manual computation, so that its types are global.
+/// Fails if the function has a sharding constraint, a reshard, a named computation or a manual computation, so that its
+/// types are global.
 fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     let is_global = |view: &OpView<'_>| {
         let opcode = Opcode::of_view(view);
@@ -295,7 +301,7 @@ impl<'m> Simulator<'m> {
         self.block(&mut frame, body.entry(), true);
     }
 
-    /// Marks the largest argument that fits into half of the fast memory as present in it.
+    /// Marks the largest argument that fits into half of the fast memory as present in it, if the machine prefetches.
     fn prefetch(&self, frame: &mut Frame<'m>) {
         let c = &self.topology.machine().constants;
         let fits = |v: &Value| frame.bytes(*v) as f64 <= c.vmem_bytes / 2.0;
@@ -364,7 +370,7 @@ impl<'m> Simulator<'m> {
         self.blocks.insert(region, issued);
     }
 
-    /// Returns what an item needs, if collectives may overlap.
+    /// Returns the resource that an item needs. A collective is a transfer if it may run beside the core.
     fn kind(&self, block: &OpView<'_>, item: &Item) -> Kind {
         let view = block.at(item.root());
         match item {
@@ -503,7 +509,7 @@ impl<'m> Simulator<'m> {
         start
     }
 
-    /// Adds the time from which the core has nothing to do until `end`. The spans that run then say what they wait for.
+    /// Adds a span, from the time at which the core is free until `end`, in which the core waits. `name` says for what.
     fn push_wait(&mut self, name: String, end: Picoseconds) {
         let mut span = Span::new(self.core, name, SpanKind::Wait, self.state.core_free..end);
         (span.devices, span.turn) = (self.mesh.size(), self.turn);
@@ -601,7 +607,7 @@ impl<'m> Simulator<'m> {
         lane
     }
 
-    /// Simulates an asynchronous start. The op inside of it runs beside the core.
+    /// Simulates an asynchronous start. A collective inside of it runs beside the core, and any other op on the core.
     fn start(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
         let region = view.regions()[0];
         for (&arg, &operand) in view.body[region].args.iter().zip(view.operands()) {
@@ -774,7 +780,8 @@ pub(crate) fn short(view: &OpView<'_>) -> String {
     name.split_once('.').map_or(name, |(_, name)| name).to_string()
 }
 
-/// Returns `dot_general`, or `fused(dynamic_slice, dot_general, add)`.
+/// Returns a name for ops that run as one: that of the only op, or `fused(dynamic_slice, dot_general, add)` with the
+/// names of at most [`LISTED_OPS`] ops and the number of the others.
 pub(crate) fn group_name(views: &[OpView<'_>]) -> String {
     if let [only] = views {
         return short(only);

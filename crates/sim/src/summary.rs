@@ -34,7 +34,8 @@ impl Summary {
         Summary { step_time, flops, utilization, peak_bytes, capacity_bytes: c.hbm_bytes as u64 }
     }
 
-    /// Returns true if the program fits into the memory of a device, or of the host.
+    /// Returns true if the program fits into the memory of a device, or of the host, or if the memory that it uses is
+    /// not known.
     pub fn fits(&self) -> bool {
         self.peak_bytes <= self.capacity_bytes
     }

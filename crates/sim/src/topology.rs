@@ -37,24 +37,31 @@ const MAX_DEVICES: usize = 1 << 17;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Topology {
     machine: Arc<Machine>,
-    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node.
+    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node, and
+    /// for a host, the number of devices.
     grid: Vec<usize>,
     /// The number of pods, or of nodes.
     pods: usize,
 }
 
 impl Topology {
-    /// Reads a topology such as `v5e:2x4`, see the module's table.
+    /// Reads a topology: a machine and its grid, and the number of pods if there are several.
+    ///
+    /// - `v5e:2x4` is a pod of 2 x 4 chips, and `v5e:16x16*2` two pods of 16 x 16 chips.
+    /// - `h100:2x8` is two nodes of 8 devices each.
+    /// - `FILE:8` is 8 devices on the machine of a file that `shardwise calibrate` has written, and `host:8` is 8
+    ///   devices on the machine of the file that the environment variable `SHARDWISE_MACHINE` names.
     ///
     /// # Errors
-    /// Fails if there is no such machine (`machine-unknown`), if a file of machines cannot be read (`machine-file`,
-    /// `machine-text`), or if the grid is not one of the machine (`topology-grid`).
+    /// Fails if there is no such machine (`machine-unknown`), if a file of machines cannot be read, also one that
+    /// `SHARDWISE_MACHINE` names in vain (`machine-file`, `machine-text`), or if the text has another form or the grid
+    /// is not one of the machine (`topology-grid`).
     pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
         Topology::parse_with(text, Machine::own()?)
     }
 
     /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place
-    /// of that of the environment.
+    /// of that of the environment. A file of the same name takes precedence.
     ///
     /// # Errors
     /// Fails as [`Topology::parse`] does.
@@ -76,11 +83,12 @@ impl Topology {
         Some(Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1)))
     }
 
-    /// Returns a topology of `pods` pods with these numbers of chips. With switches, the sizes are the number of nodes
-    /// and the number of devices of each.
+    /// Returns a topology of `pods` pods with these numbers of chips along each dimension. With switches, the sizes are
+    /// the number of nodes and the number of devices of each. For a host, the only size is the number of devices, and
+    /// there is one pod.
     ///
     /// # Errors
-    /// Fails if the machine has no such grid (`topology-grid`).
+    /// Fails if the machine has no such grid, or if there are no devices or too many (`topology-grid`).
     pub fn new(machine: Arc<Machine>, sizes: &[usize], pods: usize) -> Result<Topology, Diagnostics> {
         let dims = machine.constants.torus_dims as usize;
         let expected = if machine.is_host() {
@@ -129,7 +137,7 @@ impl Topology {
         self.devices_per_pod() * self.pods
     }
 
-    /// Returns the chips as pictures show them.
+    /// Returns the grid of chips of a pod, its wraps and the number of pods, for pictures of layouts.
     pub fn chips(&self) -> shardwise_view::Chips {
         shardwise_view::Chips {
             name: self.to_string(),
@@ -141,7 +149,8 @@ impl Topology {
         }
     }
 
-    /// Returns the number of chips of a pod along each dimension, x first.
+    /// Returns the number of chips of a pod along each dimension, x first. With switches, the only number is that of
+    /// the devices of a node, and for a host, that of all devices.
     pub(crate) fn grid(&self) -> &[usize] {
         &self.grid
     }
@@ -221,7 +230,7 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
             .help(format!("the machines are {}", names.join(", ")));
     };
     if machine.is_host() {
-        return d.expected(format!("the number of devices: `{}:8`", machine.name));
+        return d.expected(format!("the number of devices, from 1 to {MAX_DEVICES}: `{}:8`", machine.name));
     }
     let most = machine.constants.host_chips;
     let expected = match machine.constants.torus_dims as usize {

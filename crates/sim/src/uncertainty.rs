@@ -14,7 +14,8 @@ use std::sync::LazyLock;
 pub(crate) enum Class {
     /// Products of matrices.
     Product,
-    /// Elementwise ops and reductions.
+    /// Elementwise ops and reductions. For a chip, all that computes and takes no longer for its flops than for its
+    /// data.
     Element,
     /// Other ops with a rate of their own.
     Op,
@@ -53,7 +54,8 @@ static RESIDUALS: LazyLock<BTreeMap<Class, f64>> = LazyLock::new(|| {
     errors.into_iter().map(|(class, errors)| (class, typical(errors))).collect()
 });
 
-/// Returns the class of instructions that a point measures, or `None` if it measures a whole program.
+/// Returns the class of instructions that a point measures, or `None` if it measures a whole program or the time for
+/// which a program waits.
 fn class_of(point: &Point) -> Option<Class> {
     let words: Vec<&str> = point.what.split_whitespace().collect();
     match words[..] {
@@ -89,7 +91,8 @@ fn of_chip(machine: &Machine, class: Class) -> f64 {
     residual.hypot(guessed)
 }
 
-/// Sets the typical errors of the spans of a prediction for a chip, and of the whole run.
+/// Sets the typical errors of the spans of a prediction for a chip, and of the whole run. Control flow and waits have
+/// none.
 pub(crate) fn set(timeline: &mut Timeline, machine: &Machine) {
     let errors = [Class::Product, Class::Element, Class::Collective].map(|class| of_chip(machine, class));
     for span in timeline.spans.iter_mut() {
@@ -111,8 +114,9 @@ fn is_bound_by_flops(span: &shardwise_view::Span, machine: &Machine) -> bool {
     seconds(span.work.flops, c.peak_flops) > seconds(span.work.memory_bytes, c.hbm_bytes_per_s)
 }
 
-/// Returns the typical error of a whole run. The errors of spans with the same one have the same causes, so that they
-/// add up. Those of others are independent. Returns `None` if no span has one.
+/// Returns the typical error of a whole run, as a fraction of the time of the spans that have a typical error. Spans
+/// with equal errors count as having the same causes, so that their errors add up. Those of others are independent.
+/// Returns `None` if no span that takes time has a typical error.
 pub(crate) fn of_run(timeline: &Timeline) -> Option<f64> {
     let mut by_error: BTreeMap<u64, f64> = BTreeMap::new();
     let mut whole = 0.0;

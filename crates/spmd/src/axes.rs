@@ -63,8 +63,8 @@ impl<'s> Rewrite<'s> for Axes<'_> {
     }
 }
 
-/// Returns the location and the name of the first collective of the main function whose device numbers can be replaced
-/// by mesh axes, or `None` if there is none.
+/// Returns the location and the name, in backticks, of the first collective of the main function whose device numbers
+/// can be replaced by axes of the main mesh. Returns `None` if there is none, or no main function or mesh.
 pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (module.main()?, module.main_mesh()?);
     let is_unnamed = |&op: &Op| axis_attrs(&module.view(&func.body, op), mesh).is_some();
@@ -135,11 +135,10 @@ fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
 /// The largest number of devices whose numbers are compared with those of the first ones of their groups at one time.
 const MAX_COMPARED: usize = 1 << 14;
 
-/// Returns true if the result of `view`, which is `number` on each device of the mesh, is only read to compute numbers
-/// that are equal on all devices with the same position along `along`. Returns false if this is not known, because an
-/// op that reads the result is no elementwise op on scalars whose other operands are constants. `number` takes the
-/// coordinates of a device. `uses` holds the uses of the op's body, once they are needed. All devices are computed,
-/// some at a time.
+/// Returns true if the result of `view`, which is `number` on each device of the mesh, is equal on all devices with the
+/// same position along `along`, or is only read to compute numbers that are. Returns false if this is not so, and also
+/// if [`scalars`] cannot compute a number that has to be followed. `number` takes the coordinates of a device. `uses`
+/// holds the uses of the op's body, once they are needed. The numbers of all devices are compared, some at a time.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -170,8 +169,9 @@ pub(crate) fn is_read_along(
     })
 }
 
-/// Returns true if the result of `view` is only read to compute numbers that are equal in each group, as far as
-/// [`scalars`] can compute them. `groups` has the results of the op, at least one in each group.
+/// Returns true if the result of `view` is equal in each group, or is only read to compute numbers that are. Returns
+/// false if this is not so, and also if [`scalars`] cannot compute a number. `groups` has the results of the op for
+/// the devices of each group.
 fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>) -> bool {
     let numbers: Vec<usize> = groups.concat();
     let numbers = match view.result_tensor(0).dtype {
@@ -203,8 +203,9 @@ fn is_read_alike(view: &OpView<'_>, groups: &[Vec<usize>], uses: &OnceCell<Uses>
     true
 }
 
-/// Returns the results of an elementwise op or a reshape that computes a scalar from `number` and constants, one for
-/// each of the values of `number`. Returns `None` for other ops, and if the evaluation fails.
+/// Returns the results of a pure elementwise op or a reshape that computes one scalar from the scalar `number` and
+/// constants: one for each of `values`, the values of `number`. Returns `None` for other ops, and if the evaluation
+/// fails.
 fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal> {
     let is_scalar = |v: &Value| view.body.ty(*v).as_tensor().is_some_and(|t| t.rank() == 0);
     let are_scalars = view.operands().iter().chain(view.results()).all(is_scalar) && view.results().len() == 1;
@@ -237,7 +238,8 @@ fn scalars(view: &OpView<'_>, number: Value, values: &Literal) -> Option<Literal
 }
 
 /// Returns `stride` if the op computes `partition_id / stride` with a constant `stride`, 1 if it is `partition_id`, and
-/// `None` otherwise. A conversion of one of these to an element type of at least 32 bits counts as well.
+/// `None` otherwise. A conversion of the quotient or of `partition_id` to an element type of at least 32 bits counts as
+/// well, but a quotient of a converted `partition_id` does not.
 fn stride_of(view: &OpView<'_>) -> Option<usize> {
     let is_id = |view: &OpView<'_>| Opcode::of_view(view) == Opcode::PartitionId;
     match view.name() {

@@ -1,9 +1,10 @@
 //! Removes ops that are dead, repeated or without effect.
 //!
-//! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops are merged; an op in a
-//! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their
-//! operand, and ops on scalar constants whose result is an integer or a boolean are evaluated. Two permutations of
-//! devices, one after the other, become one, unless the program states one of them or the mesh is too large.
+//! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops of one region are
+//! merged, unless they have regions, ordered effects or not exactly one result; such an op in a region is also merged
+//! with an equal op of the function's own region. Ops that change nothing are replaced by their operand, and ops on
+//! scalar constants whose result is an integer or a boolean are evaluated. Two permutations of devices, one after the
+//! other, become one where this is possible, unless the program states one of them or the mesh is too large.
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -22,9 +23,10 @@ const MAX_ROUNDS: usize = 4;
 const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal
-/// ops, and replaces ops that change nothing by their operand, and ops on scalar constants by their value if it is an
-/// integer or a boolean. On a mesh of at most [`MAX_DEVICES`] devices, joins permutations of devices that the compiler
-/// made. Always returns `Ok`.
+/// ops that have no regions, one result and no ordered effects, and replaces ops that change nothing by their operand,
+/// and pure ops on scalar constants by their value if it is an integer or a boolean. On a mesh of at most
+/// [`MAX_DEVICES`] devices, joins pairs of permutations of devices that the compiler made, where one permutation can
+/// take their place. Stops after [`MAX_ROUNDS`] rounds. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -81,7 +83,8 @@ pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
     Liveness::compute(module, body).live
 }
 
-/// Removes the results of branches and loops that nothing needs. Returns for each op whether anything needs it.
+/// Removes the results that nothing needs from the branches and loops that are needed. Returns for each op whether
+/// anything needs it.
 fn keep_needed_results(module: &Module, body: &mut Body) -> EntityVec<Op, bool> {
     let Liveness { live, unused } = Liveness::compute(module, body);
     unused.into_iter().for_each(|(op, is_kept)| keep_results(body, op, &is_kept));
@@ -260,9 +263,9 @@ struct Cleanup<'a> {
     module: &'a Module,
     body: &'a mut Body,
     live: EntityVec<Op, bool>,
-    /// For each value whose op was removed, the value that replaces it; `None` for other values.
+    /// For each result of an op that another value replaces, this value; `None` for other values.
     renamed: EntityVec<Value, Option<Value>>,
-    /// The ops that are kept and their regions, by [`fingerprint`].
+    /// The ops that were kept so far and with which equal ops may be merged, and their regions, by [`fingerprint`].
     seen: FxHashMap<u64, SmallVec<[(Op, Region); 1]>>,
     /// True within an op whose regions use no values from outside.
     is_isolated: bool,
@@ -324,8 +327,8 @@ impl Cleanup<'_> {
     }
 
     /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
-    /// Returns `None` if they are not both permutations that the compiler made, if they cannot be joined, or if the
-    /// mesh has more than [`MAX_DEVICES`] devices.
+    /// Returns `None` if they are not both permutations that the compiler made, if they cannot be joined, if there is
+    /// no mesh, or if it has more than [`MAX_DEVICES`] devices.
     fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
         let permutation = |view: &OpView<'_>| {

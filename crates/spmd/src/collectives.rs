@@ -1,7 +1,7 @@
 //! Replaces each `sdy.reshard` by its cheapest sequence of collectives ([`crate::plan`]).
 //!
-//! A sum whose only reader is a reshard that splits it over the summed axes becomes an `sdy.reduce_scatter`, which
-//! moves at most half the bytes.
+//! An `sdy.all_reduce` whose only reader is a reshard that splits its result over the summed axes becomes an
+//! `sdy.reduce_scatter`, which moves fewer bytes. The comments call each all-reduce a sum, however it combines values.
 
 use crate::plan::{self, Move, Step, StepKind};
 use crate::rewrite::map_main;
@@ -106,7 +106,7 @@ fn run(value: Value, steps: &[Step], to: &Sharding, reason: &Arc<Reason>, b: &mu
     })
 }
 
-/// Adds the op of one step of a plan. Unreduced axes of the value are kept.
+/// Adds the op of one step of a plan, and returns its result. Unreduced axes of the value are kept.
 fn add(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Value {
     let unreduced = b.body.sharding(v).map_or(vec![], |s| s.unreduced.clone());
     make_shardy::step(b, v, &collective(&step.kind), &step.to.clone().with_unreduced(unreduced), reason)

@@ -57,7 +57,7 @@ impl Colouring<'_> {
     }
 
     /// Returns the edges of the path from a target whose colours alternate between these two, beginning with
-    /// `colours[0]`. The path is empty if both are equal.
+    /// `colours[0]`. The path is empty if both are equal, or if no edge of the target has the colour `colours[0]`.
     fn path(&self, target: usize, colours: [usize; 2]) -> Vec<usize> {
         let mut path = vec![];
         if colours[0] == colours[1] {

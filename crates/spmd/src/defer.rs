@@ -70,11 +70,11 @@ struct Planner<'a> {
     body: &'a Body,
     uses: Uses,
     home: EntityVec<Op, Option<Region>>,
-    /// The axes over which each value can be left unreduced.
+    /// The values that can be left unreduced for their only reader, with the axes over which they can.
     could: FxHashMap<Value, Vec<AxisRef>>,
-    /// The values of `could` of which each element comes from one device.
+    /// The results of sums, and of copies of them, of which each element comes from one device and the others add -0.
     copied: FxHashSet<Value>,
-    /// For each op that could compute on summands, whether it should.
+    /// For each op except sums that can compute on summands, whether this takes fewer bytes.
     wants: FxHashMap<Op, bool>,
     plan: Plan,
 }
@@ -266,7 +266,7 @@ fn is_arithmetic(view: &OpView<'_>) -> bool {
     facts(view).propagation_class(view) == PropagationClass::Elementwise
 }
 
-/// Returns true if an op computes nothing, which its cost shows: the elements of its result are copies of elements.
+/// Returns true if the cost of an op has no arithmetic. So it is for ops that copy elements.
 pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }
@@ -311,9 +311,10 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
     is_local && is_linear_in(view, is_open) && !is_split
 }
 
-/// Returns true if an op computes the same from the summands of the operands for which `is_open` is true, if it
-/// computes alone on each device. Returns false if the op changes the element type of such an operand, could change the
-/// sign of a zero, or is a product element by element, and for ops without exactly one result.
+/// Returns true if the results of an op on the summands of the operands for which `is_open` is true add up to its
+/// result on their sums, if it computes alone on each device. Returns false if the op changes the element type of such
+/// an operand, could change the sign of a zero, or is a product or quotient element by element. Returns false as well
+/// for ops without exactly one result, and for ops that are not [`Semantics::Pure`], except reshards.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);

@@ -68,7 +68,8 @@ impl<'s> Rewrite<'s> for Dense {
 }
 
 impl Dense {
-    /// Returns the collective's attributes with device ids, or `None` if it names devices already.
+    /// Returns the collective's attributes with device ids in place of axes and with a new channel, or `None` if it
+    /// names no axes.
     fn attrs(&mut self, view: &OpView<'_>, collective: &CollectiveView) -> Option<Attrs> {
         let Groups::Axes { mesh, axes } = &collective.groups else { return None };
         let channel = Some(self.channel());

@@ -203,7 +203,8 @@ pub fn axis_names(mesh: &Mesh, axes: &[AxisRef]) -> Vec<String> {
     axes.iter().map(|a| a.display(mesh).to_string().replace('"', "")).collect()
 }
 
-/// Prints a table with one line for each collective, its reason below it and the sums at the end.
+/// Prints a table with one line for each collective, its reason below it and the sums at the end, or the line
+/// `no communication` if there are no rows.
 impl fmt::Display for Communication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.rows.is_empty() {

@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 const ATTR: &str = "mhlo.sharding";
 
-/// Returns the module with all shardings in Shardy's form, and per-device regions as manual computations.
+/// Returns the module with all shardings in Shardy's form, and per-device regions as manual computations. A module
+/// without `mhlo.sharding` is returned unchanged.
 ///
 /// # Errors
 /// Fails if the program has been partitioned before (`partitioned-twice`), or if something in the older notation is

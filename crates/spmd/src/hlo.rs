@@ -32,7 +32,7 @@ pub fn print(module: &Module) -> String {
 struct Printer<'a> {
     module: &'a Module,
     func: &'a Func,
-    /// The name of each value.
+    /// The name of each value that has been printed, and an empty string for others.
     names: Vec<String>,
     count: usize,
     /// The computations of regions, which are printed before the computations that call them.
@@ -134,7 +134,8 @@ impl Printer<'_> {
     }
 }
 
-/// Returns HLO's name of an op, such as `all-reduce`. HLO's names have dashes.
+/// Returns the name of an op in the text: HLO's name for products, broadcasts, barriers and branches, and for other ops
+/// their own name without the dialect and with dashes, such as `all-reduce`.
 fn kind(view: &OpView<'_>) -> String {
     match view.name() {
         "stablehlo.dot_general" => "dot".into(),
@@ -197,7 +198,8 @@ fn reducer_name(kind: ReduceKind) -> &'static str {
     crate::reason::short(kind.op_name())
 }
 
-/// Returns the attributes of an op that a reader of the program needs besides its types.
+/// Returns the attributes of an op that the text shows: the groups and dimensions of a collective or a product, and
+/// dimensions, slice sizes, the direction of a comparison, call targets, slice bounds and axes of other ops.
 fn attributes(view: &OpView<'_>) -> Vec<String> {
     if let Some(collective) = CollectiveView::of(view) {
         return collective_attributes(&collective);

@@ -37,8 +37,8 @@ const GROWTH: f64 = 0.05;
 pub(crate) const ROOM: u64 = 16 << 20;
 
 /// Moves the collectives of the main function out of loops in which they are invariant, with the ops that compute their
-/// operands, as far as memory allows. Marks those that stay. Loops that run at most once are left as they are. Always
-/// returns `Ok`.
+/// operands, as far as memory allows. Marks those that stay. Loops that are known to run at most once are left as they
+/// are. Always returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     if !has_loop(&module, &module[main].body) {
@@ -253,8 +253,9 @@ fn is_step(turn: &Turn<'_>, op: Op) -> bool {
     ShardyCollective::of(&turn.view.at(op)).is_some()
 }
 
-/// Returns true if an op may run in front of a loop instead of in it if its operands are the same there. Steps between
-/// layouts may if they move no data along Explicit axes, and other ops if they are pure and have no regions.
+/// Returns true if an op may run in front of a loop instead of in it if its operands are the same there. A step between
+/// layouts may if it is over no Explicit axis, even if it moves no data there. A step that names no axes counts as one
+/// over all axes that split the value before or after it. Other ops may if they are pure and have no regions.
 fn may_move(view: &OpView<'_>) -> bool {
     if let Some(step) = ShardyCollective::of(view) {
         let Some(to) = view.result_sharding(0) else { return true };

@@ -35,8 +35,8 @@ pub fn join(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Returns the location and the name of the first op of the main function that [`join`] would replace, or `None` if
-/// there is none.
+/// Returns the location and the name, in backticks, of the first op of the main function that [`join`] would replace,
+/// or `None` if there is none.
 pub(crate) fn first(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;

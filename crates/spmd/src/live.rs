@@ -1,8 +1,9 @@
 //! Estimates the memory of a program before it is planned: the bytes of the values that one device holds at each op.
 //!
-//! A value is held from the op that makes it to the last op that uses it. A loop holds what it carries once: its
-//! arguments, the values that it returns and its results share their memory. The estimate knows nothing of values that
-//! share memory otherwise, so it compares two versions of one program, and is no prediction.
+//! A value is held from the op that makes it to the last op that uses it. What a loop carries counts once, as the
+//! results of the loop: the arguments of its regions share this memory. What is computed in a turn counts beside it,
+//! while the turn runs. The estimate knows nothing of values that share memory otherwise, so it compares two versions
+//! of one program, and is no prediction.
 
 use crate::plan::local_bytes;
 use shardwise_base::EntityVec;
@@ -14,8 +15,8 @@ pub(crate) struct Lives {
     home: EntityVec<Op, Option<Region>>,
     /// The position of each op in its region.
     position: EntityVec<Op, usize>,
-    /// The position of the last op, in the region that defines the value, that uses the value itself or in a region.
-    /// `None` if no op does.
+    /// The position, in the region that defines the value, of the last op that uses the value or has an op in its
+    /// regions that does. `None` if no op does.
     last_use: EntityVec<Value, Option<usize>>,
 }
 
@@ -102,7 +103,7 @@ impl Lives {
 
 /// Estimates the largest number of bytes that a device holds while it runs a localized module: those of the arguments,
 /// and of the values between the op that makes them and their last use. Values that share memory or are never in memory
-/// are counted, so this compares two versions of one program, and is no prediction. Returns 0 without a function.
+/// are counted, so this compares two versions of one program, and is no prediction. Returns 0 without a main function.
 pub fn peak_bytes(module: &Module) -> u64 {
     let Some(func) = module.main() else { return 0 };
     let local = |v: &Value| func.body.ty(*v).as_tensor().map_or(0, |ty| ty.bytes());

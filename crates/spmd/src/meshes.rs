@@ -87,7 +87,7 @@ pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
     callees_first(module, main.into_iter().collect())
 }
 
-/// A mesh and the first place where a layout uses it.
+/// A mesh and a place where a layout uses it.
 struct Use {
     mesh: Arc<Mesh>,
     loc: Loc,

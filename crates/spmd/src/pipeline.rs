@@ -19,7 +19,7 @@ pub struct Pass {
     /// The function. It takes the module so that it may change it in place. Most passes build the functions that they
     /// change anew, and share the bodies of the others.
     pub run: fn(Module, &mut Context) -> Result<Module, Diagnostics>,
-    /// One line of description for `--help` and for the docs.
+    /// One line of description for `opt --list-passes` and for the docs.
     pub describes: &'static str,
     /// The guarantees that hold after this pass and did not hold before.
     pub ensures: &'static [Guarantee],
@@ -170,9 +170,9 @@ pub struct Partitioned {
     pub warnings: Diagnostics,
 }
 
-/// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. The warnings of the passes are moved out of
-/// `options` into the result, behind a warning `callback-skipped` for each call of Python code that returns nothing:
-/// such calls are removed.
+/// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. All warnings in `options` are moved into the
+/// result. Those of the passes come after a warning `callback-skipped` for each call in `module` of Python code that
+/// returns nothing: engines skip such calls.
 ///
 /// # Errors
 /// Fails if a pass fails, if the module has no functions, or if an argument or result of the main function is no array.

@@ -348,8 +348,8 @@ impl Task {
         partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect()
     }
 
-    /// Returns true if the op multiplies and adds, and computes more than one number for each element that it reads or
-    /// writes, as a product of matrices does.
+    /// Returns true if the op counts as a product: it has a reduction factor, and its cost has more arithmetic
+    /// operations than its tensors have elements, as that of a product of matrices has.
     pub fn is_product(&self) -> bool {
         self.is_product
     }
@@ -388,8 +388,8 @@ impl Prices for Priced<'_> {
     }
 }
 
-/// Returns true if an op with this rule multiplies and adds: it computes more than one number for each element that it
-/// reads or writes, and sums them.
+/// Returns true if an op with this rule and these tensors counts as a product: the rule has a reduction factor, and
+/// `flops`, the op's arithmetic operations, are more than the elements of all tensors together.
 fn is_product(rule: &Rule, types: &[Option<TensorType>], flops: f64) -> bool {
     let elements: usize = types.iter().flatten().map(|t| t.shape.iter().product::<usize>()).sum();
     flops > elements as f64 && rule.all_factors().any(|f| rule.kind(f) == FactorKind::Reduction)

@@ -57,10 +57,11 @@ pub fn is_same_line(a: &Loc, b: &Loc) -> bool {
     line(a).is_some() && line(a) == line(b)
 }
 
-/// The fields of a stored warning that hold its location and its message.
+/// The field of a stored warning that holds its location.
 const AT: &str = "at";
+/// The field of a stored warning that holds its message.
 const MESSAGE: &str = "message";
-/// The fields that hold the notes of each kind.
+/// The kinds of notes that are stored, each with the field of a stored warning that holds them.
 const KINDS: [(NoteKind, &str); 2] = [(NoteKind::Facts, "facts"), (NoteKind::Help, "help")];
 
 fn to_attr(warning: &Diagnostic) -> Attr {

@@ -17,8 +17,8 @@ pub(crate) fn inlined(func: &Func, args: &[Value], b: &mut Builder<'_>) -> Vec<V
     cloner.values(func.body.results())
 }
 
-/// Checks that `func` has no [linear call](LinearCall), in its regions neither. Such a call stands for a derivative
-/// that is only known in reverse mode. Fails with `custom-vjp-forward` for each.
+/// Checks that neither `func` nor a region in it has a [linear call](LinearCall), which stands for a derivative that is
+/// only known in reverse mode. Fails with `custom-vjp-forward` for each.
 pub(crate) fn refuse_linear_calls(module: &Module, func: &Func) -> Result<(), Diagnostics> {
     let views = func.body.walk().into_iter().map(|op| module.view(&func.body, op));
     let mut wrong = Diagnostics::default();

@@ -101,7 +101,7 @@ struct Scope<'s> {
     module: &'s Module,
     body: &'s Body,
     cloner: Cloner<'s>,
-    /// The tangent of each value, or `None` if it is zero.
+    /// The tangent of each value, or `None` if it is zero or values of this type have none.
     tangents: EntityVec<Value, Option<Value>>,
 }
 
@@ -436,8 +436,8 @@ impl<'s> Scope<'s> {
         Ok(body.results().iter().map(|&v| (inner.cloner.get(v), inner.tangents[v])).collect())
     }
 
-    /// Returns true for each value of the region that depends on a value with a tangent, if the values `given` have
-    /// tangents as well.
+    /// Returns, for each value of the body, true if it has a tangent already, is in `given`, or is made in the region
+    /// from such values and gets a tangent.
     fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let carries = |op: &OpView<'s>, v: Value| {
             let is_zero = || matches!(Opcode::of(op.data().code).facts().derivative(op), Derivative::Zero(_));

@@ -136,7 +136,7 @@ struct Again<'s> {
     ops: Vec<OpView<'s>>,
     /// The values that are not computed again, because a policy keeps them.
     kept: Vec<Value>,
-    /// The positions of the values that the loop carries.
+    /// The positions of those carried values of the loop that its second copy carries.
     carried: Vec<usize>,
 }
 
@@ -152,7 +152,7 @@ struct Reverse<'s> {
     /// The values of the turns of loops that are computed again which are kept, with the arrays that have a row for
     /// each turn.
     rows: HashMap<Op, Vec<(Value, Value)>>,
-    /// The sums of cotangents over manual axes, or `None` if no value is per-device code.
+    /// The sums of cotangents over manual axes, or `None` if there is no per-device code.
     sums: Option<Sums<'s>>,
 }
 
@@ -479,7 +479,7 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Maps each of the values to its row of the stack.
+    /// Maps each of the values to row `row` of the stack that is paired with it.
     fn read_rows(&mut self, rows: impl IntoIterator<Item = (Value, Value)>, row: Value, b: &mut Builder<'_>) {
         for (v, stack) in rows {
             let line = read_row(b, stack, row, self.source.ty(v).shape());
@@ -488,7 +488,8 @@ impl<'s> Reverse<'s> {
     }
 
     /// Builds the known part of a loop again. What the policy keeps of a turn is a row of an array that the first copy
-    /// of the loop returns. `used` are the values that are needed outside of the loop.
+    /// of the loop returns. `used` are the values that are needed outside of the loop. If the number of turns is not
+    /// known, nothing is kept.
     fn loop_again(&mut self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>, b: &mut Builder<'_>) {
         let Some(count) = trip_count(op) else { return self.op_again(op, b) };
         b.loc = op.loc().clone();
@@ -650,8 +651,8 @@ impl<'s> Reverse<'s> {
         Ok(())
     }
 
-    /// Builds the transposed branch: each region returns the cotangents of all values that some region uses. Fails as
-    /// [`Reverse::back`] does.
+    /// Builds the transposed branch: each region returns the cotangents of all linear values from outside that some
+    /// region uses. Fails as [`Reverse::back`] does.
     fn back_of_branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let outer = self.captured(op);
         let saved: Vec<Option<Value>> = outer.iter().map(|&v| self.cotangents[v]).collect();
@@ -945,7 +946,8 @@ fn add_results(body: &mut Body, op: Op, types: Vec<Type>) -> Vec<Value> {
 }
 
 /// Replaces the values from inside of the known loop that the region `back` of the transposed loop uses. The known loop
-/// stacks them, turn by turn, and `back` reads the rows at `row`.
+/// stacks them, or values from which they are made again, turn by turn, and `back` reads the rows at `row`. A counter
+/// is computed from `row`.
 fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, row: Value, count: usize) {
     let turn = known.regions[1];
     let used = used_of(b.body, turn, back);
@@ -987,7 +989,7 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     replace(b.body, back, &to);
 }
 
-/// Returns the row of a stack of arrays of this shape.
+/// Returns row number `row` of a stack of arrays of this shape.
 fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> Value {
     let starts = row_starts(b, row, shape.len());
     let line = make::dynamic_slice(b, stack, &starts, &[&[1], shape].concat());
@@ -1043,7 +1045,7 @@ fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) 
 }
 
 /// Replaces the values from inside of branch `k` of the known op that region `back` of the transposed branch uses. The
-/// branch returns them. The other branches return zeros.
+/// branch returns them, or values from which they are made again. The other branches return zeros.
 fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize, back: Region) {
     let used = used_of(b.body, known.regions[k], back);
     if used.is_empty() {
@@ -1066,10 +1068,11 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     replace(b.body, back, &to);
 }
 
-/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses.
-/// What the known one takes, the transposed one takes as well, by `operands` and their layouts `ins`. What it computes,
-/// it returns: along a new leading dimension, each device's own value. `own` has the manual axes over which devices
-/// have values of their own, where they are known.
+/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses,
+/// or from which what it uses is made again. What the known one takes, the transposed one takes as well: it is added to
+/// `operands`, with its layout in `ins`. What it computes, it returns: along a new leading dimension, each device's own
+/// value. `own` has the manual axes over which devices have values of their own. A value that it lacks has a row for
+/// each device.
 fn keep_of_manual(
     module: &Module,
     b: &mut Builder<'_>,
@@ -1130,7 +1133,8 @@ fn keep_of_manual(
 }
 
 /// Returns the layout of a value that leaves a manual computation with a new leading dimension, split over `along`. The
-/// other dimensions keep the layout over axes that are not manual.
+/// other dimensions keep the layout over axes that are not manual. If the value has none, they are open where the mesh
+/// has such axes.
 fn row_layout(
     inner: Option<&Sharding>,
     mesh: &Arc<Mesh>,

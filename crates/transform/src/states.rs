@@ -70,7 +70,7 @@ impl Infer<'_> {
         self.values[v] = recorded.cloned().unwrap_or(inferred);
     }
 
-    /// Returns the states of a value that is computed from these.
+    /// Returns the state of a value that is computed from these.
     fn join(&self, values: &[Value]) -> ManualAxes {
         let all = |part: fn(&ManualAxes) -> &AxisSet| {
             values.iter().fold(AxisSet::default(), |set, &v| set.union(part(&self.values[v]), self.mesh))
@@ -81,7 +81,8 @@ impl Infer<'_> {
         ManualAxes { varying, unreduced, reduced }
     }
 
-    /// Returns the states of a value that only some devices make, if the decision varies over `around`.
+    /// Returns the state of a value with this one if it is computed in any case, where the devices that compute it are
+    /// decided by a value that varies over `around`: it also varies over these axes unless it is unreduced over them.
     fn decided(&self, state: ManualAxes, around: &AxisSet) -> ManualAxes {
         let axes = around.minus(&state.unreduced, self.mesh);
         if axes.is_empty() { state } else { state.with_varying(&axes, self.mesh) }
@@ -253,8 +254,8 @@ pub(crate) struct Sums<'s> {
     pending: EntityVec<Value, AxisSet>,
     /// The ops before whose transposes the cotangents of their results are added up.
     complete: HashSet<Op>,
-    /// How often the region that defines a value runs in one run of the body. A loop whose number of turns is not known
-    /// counts as one turn.
+    /// The number of times that the region that defines a value runs in one run of the body. A loop whose number of
+    /// turns is not known counts as one turn.
     turns: EntityVec<Value, f64>,
 }
 
@@ -414,8 +415,8 @@ impl<'s> Sums<'s> {
         }
     }
 
-    /// Finds the pending axes of what a loop carries, and of the values in its body: runs the body until they do not
-    /// change.
+    /// Finds the pending axes of what a loop carries, and of the values in its body: visits the body until those of the
+    /// carried values do not change.
     fn while_loop(&mut self, op: &OpView<'s>, linear: &EntityVec<Value, bool>) {
         let (body, turn) = (self.body, op.regions()[1]);
         let (args, next) = (&body[turn].args, body.region_results(turn).to_vec());

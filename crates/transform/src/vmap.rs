@@ -26,7 +26,7 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
     Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
 }
 
-/// How a function is batched.
+/// The new dimension of a function that is batched.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     /// The size of the new leading dimension.
@@ -299,8 +299,10 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the batch of a manual computation. The new dimension is whole on each device, unless it is split over
-    /// manual axes: then each device has a part of the batch. Fails as [`region`](Scope::region) does.
+    /// Builds the batch of a manual computation. If the axes of the batch are manual and divide its size, and no named
+    /// op in the body uses its dimension, each device has a part of the batch. If they are manual and this does not
+    /// hold, it is whole on each device. If one is not manual, the layouts of the operands and in the body name them.
+    /// Fails as [`region`](Scope::region) does.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");

@@ -8,7 +8,8 @@ use shardwise_ops::derivative::Derivative;
 use shardwise_ops::{OPS, Opcode, PropagationClass};
 use shardwise_transform::{jvp, vjp, vmap};
 
-/// Checks the derivatives and the batch of a program, and the derivatives of its batch.
+/// Checks the derivatives of a program, its batches for each choice of mapped arguments, and the derivatives of the
+/// batch in all arguments. Numbers of a batch must be equal to the expected ones.
 fn check_all(source: &str) {
     check_all_within(source, 0.0);
 }
@@ -24,8 +25,8 @@ fn check_all_within(source: &str, part: f64) {
     check(&printed(&with_main(&module, vmap(&module, main, &all, 2).unwrap())));
 }
 
-/// Returns a program that applies an op to one array, or `None` if this is no valid program. The numbers are in the
-/// domain of the op: inverse functions are not defined everywhere.
+/// Returns a program that applies an op to one array, or `None` if this is no valid program. For arguments between 0.2
+/// and 1.5, the numbers are in the domain of the op: inverse functions are not defined everywhere.
 fn of_one_number(op: Opcode) -> Option<String> {
     let (moved, number) = match op {
         Opcode::ChloAsin | Opcode::ChloAcos | Opcode::ChloAtanh | Opcode::ChloErfInv => ("multiply", "0.5"),
@@ -249,8 +250,8 @@ fn gathers() {
     ));
 }
 
-/// Returns a program that scatters four rows to three, of which some have positions outside. `indices` are the lines
-/// that define `%indices`, and `combine` those that combine `%a` and `%b` and return the result.
+/// Returns a program that scatters four rows to the three rows of an array. `indices` are the lines that define
+/// `%indices`, and `combine` those that combine `%a` and `%b` and return the result.
 fn scatter(combine: &str, indices: &str, is_unique: bool) -> String {
     format!(
         "func.func @main(%arg0: tensor<3x2xf64>, %arg1: tensor<4x1xf64>, %arg2: tensor<4x2xf64>) -> tensor<3x2xf64> {{{indices}

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::time::Duration;
 
-/// Check the dependencies against `deny.toml`
+/// Check the dependencies against `deny.toml`.
 #[derive(clap::Args)]
 pub struct Options {}
 

@@ -5,7 +5,7 @@ use crate::{docs, repo};
 use anyhow::Result;
 use std::fmt::Write;
 
-/// Draw documentation comments and diagnostics for a reader
+/// Draw documentation comments and diagnostics for a reader.
 #[derive(clap::Args)]
 pub struct Options {
     /// The text that determines what is drawn, such as the id of the last commit

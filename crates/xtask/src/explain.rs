@@ -43,10 +43,11 @@ const MAX_SPECS: usize = 12;
 /// The part of the removable bytes that has to be found.
 const WANTED: f64 = 0.6;
 
-/// The longest time for a program, without the checks of a debug build.
+/// The time for the explanation of a program that is too long, except in a debug build.
 const MAX_TIME: Duration = Duration::from_secs(2);
 
-/// The bytes that the device that receives most receives in a program, and the time for the explanation.
+/// The bytes that the device that receives most receives in a program: now, after the best remedy that was found, and
+/// at least. Also the time for the explanation.
 struct Outcome {
     name: String,
     specs: usize,
@@ -59,7 +60,8 @@ struct Outcome {
 }
 
 /// Explains the corpus and generated programs. Returns a table of the corpus and the totals, and true if enough is
-/// found in little enough time. Fails if a program cannot be read, parsed or partitioned.
+/// found in little enough time. Without an exhaustive search, whatever is found is enough, and in a debug build, any
+/// time is little enough. Fails if a program cannot be read, parsed or partitioned.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let files = corpus(options.sample)?;
     let of_file = |file: &PathBuf| {
@@ -94,7 +96,8 @@ fn corpus(is_sample: bool) -> Result<Vec<PathBuf>> {
     Ok(files.into_iter().step_by(step).collect())
 }
 
-/// Explains a program. Fails if it cannot be partitioned.
+/// Explains a program, and searches it exhaustively if the options ask for it, it has few specs, and it receives bytes.
+/// Fails if the program cannot be partitioned.
 fn outcome(name: String, module: &Module, options: &Options) -> Result<Outcome> {
     let begin = Instant::now();
     let how = shardwise_explain::Options { trials: options.trials, ..Default::default() };
@@ -136,7 +139,9 @@ fn table(outcomes: &[Outcome]) -> Table {
     table
 }
 
-/// Returns the totals of some programs, and true if they are good enough.
+/// Returns a line with the totals of some programs. The second value is true if at least [`WANTED`] of their removable
+/// bytes were found or none are removable, and no explanation took [`MAX_TIME`]. In a debug build, the time does not
+/// count. A program that was not searched counts as one without removable bytes.
 fn summary(name: &str, outcomes: &[Outcome]) -> (String, bool) {
     let searched: Vec<(&Outcome, u64)> =
         outcomes.iter().filter_map(|o| Some((o, o.now.saturating_sub(o.least?)))).filter(|(_, n)| *n > 0).collect();

@@ -55,7 +55,7 @@ const SANITIZER_SLOWDOWN: u64 = 12;
 const MAX_SLOWDOWN: u32 = 60;
 /// The number of cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
-/// With this many valid programs, a strategy that is chosen too rarely fails the run.
+/// The least number of valid programs with which a strategy that is chosen too rarely fails the run.
 const ENOUGH_PROGRAMS: u64 = 3_000;
 /// The virtual memory of a worker in KiB. Memory that bypasses the account of its 64 MB is a finding.
 const MAX_VIRTUAL_KIB: u64 = 2 << 20;
@@ -192,7 +192,8 @@ impl Campaign<'_> {
         }
     }
 
-    /// Returns the command of a worker for this kind and seed, under the limit of virtual memory.
+    /// Returns the command of a worker for this kind and seed, under the limit of virtual memory. With the address
+    /// sanitizer, there is no limit.
     fn worker(&self, kind: CaseKind, seed: u64) -> Command {
         let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
         let mut command = Command::new("sh");
@@ -324,9 +325,10 @@ struct Tally {
     features: BTreeMap<(CaseKind, String), u64>,
     /// The number of programs with an op that runs by a strategy, among those that ran.
     strategies: BTreeMap<(CaseKind, String), u64>,
-    /// The number of injected failures, by kind and by whether the run had ended before.
+    /// The number of injected failures, by their names, such as `write reported` and `write not reached`.
     injected: BTreeMap<String, u64>,
-    /// The number of programs whose results were not compared with those of the whole program, by reason.
+    /// The number of programs whose results were not compared with those of the whole program although both engines ran
+    /// them, by reason.
     not_compared: BTreeMap<(CaseKind, String), u64>,
     slowest: BTreeMap<CaseKind, (Duration, u64)>,
     /// The seeds of each finding.
@@ -425,7 +427,7 @@ impl Tally {
         shares::below_share(counts, all, shares::PROGRAMS_PER_STRATEGY)
     }
 
-    /// Adds to each strategy the number of valid programs in which it is chosen.
+    /// Adds to each name of a strategy or special case the number of valid programs that ran and in which it is chosen.
     fn with_counts(&self, strategies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, u64)> {
         let count = |name: String| self.strategies.get(&(CaseKind::Valid, name)).copied().unwrap_or(0);
         strategies.map(move |name| (name.clone(), count(name)))
@@ -445,8 +447,8 @@ fn named_counts(title: &str, kind: CaseKind, counts: &BTreeMap<(CaseKind, String
     counted(&format!("{}: {title}", kind.name()), &counts)
 }
 
-/// Formats the names that are in less than one of `programs_per_name` programs, under a title. `what` names their kind,
-/// and `all` is the number of programs.
+/// Formats the names that are in less than one of `programs_per_name` programs, under a title, or says that there are
+/// none. `what` names their kind, and `all` is the number of programs.
 fn share<S: AsRef<str>>(
     what: &str,
     counts: impl Iterator<Item = (S, u64)>,

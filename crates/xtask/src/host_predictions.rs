@@ -46,7 +46,7 @@ const OF_CORPUS: &[&str] = &[
 /// The number of the longest instructions of a program that are compared.
 const LONGEST: usize = 10;
 
-/// The instructions that are listed for each program.
+/// The number of instructions that are listed for each program.
 const LISTED: usize = 8;
 
 /// A program that was measured and predicted.
@@ -56,12 +56,13 @@ struct Compared {
     predicted: Timeline,
     /// The errors of the longest instructions that both timelines have.
     errors: Vec<f64>,
-    /// The number of the longest instructions that the prediction does not have.
+    /// How many of the longest instructions the prediction does not have.
     missing: usize,
 }
 
-/// Compares the programs that the options select. Returns a table, and true if the median error of the total time is at
-/// most 15 %, and that of the longest instructions at most 25 %. Fails if a program cannot be read, or not be run.
+/// Compares the programs that the options select. Returns a table, and true if there is a program, the median error of
+/// the total time is at most 15 %, and that of the longest instructions at most 25 %. Fails if the machine cannot be
+/// read or measured, or if a program cannot be read, partitioned, run or predicted.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let machine = Arc::new(machine(options)?);
     let folder = Path::new("testdata/cost");

@@ -15,12 +15,12 @@ use std::time::Duration;
 /// Run StableHLO's interpreter tests with our command.
 #[derive(Args)]
 pub struct Options {
-    /// A folder whose .mlir files and those of its subfolders are run, or one file.
+    /// A folder whose `.mlir` files, and those of its subfolders, are run, or one file
     path: PathBuf,
-    /// The engine that runs the programs.
+    /// The engine that runs the programs
     #[arg(long, default_value = "interp")]
     engine: String,
-    /// Show each failure.
+    /// Show each failure
     #[arg(long)]
     list: bool,
 }

@@ -146,7 +146,7 @@ impl Maker {
         self.inner.push(value, x.bound.max(y.bound));
     }
 
-    /// Writes a part of another value over a block of `x`.
+    /// Writes a part of another value over a block of `x`, and makes the result live.
     fn update(&mut self, b: &mut Builder<'_>, x: Live) {
         let y = self.alike(b, x);
         let shape = make::type_of(b, x.value).shape.clone();

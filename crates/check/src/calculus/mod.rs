@@ -25,8 +25,8 @@ use shardwise_transform::Request;
 
 /// The size of a batch.
 const BATCH: usize = 3;
-/// The number of units of the largest element, or of one, by which results of inexact programs may differ. The inputs
-/// are as large as one.
+/// The number of units by which results of inexact programs may differ. The unit is that of
+/// [`Tolerance::OfLargestOrOne`].
 const UNITS: u64 = 8;
 
 /// A program, its transforms and the transformed program with inputs.
@@ -34,11 +34,11 @@ pub struct Case {
     pub seed: u64,
     /// The program before the transforms. It returns one array.
     source: Module,
-    /// The transforms, in order.
+    /// The transforms, in order, as [`Request::parse`] reads them: `jvp{args=0}`.
     pub requests: Vec<String>,
     pub module: Module,
     pub inputs: Vec<Literal>,
-    /// True if all ops of the program are exact on integers.
+    /// True if the program before the transforms was drawn from ops that are exact on integers only.
     pub is_exact: bool,
 }
 
@@ -78,7 +78,8 @@ fn transformed(seed: u64, choose: &mut Chooser, made: Source, chain: &str, is_ex
     Ok(Case { seed, source, requests, module, inputs, is_exact })
 }
 
-/// Returns the request of a transform of the module's main function, with the arguments that it needs.
+/// Returns the request of the transform that `letter` names in [`CHAINS`], for a random choice of the main function's
+/// arguments, at least one: of those of floats, or of all for a batch.
 fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     let main = module.main().expect("made with a main function");
     let types: Vec<&Type> = main.body.args().iter().map(|&v| main.body.ty(v)).collect();
@@ -135,7 +136,7 @@ impl Case {
     ///
     /// # Errors
     /// Fails if it has other results, if it cannot be partitioned or run, or if a value of an exact program may be
-    /// rounded.
+    /// rounded. Results of an exact program must be equal numbers. Those of another one may differ by rounding.
     pub fn check_partitioned(&self) -> Result<(), String> {
         if self.is_exact && !is_exact(&self.module) {
             return Err(self.failed("exactness", "a value may be rounded"));
@@ -166,8 +167,9 @@ impl Case {
         }
     }
 
-    /// Compares tangents with differences of values. Fails if they differ by more than 1/256 of the largest difference,
-    /// or of one if that is larger, or if a program does not run.
+    /// Compares tangents with quotients of differences: the difference between the values at two inputs near each
+    /// other, divided by their distance. Fails if they differ by more than 1/256 of the largest quotient, or of one if
+    /// that is larger, or if a program does not run.
     fn check_tangents(&self, module: &Module, inputs: &[Literal], args: &[usize]) -> Result<(), String> {
         let found = self.run(module, inputs)?;
         let (x, tangents) = inputs.split_at(inputs.len() - args.len());
@@ -275,7 +277,7 @@ fn joined(args: &[usize]) -> String {
     args.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
 }
 
-/// Returns the sum of the products of all elements.
+/// Returns the sum, over all pairs of arrays, of the products of the elements at the same position.
 fn dot(x: &[Literal], y: &[Literal]) -> f64 {
     x.iter().zip(y).flat_map(|(x, y)| (0..x.size()).map(|i| x.get_f64(i) * y.get_f64(i))).sum()
 }

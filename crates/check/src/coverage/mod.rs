@@ -81,9 +81,10 @@ impl FactorColumn {
 /// How an op ran whose operands or results are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ran {
-    /// The op ran on the part of each device.
+    /// Each device ran the op on its part: all operands and results that have the factor were split along it.
     InParts,
-    /// The op ran on operands that were gathered first.
+    /// Some operand or result with the factor was not split along it, such as an operand that was gathered first, or
+    /// the partitioned program no longer has the op.
     Whole,
 }
 
@@ -222,7 +223,7 @@ impl Subject {
     }
 
     /// Returns copies of the program in which one factor has another size, one copy for each factor and each of
-    /// [`SIZES`]. Copies that do not verify are left out.
+    /// [`SIZES`] that is not its size already. Copies that do not verify are left out.
     fn resized(&self) -> Vec<Subject> {
         let rule = self.rule().expect("looked at before");
         let pairs = rule.all_factors().flat_map(|f| SIZES.map(|n| (f, n)));

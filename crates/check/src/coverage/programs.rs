@@ -7,10 +7,11 @@ use shardwise_base::{Complex32, Complex64, DType, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 use shardwise_ops::Opcode;
 
-/// The sizes in which the programs are made.
+/// The numbers with which the functions in [`PROGRAMS`] are called. Each of them makes programs with a factor of this
+/// size, or of a size that depends on it.
 const SIZES: [usize; 4] = [0, 1, 2, 6];
 
-/// Returns the programs of an op, in every size for which there is one.
+/// Returns the programs of an op for each of [`SIZES`] for which there are some.
 pub(super) fn of(op: Opcode) -> Vec<String> {
     let Some((_, make)) = PROGRAMS.iter().find(|row| row.0 == op) else { return vec![] };
     SIZES.iter().flat_map(|&n| make(n)).collect()
@@ -245,8 +246,8 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
     }),
 ];
 
-/// Returns an array of small integers that depend on `seed`, so that every sum of them is exact. Panics for an element
-/// type that no example has, such as f8.
+/// Returns an array of small integers that depend on `seed`, so that every sum of them is exact. The imaginary parts of
+/// complex numbers are 1. Panics for an element type that no example has, such as f8.
 pub(super) fn sample(t: &TensorType, seed: usize) -> Literal {
     if let Some(quantized) = t.dtype.quantized() {
         let stored = sample(&TensorType::new(quantized.storage, t.shape.clone()), seed);

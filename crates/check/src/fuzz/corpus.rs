@@ -4,14 +4,15 @@
 use shardwise_ops::Opcode;
 use std::sync::LazyLock;
 
-/// The size above which a program takes too long to be run often.
+/// The largest size of a program's text. A program with a longer text takes too long to be run often.
 const MAX_TEXT_BYTES: usize = 6_000;
 
-/// The test data and the filetests of the repository, which `build.rs` lists in the order of their paths.
+/// The texts of the `.mlir` files among the test data of the repository and the tests of the crates `check`, `ops` and
+/// `spmd`. `build.rs` lists them in the order of their paths.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/corpus.rs"));
 
-/// Returns the programs of the repository at the time of the build, except those of more than [`MAX_TEXT_BYTES`]: test
-/// data, filetests, examples of ops.
+/// Returns the programs of the repository at the time of the build, except those of more than [`MAX_TEXT_BYTES`]: those
+/// in [`FILES`], and the op table's example of each op.
 pub(super) fn programs() -> &'static [String] {
     static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let parts = FILES.iter().flat_map(|text| parts(text));

@@ -12,11 +12,12 @@ pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
     compare(got, want, |_| Tolerance::Exact).err().map(|why| why.to_string())
 }
 
-/// Describes the first difference that rounding does not explain, or returns `None` if there is none. Floats may differ
-/// by a fraction of the largest element, or of 1 if that is larger. Other elements must be equal.
+/// Describes the first difference that rounding does not explain, or returns `None` if there is none. Floats and the
+/// parts of complex numbers may differ by a fraction of the largest element, or of 1 if that is larger. Integers and
+/// booleans must be equal.
 ///
-/// `through[i]` has the element types through which result `i` came. A result is only as precise as the coarsest of
-/// them. Results that came through a type with few numbers are not compared.
+/// `through[i]` has the element types of the values on which result `i` depends. A result is only as precise as the
+/// coarsest of them. Results that depend on a float of at most 8 bits are not compared.
 pub(super) fn difference_beyond_rounding(
     got: &[Literal],
     want: &[Literal],
@@ -36,14 +37,14 @@ pub(super) fn difference_beyond_rounding(
     compare(&kept(got), &kept(want), rounding).err().map(|why| why.to_string())
 }
 
-/// Returns true for floats of 8 bits and less. Sums in another order are rounded and saturate so differently that they
-/// cannot be compared.
+/// Returns true for floats of at most 8 bits. Their sums in different orders are rounded, and saturate, so differently
+/// that they cannot be compared.
 fn has_few_numbers(dtype: DType) -> bool {
     dtype.is_float() && dtype.bits() <= 8
 }
 
 /// Returns how many units in the last place of the largest element rounding may explain, for a result of type `dtype`
-/// that came through other types.
+/// that depends on values of the types `through`.
 fn units(dtype: DType, through: &BTreeSet<DType>) -> u64 {
     let rounded = through.iter().copied().filter(|t| t.is_float() || t.is_complex());
     let most = rounded.map(|t| (places(t) as f64 * epsilon(t) / epsilon(dtype)).ceil() as u64).max();
@@ -69,7 +70,7 @@ pub(super) fn types_behind(module: &Module) -> Vec<BTreeSet<DType>> {
     main.body.results().iter().map(|&v| Behind::of(module, &main.body, v)).collect()
 }
 
-/// The values on which a result depends.
+/// A search, from a result back to its operands, for the values on which the result depends.
 struct Behind<'a> {
     body: &'a Body,
     types: BTreeSet<DType>,

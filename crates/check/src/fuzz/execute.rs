@@ -21,7 +21,8 @@ use std::collections::BTreeSet;
 pub enum Input {
     /// The program is valid, and all its sums are exact, so its results are equal bit for bit.
     Exact,
-    /// Nothing is known about the program. Results that differ by the order of sums are not a finding.
+    /// Nothing is known about the program. Diagnostics, and results that differ by no more than rounding explains, are
+    /// not a finding.
     Any,
 }
 
@@ -101,7 +102,8 @@ fn expect_read_back(stage: &str, module: &Module, (form, options): &Form) -> Res
     Err(End::Wrong(Found::new(what, format!("{wrong}\n{text}"))))
 }
 
-/// One of this many stages of a case is printed and read back. It has no common divisor with the number of notations.
+/// One of this many stages of a case is printed and read back, if it changed the module. The number has no common
+/// divisor with the number of notations.
 const STAGES_APART: usize = 5;
 
 /// Returns true if stage `i` is the first one, or if its module differs from that of the stage before.
@@ -124,7 +126,7 @@ impl Case<'_> {
 
     /// Returns the partitioned program of a text, and inputs for it from the seed. Does not check that the texts of the
     /// stages read back. Fails, with the end of the case, if the text is not a valid module with a main function, if
-    /// its arguments are no arrays or too large, if it cannot be partitioned, or at a limit.
+    /// its arguments are no arrays or too large, if it cannot be prepared or partitioned, or at a limit.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -287,10 +289,10 @@ impl Case<'_> {
         self.stage(engine.name(), Reached::Partitioned, || run::on(engine, local, inputs))
     }
 
-    /// Compares results with the first ones. If some differ, runs the program again on small inputs, and ends the case
-    /// with a finding if those results differ by more than rounding explains. The results of the whole program are then
-    /// left out, which the outcome records, if it does not run to its end, if a claim of it is unproved, or if
-    /// [`regroups`] is true for it.
+    /// Compares all lists of results with the first one. If some differ, runs the program again on other, smaller
+    /// inputs, and ends the case with a finding if those results differ by more than rounding explains. The results of
+    /// the whole program are then left out, which the outcome records, if it does not run to its end, if a claim of it
+    /// is unproved, or if [`regroups`] is true for it. Also ends the case if an engine cannot run the program again.
     fn expect_equal_unless_rounded(
         &mut self,
         module: &Module,
@@ -328,8 +330,9 @@ fn has_unreduced(module: &Module) -> bool {
     module.funcs.iter().any(|f| (0..f.body.value_count()).any(|i| is_unreduced(&f.body, Value::new(i))))
 }
 
-/// Returns true if an op of the module has a reducer that may not be associative. The elements that such an op reduces
-/// may be combined in any grouping.
+/// Returns true if the module has a `reduce` or `reduce_window` whose reducer is none of the known ones, or another op
+/// whose partial results are gathered and reduced again ([`Combine::Gather`]). Such a reducer may not be associative,
+/// and its elements may be combined in any grouping.
 fn regroups(module: &Module) -> bool {
     module.funcs.iter().any(|func| {
         let is_unknown = |op| {
@@ -350,7 +353,7 @@ fn expect_near(what: &str, got: &[Literal], want: &[Literal], through: &[BTreeSe
     }
 }
 
-/// Returns arrays of these types from a seed.
+/// Returns arrays of these types, whose elements are drawn from a seed as `fill` says.
 fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
     let mut choose = Chooser::new(seed ^ 0x1234_5678);
     types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()

@@ -6,7 +6,8 @@ use super::execute::{Case, End};
 use super::{Found, MAX_STEPS, Reached};
 use shardwise_host::HostEngine;
 
-/// Guarded memory takes system calls for each buffer, so a step takes about ten times as long.
+/// The largest number of steps of a run on guarded memory. Such memory takes system calls for each buffer, so a step
+/// takes about ten times as long.
 const MAX_GUARDED_STEPS: u64 = MAX_STEPS / 10;
 
 /// Runs a program twice on the host, with different bytes in newly allocated memory. Different results are a finding.

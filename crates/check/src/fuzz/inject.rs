@@ -1,9 +1,9 @@
 //! Injects failures into runs: a reservation of memory that fails, steps that end early, a cancellation at a poll, a
 //! panic in a part of a kernel, or a write to a file that fails.
 //!
-//! Each failure must end the run in an error. Nothing may stay reserved, all arrays that were not donated and all files
-//! must be unchanged, the pool must still be parallel, and the next run must be right. A first run counts the
-//! reservations, polls and parts, so that failures are placed within the run.
+//! Each failure that occurs must end the run in an error. Nothing may stay reserved, all arrays that were not donated
+//! and all files must be unchanged, the pool must still be parallel, and the next run must be right. A first run counts
+//! the reservations, steps, polls and parts, so that failures are placed within the run.
 
 use super::execute::{Case, End, Local};
 use super::{Found, MAX_BYTES, MAX_STEPS, Reached, equal, panics};
@@ -23,9 +23,10 @@ use std::time::Duration;
 
 /// The number of failures of each kind that are injected into a program.
 const EACH: usize = 4;
-/// The number of writes of a file.
+/// The number of writes by which a file is filled.
 const PIECES: usize = 3;
-/// How long parts of the pool wait for each other, and how often. On a busy machine a helper may wake up late.
+/// The time for which parts of the pool wait for each other in one attempt, and the number of attempts. On a busy
+/// machine a worker may wake up late.
 const PATIENCE: (Duration, usize) = (Duration::from_secs(1), 5);
 
 /// A kind of failure that is injected.
@@ -33,7 +34,7 @@ const PATIENCE: (Duration, usize) = (Duration::from_secs(1), 5);
 enum Failure {
     /// A reservation of memory fails.
     Reservation,
-    /// The steps end early.
+    /// The run may take fewer steps than it needs.
     Steps,
     /// The user cancels the run at a poll.
     Poll,
@@ -47,7 +48,7 @@ use Failure::*;
 
 impl Failure {
     /// Returns the name in the table of failures. `is_reported` is true if the run ended with an error, and false if it
-    /// ended before the failure was reached.
+    /// ended with its results.
     fn counted_as(self, is_reported: bool) -> &'static str {
         match (self, is_reported) {
             (Reservation, true) => "reservation reported",
@@ -76,11 +77,11 @@ impl Failure {
     }
 }
 
-/// A failure, and the number, from 1, of the reservation, step, poll, part or write at which it occurs. `None` is a run
-/// without a failure.
+/// A failure, and the number, from 1, of the reservation, step, poll, part or operation on a file at which it occurs.
+/// `None` is a run without a failure.
 type Injection = Option<(Failure, u64)>;
 
-/// How often each kind of failure, except [`Write`], can occur in a run.
+/// Each kind of failure except [`Write`], with the number of places in a run at which it can occur.
 type Counts = [(Failure, u64); 4];
 
 /// The program into which failures are injected, and how it is run.
@@ -98,13 +99,15 @@ struct Run {
     /// The results, or the code of the error.
     ended: Result<Vec<Literal>, &'static str>,
     counts: Counts,
-    /// The account that was charged for the run.
+    /// The account that was charged for the run, but not for its arguments.
     account: Account,
 }
 
-/// Runs a program with [`EACH`] failures of each kind that can occur in it, and once without a failure after each of
-/// them. Then writes its results to a file with a failure. Ends without a finding if the program does not run without
-/// failures.
+/// Runs a program once without a failure, and then with [`EACH`] failures of each kind that can occur in it, each
+/// followed by a run without a failure. Then writes its results to a file with a failure. Records each failure in the
+/// outcome. Fails, with a finding, at the first of these runs or writes that does not end as it must. Returns `Ok`
+/// without injecting anything if the first run does not end with results. Also ends the case if the text cannot be
+/// partitioned.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -142,9 +145,10 @@ fn expect_unused(account: &Account, injection: Injection) -> Result<(), End> {
 }
 
 impl Subject<'_> {
-    /// Runs with the `nth` occurrence of a failure, counted from 1, and again without one. Returns true if the failure
-    /// was reported, and false if it was not reached. Other errors, wrong results, memory that stays reserved, and a
-    /// pool that is serial after a panic are findings.
+    /// Runs with a failure at the `nth` place, counted from 1, and again without one. Returns true if the run with the
+    /// failure ended with an error that reports it, and false if it ended with the results `want`. Fails, with a
+    /// finding, for other errors and results, if memory stays reserved, if the pool is serial after a panic, or if the
+    /// second run does not have the results `want`.
     fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
         let injection = Some((failure, nth));
         let Run { ended, account, .. } = self.run(injection)?;
@@ -164,8 +168,9 @@ impl Subject<'_> {
         Ok(is_reported)
     }
 
-    /// Runs once, with the failure if there is one. Checks that the arguments that are not donated have not changed,
-    /// and that no memory of the arguments stays reserved.
+    /// Runs once, with the failure if there is one, and returns how the run ended. Fails, with a finding, if an
+    /// argument that is not donated has changed, or if memory of the arguments stays reserved. Ends the case without a
+    /// finding if the arguments cannot be placed on the engine.
     fn run(&self, injection: Injection) -> Result<Run, End> {
         let account = Account::with_limit(MAX_BYTES);
         let arguments = self.put(&account)?;
@@ -194,8 +199,8 @@ impl Subject<'_> {
         budget.run(put).ok().flatten().ok_or(End::Here)
     }
 
-    /// Runs the program under its own budget with the failure, if there is one. Counts how often each kind of failure
-    /// could have occurred.
+    /// Runs the program under its own budget with the failure, if there is one. Returns how the run ended, and how
+    /// often each kind of failure could have occurred until then.
     fn run_on(&self, arguments: Vec<ArrayHandle>, injection: Injection) -> Run {
         let nth = |failure| injection.filter(|(f, _)| *f == failure).map_or(u64::MAX, |(_, n)| n);
         let (account, token) = (Account::with_limit(MAX_BYTES), CancelToken::at_poll(nth(Poll)));
@@ -238,9 +243,11 @@ fn is_parallel() -> bool {
     workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
 }
 
-/// Writes results over a file, first with a failure of the `nth` write and then without. Checks that the file is the
-/// old one if the failure was reported and the complete new one otherwise, that no other file is left beside it, and
-/// that the second write succeeds. Returns true if the failure was reported.
+/// Writes results over a file, first with a failure of the `nth` operation (a write, a synchronization or the renaming)
+/// and then without. Returns true if the failure was reported, and false if the first attempt succeeded. Fails, with a
+/// finding, unless the file is then the old one if the failure was reported and the complete new one otherwise, no
+/// other file is left beside it, and the second attempt succeeds. Also fails if the failure is reported as another
+/// error.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

@@ -41,11 +41,12 @@ const MOVING: u64 = 4;
 /// The origin of a case's program, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CaseKind {
-    /// A generated program, whose results are equal bit for bit everywhere.
+    /// A generated program, whose results must be equal bit for bit everywhere.
     Valid,
     /// A program of the corpus or a generated one, changed in a few places.
     Mutants,
-    /// A program of one of the first two kinds, on guarded memory with two fills.
+    /// A generated program or, for an even seed, a changed one as for [`CaseKind::Mutants`]. It runs on guarded memory
+    /// with two fills.
     Guard,
     /// A generated program, with failures injected into its runs.
     Inject,
@@ -75,16 +76,17 @@ impl FromStr for CaseKind {
     }
 }
 
-/// The last stage that a program passed.
+/// How far a program came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Reached {
-    /// The text could not be read, or the case panicked.
+    /// The text could not be read, or a panic ended the case.
     #[default]
     Nothing,
     /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies. It has no main function, its text does not read back, the partitioner or the interpreter
-    /// refused it, or, in a case of [`CaseKind::Inject`], its run without failures did not end with results.
+    /// The module verifies. It has no main function, its arguments are no arrays, its text does not read back, the
+    /// partitioner refused it, the interpreter refused it although it is known to be valid, or, in a case of
+    /// [`CaseKind::Inject`], its run without failures did not end with results.
     Verified,
     /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
     /// about it or about the text of a stage.
@@ -119,17 +121,22 @@ impl Reached {
 pub struct Outcome {
     /// How far the program came.
     pub reached: Reached,
-    /// Each op of the program, once for each place where it occurs. Empty if the program does not verify.
+    /// Each op of the program, once for each place where it occurs. Empty if the program does not verify, or if a panic
+    /// ended the case.
     pub ops: Vec<Opcode>,
-    /// The names of the program's features.
+    /// The names of the generated program's features. Empty for changed programs, for [`run_text`], and if a panic
+    /// ended the case.
     pub features: Vec<&'static str>,
-    /// The strategies by which the ops run, and their special cases. Empty if the program cannot be partitioned, and
-    /// for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`].
+    /// The names of the strategies by which the main function's ops run, and of their special cases, each once. Empty
+    /// if the program cannot be partitioned, if a panic ended the case, and for the kinds [`CaseKind::Guard`] and
+    /// [`CaseKind::Inject`].
     pub strategies: Vec<String>,
-    /// Each injected failure, and whether it occurred before the end of the run.
+    /// The name of each injected failure, which also says whether the run reported it: `write reported` or `write not
+    /// reached`. Empty for all kinds but [`CaseKind::Inject`].
     pub injected: Vec<&'static str>,
     /// The reason why the partitioned program's results were not compared with the whole program's, if they were not
-    /// although it ran. `None` for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`], which never compare them.
+    /// although both engines ran it. `None` for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`], which never
+    /// compare them.
     pub not_compared: Option<&'static str>,
     /// The finding, if there is one.
     pub found: Option<Found>,
@@ -138,7 +145,8 @@ pub struct Outcome {
 /// A finding: something that must not happen.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// A line that is equal for findings with the same cause: the location of a panic, or the stage that differs.
+    /// A line by which findings with the same cause are grouped: the location of a panic and the start of its message,
+    /// or the stage that differs or fails.
     pub what: String,
     /// The details, on any number of lines. May be empty.
     pub details: String,
@@ -150,12 +158,12 @@ impl Found {
     }
 }
 
-/// Returns the program of a case.
+/// Returns the text of the program of a case.
 pub fn text(kind: CaseKind, seed: u64) -> String {
     made(kind, seed).0.text
 }
 
-/// Returns the program of a case, and what is known of it.
+/// Returns the program of a case, and the [`Input`] that says what is known of it.
 fn made(kind: CaseKind, seed: u64) -> (Program, Input) {
     match kind {
         CaseKind::Mutants => (mutants::mutant(seed), Input::Any),
@@ -166,7 +174,8 @@ fn made(kind: CaseKind, seed: u64) -> (Program, Input) {
     }
 }
 
-/// Runs a case. A panic is a finding, and a signal ends the process.
+/// Runs a case and returns its outcome. A panic is a finding, except one that was injected, or that was caught while
+/// the program was made. A signal, such as that of an invalid access to guarded memory, ends the process.
 pub fn run(kind: CaseKind, seed: u64) -> Outcome {
     panics::catch(|| {
         let (program, input) = made(kind, seed);
@@ -176,7 +185,8 @@ pub fn run(kind: CaseKind, seed: u64) -> Outcome {
     })
 }
 
-/// Runs a program as if it were the program of the case. Diagnostics are findings only for [`CaseKind::Valid`].
+/// Runs a program as if it were the program of the case, and returns the outcome. The program counts as valid only for
+/// [`CaseKind::Valid`]: for the other kinds, diagnostics are no findings.
 pub fn run_text(kind: CaseKind, seed: u64, text: &str) -> Outcome {
     let input = if kind == CaseKind::Valid { Input::Exact } else { Input::Any };
     panics::catch(|| run_program(kind, seed, text, input))

@@ -5,14 +5,15 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_h
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, Once};
 
-/// The first panic since the last case began. Panics of other threads reach the case as a second panic.
+/// The first panic, of any thread, since a case began or ended or [`forget`] was called, while a case was running.
 static FIRST: Mutex<Option<Found>> = Mutex::new(None);
 
-/// The number of cases that are running. Panics outside of them are printed as usual.
+/// The number of cases that are running. While it is 0, panics are printed as usual.
 static CASES: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs a case and returns its outcome. The first panic of any thread is the finding, even if an engine turned it into
-/// a diagnostic. If the case itself panics, the outcome has nothing but the finding.
+/// Runs a case and returns its outcome. The first panic of any thread that was not forgotten is the finding, even if an
+/// engine turned it into a diagnostic or the case has another finding. If the case itself panics, the outcome has
+/// nothing but the finding.
 pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -33,7 +34,7 @@ pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-/// Forgets the panics since the case began, which were expected.
+/// Forgets the panics since the case began, which were expected. The next panic counts as the first one.
 pub(super) fn forget() {
     take();
 }

@@ -4,7 +4,7 @@ use super::{CaseKind, Outcome, Reached, run};
 use std::io::{Result, Write};
 use std::ops::Range;
 
-/// The character that replaces line ends in the texts of a report.
+/// The character that replaces line ends in the two texts of a finding.
 const LINE_END: char = '\u{1}';
 
 /// A line of a worker.
@@ -12,7 +12,8 @@ const LINE_END: char = '\u{1}';
 pub enum Report {
     /// The case of this seed begins.
     Begins(u64),
-    /// The case ended. Ops are numbers in the table.
+    /// The case ended with this [`Outcome`]. An op is its number among [`Opcode`](shardwise_ops::Opcode)'s variants. A
+    /// finding is its line and its details, in which spaces replace tabs.
     Ended {
         reached: Reached,
         ops: Vec<u16>,

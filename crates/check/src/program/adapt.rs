@@ -191,7 +191,8 @@ impl Maker {
     }
 }
 
-/// Returns true if small integers of the type, and sums of some dozens of them, are exact.
+/// Returns true for booleans, integers, complex numbers and floats of more than 8 bits. Small integers of these types,
+/// and sums of some dozens of them, are exact or wrap around.
 pub(super) fn is_exact(dtype: DType) -> bool {
     dtype.is_computed() || dtype.is_integer()
 }

@@ -38,7 +38,7 @@ impl Maker {
         self.functions.push(Function { name, text, arguments: types, results });
     }
 
-    /// Adds a parameter to a region or a function, and returns it.
+    /// Makes a parameter with a new name available in a region or a function, and returns it. Writes no text.
     pub(super) fn parameter(&mut self, scope: &mut Scope, ty: &TensorType) -> Typed {
         let name = self.name();
         scope.push(&name, ty.clone(), Grade::Wild).typed()

@@ -9,8 +9,8 @@ use shardwise_ir::{TensorType, Type};
 use shardwise_ops::{OPS, Opcode};
 
 impl Maker {
-    /// Writes an op of Shardy or an optimization barrier on a value, or sometimes nothing. Inside manual computations
-    /// and functions, writes only barriers and data flow edges.
+    /// Writes one or more ops of Shardy, or an optimization barrier, on a value, or sometimes nothing. Inside manual
+    /// computations, functions and named computations, writes only a barrier or a data flow edge.
     pub(super) fn mark(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let ty = x.ty.clone();

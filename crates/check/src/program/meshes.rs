@@ -66,9 +66,9 @@ impl Maker {
         }
     }
 
-    /// Returns a sharding such as `<@mesh, [{"x"}, {?}]>`, or `None` in a third of the cases. It may use any axes with
-    /// uneven splits and parts of axes. If `taken` is not empty, it uses the first mesh without the axes of these
-    /// indices.
+    /// Returns a sharding such as `<@mesh, [{"x"}, {?}]>`, or `None` in a third of the cases. It may split any
+    /// dimensions that are not empty over any axes and parts of axes, also unevenly. It uses a random mesh or, if
+    /// `taken` is not empty, the first mesh without the axes of these indices.
     pub(super) fn maybe_sharding(&mut self, shape: &[usize], taken: &[usize]) -> Option<String> {
         if self.choose.one_in(3) {
             return None;

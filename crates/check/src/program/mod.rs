@@ -69,7 +69,8 @@ pub fn far_program(seed: u64) -> Program {
 /// The state of the generator.
 struct Maker {
     choose: Chooser,
-    /// True to write ops along sharded dimensions.
+    /// True if every third statement or so, outside of manual computations and functions, is an op along a sharded
+    /// dimension.
     moves: bool,
     meshes: Meshes,
     /// The number of names that have been used.
@@ -79,7 +80,7 @@ struct Maker {
     arguments: Vec<Typed>,
     /// The functions that may be called, each with its text.
     functions: Vec<functions::Function>,
-    /// The texts of functions that are called once.
+    /// The texts of functions that are made from the op table's examples. Each is called once.
     examples: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use crate::single::Fill;
 use shardwise_base::DType;
 use shardwise_ir::TensorType;
 
-/// The element types of operands and results.
+/// Pairs of the element types of operands and results.
 const PROMOTED: &[(DType, DType)] = &[
     (DType::F32, DType::F64),
     (DType::BF16, DType::F32),

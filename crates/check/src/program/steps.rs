@@ -170,8 +170,8 @@ impl Draft {
     }
 }
 
-/// Returns true for ops that sum their operands' elements in an order that depends on the layout. The sums of a batch
-/// normalization are always taken on one device.
+/// Returns true for those ops of the table of single ops that sum their operands' elements in an order that depends on
+/// the layout. The sums of a batch normalization are always taken on one device.
 fn is_summed(op: Opcode) -> bool {
     use Opcode::*;
     matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)

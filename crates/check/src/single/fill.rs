@@ -4,21 +4,25 @@ use crate::choose::Chooser;
 use shardwise_base::{DType, DTypeKind, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 
-/// The set from which the elements of an operand are drawn.
+/// The set from which the elements of an operand are drawn. Both parts of a complex number are drawn from it.
+///
+/// An integer that does not fit an integer type wraps around. For floats of at most 8 bits, the fills other than `Any`
+/// stand for other numbers: for the elements whose bits are the low two bits of the integer that was drawn.
 #[derive(Clone, Debug)]
 pub enum Fill {
-    /// All values of the type. The ends of its range and special numbers are more likely.
+    /// All values of the type. For integers, and for floats of more than 8 bits, small numbers, the ends of the range
+    /// and special numbers are more likely.
     Any,
     /// Integers from -4 to 4, or from 0 to 4 for unsigned types. For booleans, 1 to 4 are true.
     Small,
     /// Integers as for `Small`, without 0.
     NonZero,
-    /// Numbers between these bounds, both included: in eighths for floats, and integers otherwise. For unsigned types
-    /// and booleans, a lower bound below 0 is 0.
+    /// Numbers between these bounds, both included: in eighths for floats and the parts of complex numbers, and
+    /// integers otherwise. For unsigned types and booleans, a lower bound below 0 is 0.
     Between(i64, i64),
     /// Integers between these bounds, both included. For unsigned types and booleans, a lower bound below 0 is 0.
     Ints(i64, i64),
-    /// These integers, one for each element.
+    /// These integers, one for each element. The imaginary parts of complex numbers are 0.
     Exact(Vec<i64>),
     /// Matrices `L * transpose(L)` with a small triangular `L`, whose Cholesky decompositions are exact.
     Gram,
@@ -62,7 +66,8 @@ impl Fill {
     }
 }
 
-/// Returns the bytes of an element of any value. Floats of at most 8 bits are drawn by their bits.
+/// Returns the bytes of a random element of a type that is not complex, as for [`Fill::Any`]. Floats of at most 8 bits
+/// are drawn by their bits.
 fn any(choose: &mut Chooser, dtype: DType) -> Vec<u8> {
     let bits = dtype.bits() as u32;
     match dtype.kind() {
@@ -106,9 +111,9 @@ fn word(dtype: DType, bits: u64) -> Vec<u8> {
     value.to_le_bytes()[..dtype.storage_bytes()].to_vec()
 }
 
-/// Returns the bytes of a number that the type can represent. A boolean is true if `value` is positive, and a complex
-/// number has the imaginary part 0. Floats of at most 8 bits have another value: their bits are the low two bits of the
-/// integer `value`.
+/// Returns the bytes of the element with this value, which is rounded or wraps around if the type cannot represent it.
+/// A boolean is true if `value` is positive, and a complex number has the imaginary part 0. Floats of at most 8 bits
+/// have another value: their bits are the low two bits of the integer `value`.
 fn number(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::I1 => vec![u8::from(value > 0.0)],

@@ -19,7 +19,8 @@ pub(super) struct Row {
 const FLOATS: &[DType] = &[DType::F32, DType::F32, DType::F64, DType::BF16, DType::F16];
 const INTS: &[DType] = &[DType::I32, DType::I8, DType::I16, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
 const COMPLEX: &[DType] = &[DType::C64, DType::C128];
-/// Numbers and booleans.
+/// Types of numbers and of booleans. There are no integers or floats of less than a byte among them, and no floats of
+/// one byte.
 const ANY: &[DType] = &[
     DType::F32,
     DType::F32,
@@ -37,7 +38,7 @@ const ANY: &[DType] = &[
     DType::C64,
     DType::C128,
 ];
-/// Types that can be ordered and summed.
+/// Some of the types that can be ordered and summed.
 const REAL: &[DType] =
     &[DType::F32, DType::F32, DType::BF16, DType::F64, DType::I32, DType::I64, DType::U8, DType::I16];
 /// Types of many sizes, among them integers smaller than a byte and floats of a byte.
@@ -146,7 +147,7 @@ pub(super) const TABLE: &[Row] = &[
 /// The row of elementwise ops that the table does not have.
 const OTHERS: &Row = &Row { make: elementwise, dtypes: ANY, ops: &[] };
 
-/// Each op that is drawn, with its row.
+/// Each op that is drawn, with its row, once for each time that the row lists it.
 static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
     let table: Vec<(Opcode, &Row)> = TABLE.iter().flat_map(|row| row.ops.iter().map(move |&op| (op, row))).collect();
     let is_other = |op: &Opcode| table.iter().all(|(listed, _)| listed != op) && is_elementwise(*op);
@@ -174,8 +175,8 @@ fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
     f(&views.into_iter().find(|view| Opcode::of_view(view) == op).expect("an example holds its op"))
 }
 
-/// Returns true if the op computes each element of its only result from the elements at the same position of its
-/// operands, has no side effects, and needs no attribute and no quantized type.
+/// Returns true if the op in the op table's example computes each element of its only result from the elements at the
+/// same position of its operands, has no side effects, and needs no attribute and no quantized type.
 pub fn is_elementwise(op: Opcode) -> bool {
     op.schema().attributes.iter().all(|attr| attr.presence != Presence::Required)
         && in_example(op, |view| {
@@ -197,7 +198,8 @@ fn is_transcendental(op: Opcode) -> bool {
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
 }
 
-/// Returns true if the op's values come from a formula that other libraries approximate differently.
+/// Returns true if other libraries may compute slightly different values for the op, for some type: those that are
+/// approximated by formulas, and a few others, such as products of complex numbers.
 pub(super) fn is_formula(op: Opcode) -> bool {
     is_transcendental(op)
         || matches!(op, Power | Atan2 | ChloPolygamma | ChloZeta | Divide | ChloSquare | Abs | Sign | Multiply)
@@ -551,7 +553,7 @@ fn concatenate(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
     draft(op, operands, format!("dimension = {dim} : i64"), vec![whole])
 }
 
-/// Draws padding, some of which is negative and removes elements. Returns `None` if more elements are removed than
+/// Draws padding. A negative number at an end removes an element. Returns `None` if more elements are removed than
 /// there are.
 fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, if op == Pad { 0 } else { 1 }, 3);
@@ -786,7 +788,7 @@ impl Indexing {
         }
     }
 
-    /// Draws indices, some of which may be out of bounds.
+    /// Returns the type of the indices, and the numbers from which they are drawn. Some may be out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))

@@ -7,7 +7,7 @@ use shardwise_view::{
 use std::ops::Range;
 use std::time::Duration;
 
-/// The number of instructions that the name of several lists.
+/// The largest number of instructions that the name of several lists.
 const LISTED: usize = 4;
 
 /// The note of a span for small instructions.
@@ -129,7 +129,7 @@ impl Spans<'_> {
     }
 
     /// Adds the spans of the workers that ran a span: one for each period, with its share of the work, or one of the
-    /// first worker if there are no periods.
+    /// first worker if there are no periods. Adds none if the number of workers is not known.
     fn on_workers(&mut self, span: &Span, periods: &[WorkerTime]) {
         let Some(&first) = self.workers.first() else { return };
         let all: u64 = periods.iter().map(|period| period.parts as u64).sum();
@@ -177,7 +177,8 @@ fn short(name: &str) -> &str {
     name.trim_start_matches("stablehlo.")
 }
 
-/// Returns `small(add, reshape, 3 more)`.
+/// Returns a name for several instructions, with the names of the first [`LISTED`] and the number of the others:
+/// `small(add, reshape, slice, tanh, 3 more)`.
 fn name_of<'a>(own: impl Iterator<Item = &'a InstructionTime> + Clone) -> String {
     let mut names: Vec<String> = own.clone().take(LISTED).map(|i| short(&i.name).to_string()).collect();
     let more = own.count() - names.len();
@@ -187,8 +188,8 @@ fn name_of<'a>(own: impl Iterator<Item = &'a InstructionTime> + Clone) -> String
     format!("small({})", names.join(", "))
 }
 
-/// Returns the bytes in use from the start and from the end of each run on, where they change. Loops and branches are
-/// left out.
+/// Returns the memory in use over time: from the start of each run on, the most bytes that are in use while it runs,
+/// and from its end on, the bytes in use then. Equal numbers in a row are one entry. Loops and branches are left out.
 fn memory(profile: &RunProfile) -> Vec<MemoryUse> {
     let mut uses: Vec<MemoryUse> = vec![];
     let is_inner = |run: &&InstructionRun| !profile.instructions[run.instruction].is_control;
@@ -212,7 +213,7 @@ fn notes(profile: &RunProfile) -> Vec<String> {
     found.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
-/// Converts a duration. Durations of more than 200 days become the longest one.
+/// Converts a duration. One that does not fit, of more than 213 days, becomes the longest one that does.
 fn picoseconds(duration: Duration) -> Picoseconds {
     u64::try_from(duration.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }

@@ -46,7 +46,7 @@ fn a_program_without_a_mesh_does_not_communicate() {
     assert!(e.to_string().starts_with("no communication"));
 }
 
-/// Without a spec that could be changed and without trials, no remedy is found, and the text says so.
+/// Tests that no remedy is found without trials, and that the text says so.
 #[test]
 fn a_search_without_trials_says_so() {
     let e = explain(&parsed("a.mlir", SUM), &Options { trials: Some(0), ..Options::default() }).unwrap();

@@ -488,7 +488,7 @@ fn with_starts(list: &AxisList) -> Vec<(AxisRef, usize)> {
     list.axes.iter().rev().map(part).collect()
 }
 
-/// Finds the device that sends to the device at some coordinates.
+/// A permutation, prepared to find the device that sends to the device at some coordinates.
 ///
 /// It is prepared once for a permutation, in time linear in its text (and in the number of devices, if meshes have them
 /// in different orders). Each answer takes time linear in the number of axes.

@@ -4,15 +4,15 @@ use super::{CollectiveKind, CollectiveView};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_sharding::cost::CollectiveCost;
 
-/// How much a collective moves for each device.
+/// The bytes that a collective moves for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// The bytes of the array that is gathered, reduced or exchanged: for a gather the result, for all others the
-    /// operands.
+    /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather the results, for all others the
+    /// operands. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives.
     pub received: u64,
-    /// True if these are only upper bounds.
+    /// True if `received` is only an upper bound.
     pub is_bound: bool,
 }
 

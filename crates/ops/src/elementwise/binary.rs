@@ -13,9 +13,10 @@ use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
-/// Functions of integers. They are called with the integers extended to 64 bits and with their width in bits. Results
-/// wrap.
+/// A function of signed integers. It is called with the integers extended to 64 bits and with their width in bits. The
+/// result wraps to that width.
 type OfSigned = fn(i64, i64, u32) -> i64;
+/// A function of unsigned integers, called like [`OfSigned`].
 type OfUnsigned = fn(u64, u64, u32) -> u64;
 type OfCotangents = fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>>;
 type OfFloat = (fn(f32, f32) -> f32, fn(f64, f64) -> f64);
@@ -31,8 +32,9 @@ pub struct Binary {
     complex: Option<fn(Complex64, Complex64) -> Complex64>,
     flops: f64,
     linear: Linear,
-    /// The tangent, for an op that is not linear, or whose tangent needs no zeros for operands without one.
+    /// The tangent. `None` for an op that is not defined on floats, and for one whose tangent follows from `linear`.
     tangent: Option<fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>>,
+    /// The cotangents of the operands. `None` for an op that is not linear.
     transpose: Option<OfCotangents>,
     pub(crate) schema: Schema,
     example: &'static str,
@@ -298,7 +300,7 @@ pub const REMAINDER: Binary = Binary {
 };
 
 /// The maximum. For floats, it is NaN if either operand is, and `-0` is less than `+0`. Complex numbers are compared in
-/// lexicographic order.
+/// lexicographic order. If the first is not greater, also because parts are NaN, the result is the second.
 pub const MAXIMUM: Binary = Binary {
     tangent: Some(chosen_tangent),
     float: Some((fns::max_f32, fns::max_f64)),
@@ -309,6 +311,8 @@ pub const MAXIMUM: Binary = Binary {
     ..row!("maximum")
 };
 
+/// The minimum, by the order of [`MAXIMUM`]. Of complex numbers of which the first is not less, the result is the
+/// second.
 pub const MINIMUM: Binary = Binary {
     tangent: Some(chosen_tangent),
     float: Some((fns::min_f32, fns::min_f64)),

@@ -92,7 +92,8 @@ impl Facts for Convert {
 pub struct BitcastConvert;
 
 /// Returns the shape of the operand's bits in type `to`: with an extra minor dimension if `to` is narrower, and without
-/// the minor dimension if it is wider. Returns `None` if no shape fits.
+/// the minor dimension if it is wider. Returns `None` if the width of the wider type is not a multiple of the narrower
+/// one's, and if `to` is wider and the minor dimension is missing or has not the ratio of the widths as its size.
 fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
     let mut shape = x.shape.clone();
@@ -105,8 +106,8 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     has_fit.then_some(shape)
 }
 
-/// Returns the bits of the elements, lowest first and without gaps, as elements of type `to`. Panics if the numbers of
-/// bits differ.
+/// Returns the bits of the elements, lowest first and without gaps, as elements of type `to`. Both types must have the
+/// same number of bits.
 fn bitcast(x: &Literal, to: &TensorType) -> Literal {
     let x = x.to_dense();
     let is_whole = |d: DType| d.bits() == 8 * d.storage_bytes();
@@ -236,7 +237,6 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     let exponent_mask = ((1u64 << own.exponent) - 1) << own.mantissa;
     let (sign, mut magnitude) = (bits & !magnitude_mask, bits & magnitude_mask);
     if magnitude > exponent_mask {
-        // A NaN stays a NaN. A format without a mantissa has no NaN, so it becomes infinity.
         return if target.mantissa == 0 { sign | exponent_mask } else { bits };
     }
     if target.mantissa < own.mantissa {

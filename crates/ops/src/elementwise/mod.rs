@@ -1,7 +1,7 @@
 //! Elementwise ops, in families that differ by a scalar function. Each op of a family is a constant: its row.
 //!
-//! Arithmetic on `f16` and `bf16` is computed in `f32` and rounded after each op. Integers wrap. `complex<f32>` is
-//! computed in `complex<f64>` and rounded once.
+//! Functions of floats of less than 32 bits are computed in `f32`, and the result of each op is rounded to its type.
+//! Integers wrap. Functions of `complex<f32>` are computed in `complex<f64>` and rounded once.
 
 mod bessel;
 mod binary;

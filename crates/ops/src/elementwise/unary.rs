@@ -12,7 +12,7 @@ use shardwise_base::{Bool8, Complex32, Complex64, DType, DTypeKind, Diagnostic, 
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
-/// The function of an op on complex numbers.
+/// The function of an op on complex numbers, whose results are complex or real. `Not` if the op is not defined on them.
 #[derive(Clone, Copy)]
 pub enum OfComplex {
     Not,
@@ -20,8 +20,10 @@ pub enum OfComplex {
     Real(fn(Complex64) -> f64),
 }
 
-/// A function of integers. It is called with the integer extended to 64 bits and with its width in bits. Results wrap.
+/// A function of signed integers. It is called with the integer extended to 64 bits and with its width in bits. The
+/// result wraps to that width.
 type OfSigned = fn(i64, u32) -> i64;
+/// A function of unsigned integers, called like [`OfSigned`].
 type OfUnsigned = fn(u64, u32) -> u64;
 type OfFloat = (fn(f32) -> f32, fn(f64) -> f64);
 
@@ -37,7 +39,7 @@ pub struct Unary {
     flops: f64,
     linear: Linear,
     slope: Slope,
-    /// The cotangent of the operand, for an op that is linear.
+    /// The cotangent of the operand. `None` for an op that is not linear.
     transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Value>,
     pub(crate) schema: Schema,
     example: &'static str,

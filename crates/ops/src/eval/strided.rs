@@ -90,7 +90,7 @@ fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isiz
 
 /// Calls `f` for each row of `row` elements, in row-major order of the outer dimensions, with the positions of the
 /// first element of the row in `from` and in `to`. `outer` are the sizes of the outer dimensions, none of which may be
-/// 0.
+/// 0. Takes a step of the budget for each 2^16 elements.
 fn for_each_row(outer: &[usize], row: usize, from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
     let mut index = vec![0; outer.len()];
     let (mut a, mut b) = (from.base, to.base);

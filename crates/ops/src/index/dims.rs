@@ -334,8 +334,8 @@ impl IndexDims {
         }
     }
 
-    /// Builds an integer for each element of the indices, from those for the components of an index. Integers that
-    /// exceed the type of the indices become the greatest one.
+    /// Builds an array of the type of the indices that has `numbers[i]` where these have component `i` of an index.
+    /// Numbers that exceed the element type become its greatest one.
     fn for_components(&self, b: &mut Builder<'_>, indices: &TensorType, numbers: &[i64]) -> Value {
         let bits = indices.dtype.bits() - usize::from(indices.dtype.is_signed());
         let greatest = if bits < 63 { (1 << bits) - 1 } else { i64::MAX };
@@ -377,8 +377,8 @@ impl IndexDims {
         sizes
     }
 
-    /// Builds the elements of `x` to which a scatter with these dimension numbers writes updates of shape `updates`. It
-    /// drops updates outside `x`, and the result is zero for them.
+    /// Builds the elements of `x` to which a scatter with these dimension numbers writes updates of shape `updates`.
+    /// For updates outside `x`, which a scatter drops, the result is zero.
     pub(super) fn read_scattered(&self, b: &mut Builder<'_>, x: Value, indices: Value, updates: &[usize]) -> Value {
         let operand = make::type_of(b, x);
         let sizes = self.update_sizes(&operand.shape, updates);

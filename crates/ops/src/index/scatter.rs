@@ -1,7 +1,8 @@
 //! `scatter`: slices combined into operands at the positions in a tensor of indices. Elements outside the operand are
 //! dropped.
 //!
-//! Updates are applied in row-major order of their indices, and each result is rounded to the element type.
+//! Updates are applied in row-major order of their positions in the tensor of updates. After each one, the element is
+//! rounded to its type.
 
 use super::IndexDims;
 use super::SCATTER_DIMENSIONS;
@@ -59,8 +60,9 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// Returns the reduction that combines the elements of all inputs, if it is the same known one for all and can combine
-/// partial results. Returns `None` otherwise, and if the computation takes wider elements than an input has.
+/// Returns the reduction that combines the elements of all inputs, by which partial results can be combined. Returns
+/// `None` if it is not known or differs among the inputs, if it has no neutral element for one of them, if it is `and`
+/// or `or` of integers, and if the computation takes wider elements than an input has.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -108,9 +110,10 @@ impl Scatter {
 }
 
 impl Facts for Scatter {
-    /// Returns the derivative. Sums and replacements are linear. For one input, differences, products and extrema have
-    /// derivatives too: products in updates only if the op has `unique_indices`, and extrema with the mean of the
-    /// tangents of the elements that are equal to the result. Any other scatter has none.
+    /// Returns the derivative. Sums and replacements of fewer than 16 inputs are linear. For one input, differences,
+    /// products and extrema have derivatives too: products in updates only if the op has `unique_indices`, and extrema
+    /// with the mean of the tangents of the elements that are equal to the result. Any other scatter has none, also one
+    /// whose computation takes wider elements than an input has.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) != Linear::No {
             return Derivative::Linear;
@@ -125,8 +128,8 @@ impl Facts for Scatter {
             Some(ReduceKind::Mul) => Derivative::by(|cx| vec![product_tangent(cx)]),
             Some(ReduceKind::Max | ReduceKind::Min) => Derivative::by(|cx| vec![chosen_tangent(cx)]),
             _ => Derivative::None(
-                "only sums and replacements, and differences, products and extrema of one input, have a derivative, in \
-                 the inputs' element types",
+                "only sums and replacements of fewer than 16 inputs, and differences, products and extrema of one \
+                 input, have a derivative, in the inputs' element types",
             ),
         }
     }
@@ -196,7 +199,7 @@ impl Facts for Scatter {
 
     fn combine(&self, op: &OpView<'_>) -> Combine {
         common_kind(op).map_or(
-            Combine::No("its computation is not one known reduction of all inputs that has a neutral element"),
+            Combine::No("its computation is not one reduction, of all inputs, that can combine partial results"),
             Combine::With,
         )
     }
@@ -345,7 +348,7 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
         Some(updates) => sum(cx.b, input.unwrap_or(zeros), updates),
         None => input?,
     };
-    // Elements that are no numbers are equal to nothing.
+    // Where the result is NaN, nothing is equal to it, and the tangent is 0 / 0.
     Some(make::divide(cx.b, total, count))
 }
 

@@ -32,7 +32,7 @@ use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 pub use shardwise_lapack::{Form, Side, System, Triangle, Vectors};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// A routine with its options. The names are those of LAPACK, without the letter of the element type.
+/// A routine with its options. Routines of LAPACK have its names, without the letter of the element type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routine {
     /// Cholesky factors.
@@ -173,7 +173,8 @@ fn lapack_name(target: &str) -> Option<(DType, &str)> {
     (!is_of_other_numbers).then_some((dtype, routine))
 }
 
-/// Returns the routine of this name with the options of a call. Returns `None` if there is none of this name.
+/// Returns the routine of this name with the options of a call, or the reason for which the options are wrong. Returns
+/// `None` if there is no routine of this name.
 fn routine(name: &str, options: &Options<'_>) -> Option<Result<Routine, String>> {
     let vectors = || options.choice("mode", &[('A', Vectors::All), ('S', Vectors::Some), ('N', Vectors::None)]);
     let eigenvectors = || {
@@ -231,7 +232,8 @@ impl Routine {
         }
     }
 
-    /// Returns the condition that the sizes of the operands do not meet. Returns `None` if they meet all conditions.
+    /// Returns a condition that the sizes of the operands, or the rows among the options, do not meet. Returns `None`
+    /// if they meet all conditions.
     fn fault(self, shapes: &[&[usize]]) -> Option<&'static str> {
         const NOT_SQUARE: Option<&str> = Some("the matrices must be square");
         let (m, n) = (shapes[0][0], shapes[0].last().copied().unwrap_or(0));
@@ -490,7 +492,8 @@ impl Facts for Lapack {
         derivative = none("JAX states derivatives around the call; use the functions of `linalg`, which have them")
     );
     answer!(transpose = none("it is not linear"));
-    /// Returns that the call computes the batch, without its layouts, which have a number for each dimension.
+    /// Returns that the call computes the batch, without the attributes for layouts and shardings, which have an entry
+    /// for each dimension.
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         let mut attrs = op.attrs().clone();
         for name in ["operand_layouts", "result_layouts", "sdy.sharding_rule", "mhlo.frontend_attributes"] {

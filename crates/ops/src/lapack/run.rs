@@ -56,13 +56,14 @@ pub struct Batch {
     /// The shapes of the operands and of the results for one matrix.
     pub operands: Vec<Vec<usize>>,
     pub results: Vec<Vec<usize>>,
-    /// The number of bytes of these.
+    /// The number of bytes of each operand and of each result for one matrix.
     pub operand_bytes: Vec<usize>,
     pub result_bytes: Vec<usize>,
 }
 
 impl Batch {
-    /// Returns the batch of a verified op. Returns `None` if no routine computes it.
+    /// Returns the batch of a verified op. Returns `None` if no routine computes it, and for elements that are
+    /// converted before they are computed: floats of 8 bits or fewer.
     pub fn of(op: &OpView<'_>) -> Option<Batch> {
         let call = Call::of(op).filter(|call| is_computed(call.dtype))?;
         Batch::new(

@@ -5,8 +5,8 @@ use crate::shard_test::run_split;
 use shardwise_base::{Complex32, Complex64, DType, Literal};
 use shardwise_ir::{Module, text, verify};
 
-/// Every routine, with its options, the types of its operands and those of its results. `T` is the element type, `R`
-/// the real and `C` the complex one. Names have the letter of the element type left out.
+/// Calls of routines by LAPACK's names, with their options, the types of their operands and those of their results. `T`
+/// is the element type, `R` the real and `C` the complex one. Names have the letter of the element type left out.
 const CALLS: &[(&str, &str, &str, &str)] = &[
     ("potrf", "uplo = 76 : ui8", "6x3x3xT", "6x3x3xT, 6xi32"),
     ("potrf", "uplo = 85 : ui8", "3x3xT", "3x3xT, i32"),
@@ -56,7 +56,8 @@ const TYPES: [(char, DType, [&str; 3]); 4] = [
     ('z', DType::C128, ["complex<f64>", "f64", "complex<f64>"]),
 ];
 
-/// Returns the types of a list such as `6x3xT, 6xi32` in text.
+/// Returns the types of a list such as `6x3xT, 6xi32` in text. `T`, `R` and `C` stand for the names `same`, `real` and
+/// `complex`.
 fn types(list: &str, [same, real, complex]: [&str; 3]) -> Vec<String> {
     let with = |ty: &str| ty.replace('T', same).replace('R', real).replace('C', complex);
     list.split(", ").map(|ty| format!("tensor<{}>", with(ty))).collect()

@@ -51,7 +51,9 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
 /// infers from the operand types, mapped too. Fails if they do not fit, if the op has no results, or if `plain` fails.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
-        return Err(needs_result_type(op).into());
+        let message = format!("`{}` must state the types of its results", op.name());
+        let note = "its operands do not determine how they are quantized";
+        return Err(Diagnostic::error("op-needs-result-type", op.loc(), message).note(note).into());
     }
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();
@@ -175,9 +177,10 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
 
 /// Checks an op that moves values quantized along a dimension. Operand and result must be quantized alike, and the
 /// result along the dimension that the operand's quantized dimension becomes, with scales and zero points that fit.
-/// Fails otherwise, and if the op has no operand or not exactly one result.
+/// Fails otherwise, and if the op has not exactly one result. That operands are missing is not reported here.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
-    let ([x, ..], [y]) = (op.operands(), op.results()) else { return Err(needs_result_type(op).into()) };
+    let [x, ..] = op.operands() else { return Ok(()) };
+    let [y] = op.results() else { return Err(needs_result_type(op).into()) };
     let same = |a: &Quantized, b: &Quantized| {
         is_alike(&Quantized { axis: b.axis, ..a.clone() }, b)
             && (moved.scales.is_some() || (&a.scales, &a.zero_points) == (&b.scales, &b.zero_points))

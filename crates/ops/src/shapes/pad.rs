@@ -19,7 +19,7 @@ struct DimPadding {
 }
 
 impl DimPadding {
-    /// Padding that adds, removes and moves no elements.
+    /// The padding before and after the elements that adds, removes and moves none.
     const NONE: (i64, i64) = (0, 0);
 
     /// Returns the padded size, or `None` if that is negative or overflows.

@@ -13,7 +13,7 @@ use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Literal, Mes
 use shardwise_ir::{Attr, Attrs, OpView, Type, Value, ValueDef};
 use std::sync::Arc;
 
-/// Moves the minor axes of one dimension to the minor end of another: `{"b"}: 0->2`.
+/// A move of the minor axes of one dimension to the minor end of another: `{"b"}: 0->2`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AllToAllParam {
     pub axes: Vec<AxisRef>,

@@ -42,7 +42,7 @@ pub(crate) const PROBE_ID: Piece = Piece::Attr("probe_id", Written::Str);
 pub(crate) const TOLERANCE: Piece =
     Piece::Optional(&[Piece::Text(", tolerance = "), Piece::Attr("tolerance", Written::Float(DType::F64))]);
 
-/// `sdy`'s collectives and marks: the sharding of the result is a property of the op.
+/// The sharding of the result of one of `sdy`'s collectives: a property of the op.
 pub(crate) const OUT_SHARDING: ResultShardings = ResultShardings::Property("out_sharding");
 pub(crate) const SHARDING: ResultShardings = ResultShardings::Property("sharding");
 pub(crate) const OUT_SHARDINGS: ResultShardings = ResultShardings::List("out_shardings");

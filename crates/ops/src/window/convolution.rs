@@ -1,8 +1,9 @@
 //! `convolution`: sums of products of windows and a kernel.
 //!
 //! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums of floats
-//! are computed in `f64` if an operand or the result is of type f64, and in `f32` otherwise, and are rounded once. Sums
-//! of integers wrap. Padding and holes are zeros, so an infinite element of the kernel makes NaN there.
+//! are computed in `f64` if an operand or the result is of type f64, and in `f32` otherwise. The complete sums are
+//! rounded to the type of the result. Sums of integers wrap. Padding and holes are zeros, so an infinite element of the
+//! kernel makes NaN there.
 
 use super::{
     WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,

@@ -72,8 +72,8 @@ fn wide(x: &Literal) -> Literal {
     varied(&[&[2], x.shape()].concat(), 4)
 }
 
-/// Returns the attributes of windows with strides and padding, over arrays of 5 x 6 elements. If `is_dilated`, some
-/// have dilations and negative padding too.
+/// Returns the attributes of several windows over arrays of 5 x 6 elements, some of them with strides and padding. If
+/// `is_dilated`, some have dilations and negative padding too.
 fn windows(is_dilated: bool) -> Vec<Attrs> {
     let attrs = |sizes: [i64; 2], strides: [i64; 2], pads: [[i64; 2]; 2]| {
         let attrs = Attrs::new().with("window_dimensions", Attr::ints(sizes)).with("padding", padding(&pads));

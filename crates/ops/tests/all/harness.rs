@@ -1,5 +1,5 @@
 //! A function built by a closure, and the smallest interpreter that can run it: on one device, or on each device of a
-//! mesh, knowing no op but `axis_index`.
+//! mesh. It computes `axis_index` and ops that are [`Semantics::Pure`].
 
 use shardwise_base::{AxisRef, DType, Literal, Mesh, bf16, f16};
 use shardwise_ir::{Attr, Body, Builder, Func, Module, Op, OpView, Region, TensorType, Type, Value};
@@ -96,8 +96,9 @@ pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     device.run(body.entry(), args).expect("no error")
 }
 
-/// Returns an array of small numbers that depend on `seed`. Floats represent their sums and products exactly. Panics
-/// for element types that are not computed.
+/// Returns an array of integers from -3 to 4 that depend on `seed`, or of halves of them for floats, which represent
+/// their sums and products exactly. Negative numbers wrap in unsigned types. Panics for types that are not
+/// [`DType::is_computed`].
 pub fn sample(t: &TensorType, seed: usize) -> Literal {
     let numbers = |i: usize| ((i * 7 + seed * 5 + i / 3) % 8) as i64 - 3;
     let count = t.size();

@@ -41,7 +41,8 @@ fn attributes_of_examples_are_in_the_schema() {
 }
 
 /// Tests that an op without one of its required attributes is refused for that alone, and that the absence of another
-/// attribute is no fault of that attribute.
+/// attribute, of those that the example has, is no fault of that attribute. The sizes of `select_and_scatter`'s window
+/// are an exception.
 #[test]
 fn required_attributes_are_those_that_the_verifier_misses() {
     let (mut required, mut optional) = (0, 0);
@@ -78,7 +79,8 @@ fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
     Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
 }
 
-/// Tests that the inference of types reports all required attributes of an op that has no attributes.
+/// Tests that the inference of types reports all required attributes of an op that has no attributes, and that such an
+/// op can be printed.
 #[test]
 fn ops_without_attributes_are_refused_for_each_that_is_required() {
     for &op in Opcode::ALL {
@@ -98,7 +100,7 @@ fn ops_without_attributes_are_refused_for_each_that_is_required() {
 }
 
 /// Tests that an attribute of another kind than the schema says is reported under the attribute's label, or as
-/// `op-attribute` if it has none.
+/// `op-attribute` if it has none. Attributes whose kinds accept any value are left out.
 #[test]
 fn attributes_of_another_kind_are_refused() {
     for &op in Opcode::ALL {

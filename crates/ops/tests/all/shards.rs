@@ -136,7 +136,7 @@ fn combine_kind(op: OpView<'_>) -> ReduceKind {
     }
 }
 
-/// Returns true if a module is one function that the harness can run.
+/// Returns true if a module is one function of tensors, of types that are [`DType::is_computed`], with pure ops only.
 pub fn is_pure(module: &Module) -> bool {
     let [func] = &*module.funcs else { return false };
     let tensors = func.body.args().iter().all(|&v| func.body.ty(v).as_tensor().is_some_and(|t| t.dtype.is_computed()));
@@ -147,8 +147,8 @@ fn is_pure_op(op: OpView<'_>) -> bool {
     Opcode::of_view(&op).facts().semantics(&op) == Semantics::Pure
 }
 
-/// Checks every pure op of the first function along all factors that can be split, for four sets of arguments. Returns
-/// the number of splits that were checked.
+/// Checks every pure op of the first function that has a rule along all factors that can be split, for four sets of
+/// arguments. Returns the number of splits that were checked.
 pub fn check(module: &Module) -> usize {
     let body = &module.funcs[0].body;
     let mut tried = 0;

@@ -70,7 +70,8 @@ fn new_permutes_have_the_reason_of_the_gather() {
     }
 }
 
-/// Without room, the peak of memory grows by no more than a twentieth, or nothing is changed.
+/// Checks that the peak of memory does not grow if the options leave it no room, and that nothing is changed if a
+/// change has to gain the whole time of its collectives.
 #[test]
 fn memory_is_bounded() {
     let tight = Options { memory_growth: 0.0, memory_share: 0.0, ..Options::default() };

@@ -15,7 +15,8 @@ fn filetests() {
     check_filetests(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/filetests"), before_and_after);
 }
 
-/// Returns the decisions, and the program before and after. Panics if the engines do not agree about them.
+/// Returns the decisions, and the program before and after. Panics if the text cannot be read, or if the results of the
+/// two programs differ. They are not run if the text contains `// not run`.
 fn before_and_after(text: &str) -> String {
     let head = text.lines().next().and_then(|line| line.strip_prefix("// ")).expect("the first line is a comment");
     let (at, overlap) = head.split_once(' ').expect("a topology and an overlap");

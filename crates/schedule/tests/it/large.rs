@@ -5,8 +5,9 @@ use shardwise_check::choose::cases;
 use shardwise_sim::Overlap;
 use std::fmt::Write;
 
-/// Returns the training step of a network of `layers` layers, each `x + tanh(x w1) w2`, with tokens split over `data`
-/// and weights over both axes. Its results are the gradients of the weights.
+/// Returns a program with the products of a training step: `layers` layers, each `x + tanh(x w1) w2`, and then the
+/// products of the backward pass, with tokens split over `data` and weights over both axes. Its results have the types
+/// of the weights. Their numbers are no gradients, because the derivative of `tanh` is simplified.
 fn step(layers: usize, [tokens, width, hidden]: [usize; 3]) -> String {
     let (x, w1, w2) = (ty(&[tokens, width]), ty(&[width, hidden]), ty(&[hidden, width]));
     let h = ty(&[tokens, hidden]);

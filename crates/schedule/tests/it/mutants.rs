@@ -26,7 +26,7 @@ const MUTANTS: [Mutant; 9] = [
     ("a gather of a sum joins another dimension", |module, body| each(module, body, gather_lost)),
 ];
 
-/// Applies a change to each op of a body, the last one first.
+/// Applies a change to each op of a body, the last one first. Returns true if `change` does for one of them.
 fn each(module: &Module, body: &mut Body, change: impl Fn(&OpView<'_>, &mut Body) -> bool) -> bool {
     let source = body.clone();
     let mut ops = source.walk();
@@ -43,7 +43,7 @@ fn set_operand(body: &mut Body, op: Op, i: usize, v: Value) -> bool {
     true
 }
 
-/// Replaces the uses of `from` by `to`.
+/// Replaces the uses of `from` by `to`. Always returns true.
 fn replace(body: &mut Body, from: Value, to: Value) -> bool {
     for op in body.walk() {
         for i in 0..body[op].operands.len() {
@@ -101,14 +101,15 @@ fn first_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     first.is_some_and(|v| v != view.operand(i) && v < view.result(0) && set_operand(body, view.op, i, v))
 }
 
-/// Takes the slice of the turn itself in place of the next one.
+/// Takes the slice of the turn itself in place of the next one. Returns true if the op is a slice whose position is a
+/// sum, such as that of the counter and its step.
 fn same_turn(view: &OpView<'_>, body: &mut Body) -> bool {
     let next = view.operands().get(1).and_then(|_| view.operand_def(1)).filter(|def| is(def, Opcode::Add));
     let next = next.filter(|_| is(view, Opcode::DynamicSlice) && view.operand_type(1).shape().is_empty());
     next.is_some_and(|def| set_operand(body, view.op, 1, def.operand(0)))
 }
 
-/// Moves a slice of a combined sum by one element.
+/// Moves the first slice of a combined sum by one element. Returns true if the op is such a slice.
 fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     let is_sum = |def: OpView<'_>| is(&def, Opcode::AllReduce) || is(&def, Opcode::AllGather);
     let is_part = is(view, Opcode::Slice) && view.operand_def(0).is_some_and(is_sum);
@@ -122,7 +123,7 @@ fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     true
 }
 
-/// Returns the parts of a device in place of the gathered ones.
+/// Replaces a gather without a reason by copies of the device's own part. Returns true if the op is such a gather.
 fn gather_lost(view: &OpView<'_>, body: &mut Body) -> bool {
     let is_gather = is(view, Opcode::AllGather) && view.data().reason.is_none();
     if is_gather {

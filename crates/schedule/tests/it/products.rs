@@ -1,5 +1,5 @@
 //! Products beside their collectives, in all arrangements of dimensions: generated per-device programs whose scheduled
-//! forms have the same results, bit for bit, on values whose sums are exact.
+//! forms have the same results, except for the signs of zeros, on values whose sums are exact.
 
 use crate::programs::{agree, check, localized, predicted, shown};
 use shardwise_base::{DType, Literal};
@@ -213,7 +213,8 @@ pub fn inputs(module: &Module, seed: u64) -> Vec<Literal> {
     signature.inputs.iter().map(|input| Fill::Small.literal(&mut choose, &input.ty)).collect()
 }
 
-/// Checks the product of a seed, forced and decided. Returns true if it was cut into pieces.
+/// Checks the product of a seed on several topologies, with changes forced and decided. Returns true if one was made.
+/// Fails if a scheduled program does not keep what was promised.
 fn check_product(seed: u64) -> Result<bool, String> {
     let product = product(seed);
     let text = product.text();
@@ -264,7 +265,7 @@ fn sums_are_taken_in_wide_types() {
     }
 }
 
-/// Sums that are not exact differ by their order only: by less than a millionth of the largest element.
+/// Sums that are not exact differ by their order only: by at most a millionth of the largest element.
 #[test]
 fn other_sums_are_close() {
     let mut count = 0;

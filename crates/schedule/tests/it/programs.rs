@@ -71,7 +71,8 @@ pub fn shown(module: &Module) -> String {
     print(module, &PrintOptions::default())
 }
 
-/// Runs the program and the scheduled one on both engines. Returns an error unless all results are equal bit for bit.
+/// Runs the program on the host engine, and the scheduled one on both engines. Returns an error if one of them cannot
+/// be run, or if results are not equal numbers. Zeros of both signs are equal.
 pub fn agree(module: &Module, scheduled: &Module, inputs: &[Literal]) -> Result<(), String> {
     let host = HostEngine::default();
     let want = on(&host, module, inputs).map_err(|e| e.to_string())?;

@@ -17,8 +17,8 @@ impl Text {
         Text { train: text, test }
     }
 
-    /// Reads a file, or the source files of this workspace, one after the other, in the order of their paths.
-    /// Fails if one cannot be read.
+    /// Reads a file, or the Rust files of the crates of this workspace, one after the other, in the order of their
+    /// paths. Fails if one cannot be read.
     pub fn read(file: Option<&Path>) -> io::Result<Text> {
         let mut text = vec![];
         match file {

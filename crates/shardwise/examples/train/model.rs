@@ -21,7 +21,8 @@ pub struct Model {
     pub experts: usize,
     /// The dtype of products and activations. Weights are f32.
     pub compute: DType,
-    /// True if the backward pass computes the values inside a layer again.
+    /// True if the backward pass computes the values inside a layer again, except for products without batch
+    /// dimensions, which are kept.
     pub remat: bool,
 }
 
@@ -133,8 +134,8 @@ fn layer(x: &Array, w: &Layers) -> (Array, Array) {
     }
 }
 
-/// Sends each token to the [`CHOSEN`] experts with the highest scores, and adds their results, weighted by the scores.
-/// Also returns how unevenly the experts are used: 1 if they are used evenly.
+/// Sends each token to the [`CHOSEN`] experts with the highest scores, and adds their results, weighted by their shares
+/// of the sum of these scores. Also returns how unevenly the experts are used: 1 if they are used evenly.
 ///
 /// An expert has room for a quarter more tokens of each row than there are for it on average. A token for which it has
 /// no room left is not sent to it.

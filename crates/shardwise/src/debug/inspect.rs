@@ -25,7 +25,8 @@ static NEXT: AtomicI64 = AtomicI64::new(0);
 ///
 /// Inside [`shard_map`](crate::shard_map), the picture shows an array for each coordinate along the axes over which `x`
 /// varies, and how each of them is split over the other axes. Outside of a trace, `f` is called at once, with the
-/// layout of the array ([`visualize`](super::visualize)). `x` keeps the layout that it has without this call.
+/// layout of the array ([`visualize`](super::visualize)). `x` keeps the layout that it has without this call. If `x` is
+/// a mistake, `f` is not called.
 ///
 /// # Examples
 ///

@@ -2,7 +2,7 @@
 //! layer.
 //!
 //! The key of an op is everything that its facts may read: attributes, types, layouts, constant operands, and the ops
-//! of its regions. An op with an operand that has no layout and is not a constant of one element is never remembered.
+//! of its regions. An op with an operand that has no layout and is not a scalar constant is never remembered.
 
 use super::State;
 use shardwise_base::{AxisRef, Mesh, Sharding};
@@ -54,7 +54,7 @@ struct Operand {
 
 enum What {
     Laid(Sharding),
-    /// The attributes of a constant with one element.
+    /// The attributes of a scalar constant.
     Constant(Attrs),
 }
 

@@ -1,4 +1,6 @@
-//! Tests every op of the table with every layout: a clear layout moves nothing, and a moving one really moves data.
+//! Tests the examples of the op table with simple layouts: a clear layout moves nothing, and a moving one really moves
+//! data. Among the ops that are left out are collectives, those that types do not describe, and those without operands,
+//! or whose examples have meshes.
 
 use super::*;
 use crate::runtime;
@@ -20,8 +22,9 @@ fn example(opcode: Opcode) -> Option<(Module, Op)> {
 /// For each operand, the axes of its dimensions.
 type Layouts = Vec<Layout>;
 
-/// Returns layouts of the operands in which nothing is split, one dimension of one operand is split by one axis, or all
-/// dimensions of one factor are. Dimensions that the axis does not divide are not split.
+/// Returns layouts of the operands in which nothing is split, one dimension of one operand is split by one axis, or the
+/// first dimension with one factor is split in each operand. Empty dimensions and those that the axis does not divide
+/// are not split.
 fn layouts(mesh: &shardwise_base::Mesh, view: &OpView<'_>) -> Vec<Layouts> {
     let shapes: Vec<&[usize]> = view.operands().iter().map(|&v| view.body.ty(v).shape()).collect();
     let whole: Layouts = shapes.iter().map(|s| vec![AxisList::new(); s.len()]).collect();

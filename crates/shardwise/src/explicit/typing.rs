@@ -15,7 +15,8 @@ use std::rc::Rc;
 type Layouts<'a> = [Option<&'a Sharding>];
 
 pub(super) enum Typed {
-    /// The results get no layouts: types do not describe them, or they are constants, whose users decide the layouts.
+    /// The results get no layouts: types do not describe them, or the operands have none either, as constants have
+    /// none. Then the users of the results decide the layouts.
     Free,
     Clear(Candidates),
     Pending(Candidates, Rc<Cause>),
@@ -216,9 +217,9 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op whose operands are all constants, which have no layouts. If the op is elementwise,
-    /// or is a broadcast, reshape or slice, its results have none either, and their users decide them. Otherwise, the
-    /// results are replicated.
+    /// Determines the types of an op none of whose operands has a layout, as constants have none. If the op is
+    /// elementwise, or is a broadcast, reshape or slice, its results have none either, and their users decide them.
+    /// Otherwise, the results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);
@@ -311,8 +312,8 @@ impl Typer<'_> {
     /// Returns the axes over which the results are unreduced, as operands are. There are none if no operand is
     /// unreduced.
     ///
-    /// Errors: `unreduced` unless the op is linear in the unreduced operands, and all other operands are zero, or are
-    /// neither unreduced nor split over these axes.
+    /// Errors: `unreduced` if operands are unreduced over different axes, if the op is not linear in the unreduced
+    /// operands, or if another operand is split over these axes. Operands that are zero may have any layout.
     fn unreduced(&self, operands: &Layouts<'_>) -> Result<Vec<AxisRef>, Diagnostic> {
         let of = |i: usize| operands[i].map_or(&[][..], |s| &s.unreduced[..]);
         let Some(first) = (0..operands.len()).find(|&i| !of(i).is_empty()) else { return Ok(vec![]) };
@@ -330,12 +331,13 @@ impl Typer<'_> {
         }
     }
 
-    /// Returns the axes over which the results are reduced, as operands are.
+    /// Returns the axes over which the results are reduced: those of the operands that are not in `unreduced`. There
+    /// are none for a product ([`ExplicitPolicy::AskSums`]).
     ///
     /// An operand that is combined with a reduced value must be reduced over the same axes, or have no layout. Or it is
     /// not split over these axes, and has no gradient or is unreduced over them. Otherwise its gradient would be summed
-    /// without the program asking for it. A product ends the state: the gradient of its operand is the place where the
-    /// unreduced sum arises.
+    /// without the program asking for it. The operands of a product need not fit: the gradient of an operand is the
+    /// place where the unreduced sum arises.
     ///
     /// Errors: `reduced` if an operand that is combined with a reduced value is none of these.
     fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {

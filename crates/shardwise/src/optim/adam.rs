@@ -88,7 +88,7 @@ impl Adam {
     }
 }
 
-/// Returns the running mean with the weight of its start, which is 0, removed.
+/// Returns the mean divided by `1 - decay^step`, which removes from a running mean the weight of its start, 0.
 fn unbiased(mean: &Array, decay: f64, step: &Array) -> Array {
     let wide = if mean.dtype() == DType::F64 { DType::F64 } else { DType::F32 };
     let weight = 1.0 - scalar(decay, wide).pow(step.astype(wide));

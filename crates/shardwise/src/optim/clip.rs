@@ -11,7 +11,8 @@ use std::panic::Location;
 #[derive(Clone, Copy, Debug)]
 pub struct ClipByGlobalNorm(f64);
 
-/// Scales all gradients by one factor, so that their global norm is at most `max_norm`: `optax.clip_by_global_norm`.
+/// Leaves the gradients as they are if their global norm is less than `max_norm`. Otherwise, scales all of them by one
+/// factor, so that it becomes `max_norm`. If both are 0, the gradients become NaN. This is `optax.clip_by_global_norm`.
 ///
 /// Inside a `shard_map`, each device has the norm of its own gradients.
 pub fn clip_by_global_norm(max_norm: f64) -> ClipByGlobalNorm {
@@ -40,7 +41,7 @@ impl Optimizer for ClipByGlobalNorm {
 #[derive(Clone, Copy, Debug)]
 pub struct Clip(f64);
 
-/// Limits each element of the gradients to `-max..max`: `optax.clip`.
+/// Limits each element of the gradients to the range from `-max` to `max`: `optax.clip`.
 pub fn clip(max: f64) -> Clip {
     Clip(max)
 }

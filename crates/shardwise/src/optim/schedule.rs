@@ -101,7 +101,7 @@ impl From<Array> for Schedule {
     }
 }
 
-/// Returns the schedule that always has this value.
+/// Returns the schedule that always has this value, rounded to an `f32`.
 pub fn constant(value: f64) -> Schedule {
     Schedule::new(move |_| {
         scalar_of(crate::ops::element(value, DType::F32.base()), context::caller(Location::caller()))

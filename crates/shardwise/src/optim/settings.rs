@@ -29,7 +29,7 @@ pub(super) fn descend(updates: Vec<Array>, rate: &Schedule, step: &Array) -> Vec
     updates.into_iter().map(|u| &u * rate.astype(u.dtype())).collect()
 }
 
-/// Returns true for the parameters to which weight decay is applied.
+/// A function that returns true for the parameters to which weight decay is applied.
 type Mask = Arc<dyn Fn(&Path, &ArrayType) -> bool + Send + Sync>;
 
 /// Weight decay: a multiple of the parameter that is added to its update.

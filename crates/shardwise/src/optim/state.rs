@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// parameter, such as the means of its gradients.
 ///
 /// It is a tree, so that traced functions can take and return it. The path of an array is the position of its
-/// transformation among those in the chain that have a state, its name, and the path of its parameter:
+/// transformation among those in the chain that have a state, the name of the array, and the path of its parameter:
 /// `[0].mu.layers[3].wq`. The path of a number ends with its name: `[0].count`.
 #[derive(Clone, Debug)]
 pub struct State<T> {

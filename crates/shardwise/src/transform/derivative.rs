@@ -16,8 +16,8 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Types that a differentiated function can return: an array, or a pair of it and of results that are not
-/// differentiated.
+/// Types that a differentiated function can return: an array, a pair of it and of results that are not differentiated,
+/// or a `Result` of one of these.
 #[diagnostic::on_unimplemented(
     message = "the derivative of a function that returns `{Self}` is not defined",
     label = "expected a function that returns `Array`, or `(Array, T)` with further results in the tree `T`"
@@ -54,7 +54,8 @@ impl<T: Tree> Loss for Result<(Array, T)> {
     }
 }
 
-/// Types that a function with auxiliary results returns: a pair of what is differentiated and of further results.
+/// Types that a function with auxiliary results returns: a pair of what is differentiated and of further results, or a
+/// `Result` of one.
 #[diagnostic::on_unimplemented(
     message = "the function returns no auxiliary results",
     label = "expected a function that returns a pair `(result, further results)`, found one that returns `{Self}`"
@@ -427,8 +428,8 @@ fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
 }
 
 // ── along tangents and cotangents
-/// Returns the result of `f` at `primals`, and the derivative of `f` along `tangents`: forward mode. Both are the
-/// arguments of `f`, as a tuple if it has several.
+/// Returns the result of `f` at `primals`, and the derivative of `f` along `tangents`: forward mode. `primals` are the
+/// arguments of `f`, as a tuple if it has several, and `tangents` have the same form.
 ///
 /// The tangent of an argument of integers or bools is a [`float0`] array of its shape, and so is that of such a result.
 ///

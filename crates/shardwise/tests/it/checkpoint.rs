@@ -349,7 +349,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR has 2 tensors that the tree does not have
                | `extra.ids`
                | `layers.1.scale`
-               = help: to read only a part of a checkpoint, use `checkpoint::Options::allow_unused`
+               = help: add leaves of these names, or, to read a part of a checkpoint, use `checkpoint::Options::allow_unused`
         "#]],
     );
     npz::save(&model(0), folder.at("a.npz")).unwrap();
@@ -370,7 +370,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
                | `layers.1.scale`
                | `extra.ids`
-               = help: to read only a part of a checkpoint, use `checkpoint::Options::allow_unused`
+               = help: add leaves of these names, or, to read a part of a checkpoint, use `checkpoint::Options::allow_unused`
         "#]],
     );
 }

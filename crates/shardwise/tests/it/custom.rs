@@ -125,7 +125,7 @@ fn rules_work_in_per_device_code() {
             let inside = |x: &Array, y: &Array| grad(|y: &Array| f(x, &y.reshape([1])).sum(..))(y);
             let inside = shard_map(inside).in_specs((P!("X"), P!())).out_specs(P!());
             assert_eq!(floats(&inside(&x, &y)), [5.0]);
-            // A batch of maps, whose dimension is whole or split over the devices.
+            // A batch of maps.
             let rows = array(&[[1.0f32, 2.0], [3.0, 4.0]]);
             let own = shard_map(|x: &Array| f(x, x)).in_specs(P!("X")).out_specs(P!("X"));
             let gradient = grad(|rows: &Array| vmap(|x: &Array| own(x))(rows).sum(..))(&rows);

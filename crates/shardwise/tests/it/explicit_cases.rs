@@ -1,7 +1,7 @@
 //! Compares Explicit mode with JAX's, op by op: `testdata/explicit/cases.txt`, which `oracle/explicit.py` makes.
 //!
-//! Under `Allow`, our type is JAX's, or we have a result where JAX refuses the program, and an accepted program has the
-//! values of the unsharded one. Under `Deny`, an accepted program has the same type and communicates nothing, and a
+//! Under `Allow`, our type is JAX's, or JAX refuses the program, or it is in [`REFUSED`], and an accepted program has
+//! the values of the unsharded one. Under `Deny`, an accepted program has the same type and communicates nothing, and a
 //! refused one would communicate.
 
 use shardwise::prelude::*;

@@ -45,7 +45,8 @@ struct Step {
     must: bool,
 }
 
-/// Runs the steps, and returns the value of each one. Each value is a matrix of 8 x 16, or is converted to one.
+/// Runs the steps, and returns the value of each one. Each value is a matrix of 8 x 16, except that the last one may be
+/// a product of another shape.
 fn run(steps: &[Step], args: &[Array]) -> Vec<Array> {
     let mut values = args.to_vec();
     for step in steps {

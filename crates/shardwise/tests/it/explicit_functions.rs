@@ -1,7 +1,9 @@
-//! Tests Explicit mode function by function: every array function of the front end has a case here.
+//! Tests Explicit mode function by function: every public array function of [`SOURCES`] has a case here, or is in
+//! [`ELSEWHERE`].
 //!
-//! The names are read from the sources. Each case runs on a matrix that is split in several ways: its value is that of
-//! the unsharded one. Under `Deny` it communicates nothing or is refused, and then with a message of Explicit mode.
+//! The names are read from the sources. Each case runs on a matrix that is split in several ways. If it is accepted,
+//! which it must be for one of them, its value is that of the unsharded one. Under `Deny` it communicates nothing or is
+//! refused, and then with a message of Explicit mode.
 
 use shardwise::bits;
 use shardwise::prelude::*;

@@ -360,10 +360,10 @@ fn parts_of_mapped_axes() {
                = help: move it first: `.shard(P!("X:(2)2"))`, or leave out `.in_specs(..)` to use the arguments' layouts
             error[mixed-states]: `psum` over "X" needs a value that is in the same state along all of them
                | f32[2]{V:X:(1)2}
-               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`
+               = help: call it once for the axes of each state: replicated values then count once for each device
             error[mixed-states]: `psum` over "X" needs a value that is in the same state along all of them
                | f32[2]{U:X:(1)2}
-               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`"#]].assert_eq(&shown.join("\n"));
+               = help: call it once for the axes of each state: replicated values then count once for each device"#]].assert_eq(&shown.join("\n"));
     });
 }
 

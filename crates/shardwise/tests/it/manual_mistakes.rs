@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 
-/// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, without the folders of
-/// files.
+/// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, with `here` in place of
+/// each location.
 fn check(f: impl Fn(&Array) -> Array + Send + Sync, expected: Expect) {
     let map = shard_map(move |x: &Array| f(x)).in_specs(P!("X", "Y")).out_specs(P!("X", "Y"));
     check_call(|x| jit(map)(x).map(|_| ()), expected);
@@ -159,7 +159,7 @@ fn states() {
             error[mixed-states]: `psum` over ("X", "Y") needs a value that is in the same state along all of them
               --> here
                | i32[2,4]{V:Y}
-               = help: to count a replicated value once for each device, cast it: `.pcast(.., Pcast::Varying)`"#]],
+               = help: call it once for the axes of each state: replicated values then count once for each device"#]],
     );
     check(
         |x| x.pcast("X", Pcast::Varying),
@@ -259,7 +259,7 @@ fn where_not_all_come() {
               --> here
                | it is called inside the `cond` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
-               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
+               = help: move it outside, or make the numbers that decide that value equal on these devices: `.pmax(..)`"#]],
     );
     check(
         |x| fori_loop(scalar(0, I32)..axis_index("Y"), x.clone(), |_, x| x.ppermute(("X", "Y"), shift(1))),
@@ -268,7 +268,7 @@ fn where_not_all_come() {
               --> here
                | it is called inside the `fori_loop` at here, which depends on a value that varies over Y
                = mesh: X=4 Manual, Y=2 Manual
-               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
+               = help: move it outside, or make the numbers that decide that value equal on these devices: `.pmax(..)`"#]],
     );
     check(
         |x| while_loop(x.clone(), |x| (x.sum(..).psum("X") + axis_index("X")).lt(10), |x| x + 1),
@@ -277,7 +277,7 @@ fn where_not_all_come() {
               --> here
                | it is called inside the `while_loop` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
-               = help: move it outside, or make that value equal on these devices, for example with `.pmax(..)`"#]],
+               = help: move it outside, or make the numbers that decide that value equal on these devices: `.pmax(..)`"#]],
     );
 }
 

@@ -1,5 +1,5 @@
 //! Tests of optimizers: layouts in all modes, leaves that are not updated, chains, and mistakes. Their numbers are
-//! compared with optax's in `jax_tables`.
+//! compared with optax's in `optim_cases`.
 
 use shardwise::optim::{self, adafactor, adam, adamw, chain, clip, clip_by_global_norm, lion, sgd};
 use shardwise::prelude::*;

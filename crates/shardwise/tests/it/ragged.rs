@@ -157,7 +157,7 @@ fn the_table_says_that_bytes_are_bounds() {
     assert!(table.to_string().contains("at most 20 B"), "{table}");
 }
 
-/// Checks the mistakes of an exchange over X=4 of rows `i32[2,3]`, without the folders of files.
+/// Checks the mistakes of an exchange over X=4 of rows `i32[2,3]`, with `here` in place of each location.
 fn check_mistake(f: impl Fn(&Array, &Array) -> Array + Send + Sync, lists: [i32; 16], expected: Expect) {
     set_mesh(Mesh::auto([("X", 4)]).unwrap());
     let map = shard_map(move |x: &Array, n: &Array| f(x, n)).in_specs(P!("X")).out_specs(P!("X"));

@@ -43,7 +43,7 @@ fn group(over: Over, device: usize) -> Vec<usize> {
     members
 }
 
-/// The dtypes, each with the number of steps and the values for which all sums are exact.
+/// The dtypes, each with numbers of steps and of different values up to which all results are exact.
 const DTYPES: [(DType, usize, usize); 10] = [
     (I32, 5, 1 << 30),
     (I8, 5, 100),
@@ -105,7 +105,7 @@ fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     }
 }
 
-/// A small generator of numbers, which are the same for each seed.
+/// A small generator of pseudo-random numbers, which depend only on the seed.
 struct Chooser(u64);
 
 impl Chooser {

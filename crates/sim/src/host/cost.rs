@@ -23,7 +23,7 @@ pub(super) struct Costs<'a> {
     speedup: f64,
 }
 
-/// The time of an instruction, and its work for one instance.
+/// The time of an instruction for all instances together, and its work for one instance.
 pub(super) struct Cost {
     pub(super) seconds: f64,
     pub(super) class: Class,
@@ -39,7 +39,8 @@ struct Sizes {
     moved: f64,
 }
 
-/// Returns the constant that the time of an instruction determines, or `None` for a loop, a branch or a call.
+/// Returns the constant that the time of an instruction determines. Returns `None` for a loop, a branch, a call, an
+/// asynchronous start and an op that does nothing, and for an op without arrays.
 pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Option<Subject> {
     let root = views.last()?;
     let moved = bytes_of(views, instances);
@@ -63,7 +64,8 @@ pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) 
     }
 }
 
-/// Returns true if a product reads each element of its operands for each element of the matrices once.
+/// Returns true if each element of the matrices that a product multiplies is an element of its own of an operand. In a
+/// convolution whose windows overlap, several elements of a matrix are one element of the operand.
 fn is_matrix_product(product: &Product) -> bool {
     product.density > 0.99
 }
@@ -78,7 +80,8 @@ impl<'a> Costs<'a> {
         self.rates.or_zero("turn_s")
     }
 
-    /// Returns the typical error of a class of instructions, or `None` if it was not measured.
+    /// Returns the typical error of a class of instructions. If it was not measured, returns 1 for [`Class::Unknown`]
+    /// and `None` for the others.
     pub(super) fn error(&self, class: Class) -> Option<f64> {
         self.rates.get(&format!("error.{}", class.name())).or((class == Class::Unknown).then_some(1.0))
     }
@@ -149,7 +152,7 @@ impl<'a> Costs<'a> {
         self.shared(flops / rate * self.speedup)
     }
 
-    /// Returns the time of a work that takes so long on one worker.
+    /// Returns the time of work that takes the time `alone` on one worker and is shared among all if it is long.
     fn shared(&self, alone: f64) -> f64 {
         match alone < SHARED_S {
             true => alone,
@@ -172,8 +175,8 @@ impl<'a> Costs<'a> {
         1.0 / known.filter(|rate| *rate > 0.0).unwrap_or(ASSUMED_ELEMENTS)
     }
 
-    /// Returns the rate that was measured of an op, for elements of its type or of a similar one. Returns `None` if
-    /// there is none.
+    /// Returns the rate that was measured of an op, for elements of its type, or else of a similar one, or else of f32.
+    /// Returns `None` if there is none.
     fn curve(&self, view: &OpView<'_>, sizes: &Sizes) -> Option<f64> {
         let variant = variant(view);
         let (dtype, name) = (element_type(view).unwrap_or(DType::F32), view.name());
@@ -186,13 +189,15 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// Returns the type of the elements that an op reads, or of those that it makes if it reads none.
+/// Returns the element type of an op's first operand, or of its first result if it has no operands. Returns `None` if
+/// that is no array, or if there is neither.
 fn element_type(view: &OpView<'_>) -> Option<DType> {
     let first = view.operands().iter().chain(view.results()).next()?;
     view.body.ty(*first).as_tensor().map(|tensor| tensor.dtype)
 }
 
-/// Returns the type of the same width whose rates are measured.
+/// Returns the type, among those whose rates are measured, that takes the place of another one: i32 for integers of at
+/// most 32 bits, bf16 for other types of at most 16 bits, f32 for those of at most 32, and f64 for the rest.
 fn similar(dtype: DType) -> DType {
     match dtype.bits() {
         ..=32 if dtype.is_integer() => DType::I32,
@@ -251,7 +256,8 @@ fn source(view: &OpView<'_>, v: Value) -> Value {
     v
 }
 
-/// Returns `kept` if the last dimension of the first operand is the last one of the first result, and else `moved`.
+/// Returns `kept` if the last dimension of the first operand is the last one of the first result, or if the op has no
+/// sharding rule, which tells that. Otherwise, returns `moved`.
 fn variant(view: &OpView<'_>) -> &'static str {
     let facts = Opcode::of_view(view).facts();
     let Some(rule) = facts.rule(view).rule().cloned() else { return "kept" };

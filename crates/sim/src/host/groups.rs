@@ -21,7 +21,7 @@ pub(super) enum Item {
     Group(Vec<Op>),
     /// An op that does nothing when the program runs.
     Free(Op),
-    /// Control flow, a call, or a collective.
+    /// Control flow, a call, a collective, an asynchronous start, or another op that the engine runs itself.
     Engine(Op),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Kind {
     /// It is known before the program runs, or passes its operand on.
     Free,
     Engine,
-    /// It computes each element of its result from one element of each operand.
+    /// It computes each element of its result from one element of each operand, or has no operands.
     Elementwise,
     /// It folds elements along some dimensions.
     Reduce,
@@ -132,7 +132,8 @@ pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn 
 }
 
 impl Grouping<'_> {
-    /// Returns the root and the ops before it that run as one instruction with it, in program order.
+    /// Returns the root and the elementwise ops and reductions before it that run as one instruction with it, in
+    /// program order. Ops between them that only change where elements are, are left out.
     fn grow(&self, ops: &[Op], root: usize, claimed: &HashSet<Op>) -> Vec<Op> {
         let root_view = self.block.at(ops[root]);
         let mut group = vec![ops[root]];
@@ -188,7 +189,8 @@ impl Grouping<'_> {
     }
 }
 
-/// Returns true if an op only changes the order of dimensions.
+/// Returns true if an op keeps all elements and only changes their shape or the order of dimensions: a transpose or a
+/// reshape.
 fn is_permutation(view: &OpView<'_>) -> bool {
     let class = Opcode::of_view(view).facts().propagation_class(view);
     let sizes = || Some((view.operand_type(0).as_tensor()?.size(), view.result_type(0).as_tensor()?.size()));

@@ -5,7 +5,7 @@ use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, points, simula
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
-/// A loop whose turn is a product, `limit` times, or as often as an argument says.
+/// Returns a program with a loop of products that runs `limit` times, or as often as an argument says.
 fn turns(limit: Option<u64>) -> String {
     let (argument, limit) = match limit {
         Some(n) => (String::new(), format!("%limit = stablehlo.constant dense<{n}> : tensor<i32>")),

@@ -29,7 +29,7 @@ pub fn total(timeline: &Timeline) -> f64 {
     timeline.end() as f64 / 1e6
 }
 
-/// Prints the spans of a timeline, one a line.
+/// Returns a text with the spans of a timeline, one a line.
 pub fn listing(timeline: &Timeline) -> String {
     let line = |span: &Span| {
         let lane = &timeline.lanes[span.lane].name;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const TOPOLOGY: &str = "v5e:2x4";
 
-/// The product of sharded arrays, whose all-gather is the compiler's.
+/// Returns a program with a product of sharded arrays. If it needs an all-gather, the partitioner inserts it.
 fn by_the_compiler(dtype: &str, lhs: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["X"=2, "Y"=4]>
@@ -54,7 +54,7 @@ func.func @main(%arg0: tensor<1024x2048x{dtype}> {{sdy.sharding = #sdy.sharding<
     )
 }
 
-/// Builds the rows of `%w` for the chunk of the device `by` positions further.
+/// Returns the lines that make the rows of `%w` for the chunk of the device `by` positions further.
 fn rows(name: &str, by: i64, dtype: &str) -> String {
     format!(
         r#"    %by_{name} = stablehlo.constant dense<{}> : tensor<i32>
@@ -95,12 +95,13 @@ fn product(name: &str, acc: Option<&str>, x: &str, y: &str, k: usize, dtype: &st
     text
 }
 
-/// The chapter's collective matmul: each chunk is multiplied while the next one is sent around the ring.
+/// Returns the chapter's collective matmul: each chunk is multiplied while the next one is sent around the ring.
 fn unidirectional(dtype: &str) -> String {
     in_order(dtype, true)
 }
 
-/// Writes each permute before the product that runs beside it, or after it.
+/// Returns the same program as [`unidirectional`], with each permute written before or after the product beside which
+/// it runs.
 fn in_order(dtype: &str, is_permute_first: bool) -> String {
     let chunk = format!("512x512x{dtype}");
     let mut body = String::new();
@@ -121,7 +122,8 @@ fn in_order(dtype: &str, is_permute_first: bool) -> String {
     per_device(dtype, &body)
 }
 
-/// The chapter's collective matmul in both directions: two chunks arrive at once, and the last one in two halves.
+/// Returns the chapter's collective matmul in both directions: two chunks arrive at once, and the last one in two
+/// halves.
 fn bidirectional(dtype: &str) -> String {
     let (chunk, half) = (format!("512x512x{dtype}"), format!("256x512x{dtype}"));
     let mut body = permute("l", "a", -1, &chunk) + &permute("r", "a", 1, &chunk);

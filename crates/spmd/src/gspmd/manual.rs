@@ -34,9 +34,8 @@ pub(super) fn role(op: &OpView<'_>) -> Role {
     }
 }
 
-/// Checks that a marker has one operand and one result, and that `@Sharding` keeps the type.
-///
-/// Errors: `gspmd-marker`.
+/// Checks that a marker has one operand and one result, and that `@Sharding` keeps the type. Fails if this is not so
+/// (`gspmd-marker`). Ops that are no markers pass.
 pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic> {
     let is_pair = op.operands().len() == 1 && op.results().len() == 1;
     let (fits, expected) = match role {
@@ -52,10 +51,12 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
     Err(Diagnostic::error("gspmd-marker", op.loc(), message).expected(expected))
 }
 
-/// Turns every per-device region of the module into a manual computation over the axes of `mesh`, in place. The
-/// shardings must be in Shardy's form already.
+/// Turns every per-device region of the module into a manual computation over the axes of `mesh`, in place. A region
+/// without a result is removed. The shardings must be in Shardy's form already.
 ///
-/// Errors: `gspmd-marker`, `gspmd-manual`.
+/// # Errors
+/// Fails if a marker has not the operands and results that it must have (`gspmd-marker`), or if a region cannot become
+/// a manual computation (`gspmd-manual`).
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
     for f in 0..module.funcs.len() {
         let parts = Parts::of(module, &module.funcs[f].body)?;

@@ -21,7 +21,8 @@ pub(super) struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    /// Builds the device's windows of the inputs, whose blocks are `blocks`.
+    /// Builds the device's windows of the inputs, whose blocks are `blocks`. In each window, one total stands for the
+    /// blocks that all windows contain.
     pub fn fetch(&mut self, folded: &Folded, blocks: &[Value], b: &mut Builder<'_>) -> Vec<Value> {
         let (like, first) = (blocks[0], b.body[b.region].ops.len());
         let blocks: Vec<Value> = (0..blocks.len()).map(|i| self.cleared(blocks[i], i, b)).collect();
@@ -80,7 +81,8 @@ impl Fold<'_> {
         make::select(b, has_source, received, init)
     }
 
-    /// Builds the totals of the device's run from the totals of all blocks.
+    /// Builds the totals of the blocks that the device's total replaces, from `folded.first` to `folded.last`, out of
+    /// the totals of all blocks, which are gathered.
     fn gathered(&mut self, own: &[Value], folded: &Folded, b: &mut Builder<'_>) -> Vec<Value> {
         let reach = self.need.shards as i64 - 1;
         let mut kept = vec![];
@@ -109,7 +111,8 @@ impl Fold<'_> {
         make::select(b, is_kept, all, init)
     }
 
-    /// Builds the totals of the device's run from totals of longer and longer runs.
+    /// Builds the totals of the blocks that the device's total replaces, by steps in which devices send each other
+    /// totals of more and more blocks.
     fn in_steps(&mut self, own: Vec<Value>, steps: &Steps, b: &mut Builder<'_>) -> Vec<Value> {
         let (mut runs, mut totals): (Vec<Value>, Option<Vec<Value>>) = (own, None);
         for step in &steps.list {

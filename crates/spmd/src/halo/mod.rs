@@ -75,8 +75,8 @@ fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
     plans
 }
 
-/// Returns the location and the name of the first op of the main function that moves elements along a sharded
-/// dimension, or between blocks that do not nest. Returns `None` if there is none.
+/// Returns the location and the name, in backticks, of the first op of the main function that moves elements along a
+/// sharded dimension, or between blocks that do not nest. Returns `None` if there is none, or no mesh.
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
@@ -126,7 +126,7 @@ fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     results.chain(reduced.filter_map(|f| blocks_of(view, &rule, f))).filter(is_moved).collect()
 }
 
-/// Returns the axes that split the dimension into blocks.
+/// Returns the axes that split the dimension that `blocks` names, or no axes if its value has no layout.
 fn axes_of<'v>(view: &OpView<'v>, blocks: Blocks) -> &'v [AxisRef] {
     let (value, dim) = match blocks {
         Blocks::OfResults(dim) => (view.result(0), dim),

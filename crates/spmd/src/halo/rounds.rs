@@ -7,7 +7,8 @@
 use crate::colour::coloured;
 use shardwise_base::budget;
 
-/// The number of permutes after which an exchange is not worth its latency.
+/// The largest number of permutes in [`Exchange::Rounds`], and the largest distance between the first and the last
+/// block of a range in [`Exchange::Alike`]. More permutes would not be worth their latency.
 pub(super) const MAX_ROUNDS: usize = 16;
 
 /// The largest number of devices along a dimension for which ranges that do not follow the blocks are planned. The
@@ -224,7 +225,7 @@ fn by_colour(edges: &[Edge], shards: usize) -> Vec<Vec<Edge>> {
 mod tests {
     use super::*;
 
-    /// Runs an exchange on blocks of the numbers `0..size` and returns each device's range, with `None` where nothing
+    /// Runs an exchange on blocks of the numbers `0..size` and returns each device's range, with `None` where no number
     /// was fetched.
     fn run(need: &Need, exchange: &Exchange) -> Vec<Vec<Option<usize>>> {
         let (k, block) = (need.shards, need.block());

@@ -61,9 +61,9 @@ pub(crate) struct Step {
 impl Need {
     /// Returns the window with the blocks that all windows of `extent` elements contain as one total. `is_open` states
     /// whether the windows can be continued to the left, and to the right, where the dimension has no more elements.
-    /// Returns `None` if the devices do not need the same parts relative to their blocks, if no block is in all
-    /// windows, if elements wrap or are left out, if elements that no device has are not at the ends of the window, or
-    /// if the rest of the window is in too many blocks.
+    /// Returns `None` if there are no elements, if the devices do not need the same parts relative to their blocks, if
+    /// no block is in all windows, if elements wrap or are left out, if elements that no device has are not at the ends
+    /// of the window, or if the rest of the window is in too many blocks.
     pub fn fold(&self, extent: usize, is_open: [bool; 2]) -> Option<Folded> {
         let (block, reach) = (self.block() as i64, self.shards as i64 - 1);
         if block == 0 || self.step != block || self.wraps || self.inside != (0, self.size) || extent > self.len {
@@ -123,7 +123,8 @@ impl Folded {
         self.steps().filter(is_better).map_or(TotalsPlan::Gather, TotalsPlan::Steps)
     }
 
-    /// Returns the elements that the device that receives most receives, if totals have `bytes` bytes.
+    /// Returns how many elements and totals together the device that receives most receives, if the totals of one block
+    /// have `bytes` bytes.
     pub fn received(&self, bytes: u64) -> usize {
         let parts = self.before.iter().chain(&self.after).filter(|p| p.ahead != 0).map(|p| p.to - p.from);
         let totals = match self.plan(bytes) {
@@ -174,7 +175,7 @@ impl Steps {
         Steps { list, is_received_first: sign < 0 }
     }
 
-    /// Returns the number of totals that a device receives.
+    /// Returns the largest number of totals that a device receives.
     fn received(&self) -> usize {
         self.list.iter().filter(|s| s.ahead != 0).count()
     }

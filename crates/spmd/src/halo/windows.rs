@@ -172,7 +172,8 @@ impl Line<'_> {
         if pieces.len() == 1 { pieces[0] } else { make::concatenate(b, &pieces, self.dim) }
     }
 
-    /// Builds the elements of a part. They are cut out of `sent`, which contains them, if a device receives them.
+    /// Builds the elements of a part. If a device receives them, they are cut out of `sent`, which contains them. They
+    /// are zeros if no device has them.
     fn part(&mut self, v: Value, part: &Part, sent: Span, b: &mut Builder<'_>) -> Value {
         let is_own = part.ahead == 0 || self.need.wraps && part.ahead % self.need.shards as i64 == 0;
         if !is_own && !part.is_received(self.need) {
@@ -239,7 +240,7 @@ impl Line<'_> {
         make::and(b, is_after, is_before)
     }
 
-    /// Builds the window from what comes in rounds.
+    /// Builds the window. In each round, it places the elements that the device receives or keeps.
     fn rounds(&mut self, v: Value, rounds: &[Round], outside: Outside, b: &mut Builder<'_>) -> Value {
         let window = self.array(outside, b);
         rounds.iter().fold(window, |window, round| self.round(v, window, round, b))
@@ -311,7 +312,7 @@ impl Line<'_> {
 }
 
 impl Need {
-    /// Returns the element type of positions along the dimension.
+    /// Returns the element type of positions along the dimension: i32 if all of them fit, and i64 otherwise.
     pub fn positions(&self) -> DType {
         let most = self.size as i64 + self.len as i64;
         let reach = self.start.abs() + self.step.abs() * self.shards as i64;

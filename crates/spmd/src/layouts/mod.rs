@@ -105,7 +105,7 @@ fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
         .note("the best layouts found so far stand: the results are correct, but more data may move than has to")
 }
 
-/// Returns an estimate of the bytes that a device holds at once.
+/// Returns an estimate of the largest number of bytes that a device holds at once, without the function's arguments.
 fn memory(body: &Body) -> u64 {
     Lives::compute(body).peak(body, body.entry())
 }

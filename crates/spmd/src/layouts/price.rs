@@ -100,7 +100,7 @@ pub(super) struct Rated {
     received: u64,
     /// The price of the op's work on one device, unless it is a product.
     work: u64,
-    /// The moves of the site's values, by index.
+    /// The moves of the operands of an op, each with the operand's index, or the move of an edge, with index 0.
     moves: SmallVec<[(usize, Move); 2]>,
     asks: SmallVec<[Ask<usize>; 2]>,
     decision: Option<Rc<Decision>>,
@@ -213,7 +213,8 @@ impl<'a> Prices<'a> {
         self.rated[site].asks.iter().filter_map(ask)
     }
 
-    /// Returns a number that is equal for sites at which the same is decided at the same prices.
+    /// Returns the number of a site's rating. Sites with the same number are of one class and have the same layouts, so
+    /// the same is decided at them at the same prices.
     pub fn fingerprint(&self, site: Site) -> u64 {
         self.rated[site].number as u64
     }

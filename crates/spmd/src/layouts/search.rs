@@ -22,10 +22,11 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The largest number of layouts that are changed one after the other before the price must have fallen.
+/// The largest number of layouts that a stage with [`Stage::is_far`] changes one after the other, before it takes back
+/// the changes after the lowest price.
 const MAX_STEPS: usize = 64;
 
-/// The number of steps in the stage that looks at all sites.
+/// The largest number of layouts that a stage without [`Stage::is_far`] changes one after the other.
 const FEW_STEPS: usize = 2;
 
 /// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can rule
@@ -66,7 +67,7 @@ const SOME_WORK: u64 = 4 * STEP_BYTES;
 /// price, and matters more the more values change.
 const SAVED_BY_TRADE: f64 = 0.125;
 
-/// The effort that the trades of dimensions after the stages may make.
+/// The effort that the trades of dimensions may make each time that the stages have been run.
 const TRADE_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.

@@ -81,10 +81,11 @@ pub enum StepKind {
     AllGather { axes: Vec<Vec<AxisRef>> },
     /// Makes these moves of axes one after the other, all in one all-to-all.
     AllToAll { moves: Vec<Move> },
-    /// Each device receives the shard of one other device.
+    /// Each device receives the shard of one device, unless it has that shard already.
     CollectivePermute,
-    /// Each device receives exactly what it lacks, in this number of collectives
-    /// ([`shardwise_ops::shardy::exchange`], or [`boxes`] if the blocks of the layouts do not nest).
+    /// Each device receives what it lacks from devices that hold it, in this number of collectives
+    /// ([`shardwise_ops::shardy::exchange`], or [`boxes`] if the blocks of the layouts do not nest). What it receives
+    /// may be in arrays that are longer than what it lacks.
     Exchange { collective_count: u64 },
 }
 
@@ -198,8 +199,9 @@ fn price_of_boxes(
     by_digits.is_none_or(|step| price.total() < cost(&[step])).then_some(price)
 }
 
-/// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal, the first
-/// step goes to the same layout on the target mesh. Otherwise, the value is gathered and sliced.
+/// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal and `from`
+/// splits the value, the first step goes to the same layout on the target mesh. Otherwise, the value is gathered and
+/// sliced.
 fn between_meshes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Vec<Step> {
     let sizes = |s: &Sharding| s.mesh.axes.iter().map(|a| a.size).collect::<Vec<_>>();
     if sizes(from) != sizes(to) || from.split_axes().next().is_none() {

@@ -20,7 +20,7 @@ const MAX_LAYOUTS: usize = 5_000;
 /// With more pieces than this, a permutation is only tried if it reaches the target.
 const MAX_PIECES_PERMUTED: usize = 5;
 
-/// The number of devices whose missing elements bound the cost from below.
+/// The largest number of devices whose missing elements bound the cost from below.
 const MAX_PROBES: usize = 16;
 
 /// An indivisible part of an axis, identified by its position in [`Space::pieces`].

@@ -65,8 +65,9 @@ impl MovePrices {
     }
 }
 
-/// Returns the price of bringing a value that is partial over `summed` from one layout to another. Axes that are summed
-/// over and split in the first step are summed by a reduce-scatter, and the others by an all-reduce.
+/// Returns the price of bringing a value that is partial over `summed` from one layout to another. If the first step of
+/// the reshard is a slice of whole blocks, the summed axes with which its list for a dimension begins are summed by a
+/// reduce-scatter. The other summed axes are summed by an all-reduce.
 pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
     price_counted(from, summed, to, shape, dtype, &mut Work::unlimited())
 }

@@ -179,8 +179,9 @@ fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> O
 }
 
 /// Builds a random computation of per-device code on `v`, and returns its result, which has the type of `v`. It is a
-/// negation, or a collective or device index along `axis`. Devices are named by their numbers if `by_number` is true,
-/// and by axes otherwise.
+/// negation, the sum of `v` and the device's index along `axis`, or along `axis` the maximum, the value of the device
+/// before, or the last part of a gather. Devices are named by their numbers if `by_number` is true, and by axes
+/// otherwise.
 fn per_device(
     c: &mut Chooser,
     b: &mut Builder<'_>,

@@ -8,8 +8,8 @@ use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ops::OPS;
 use shardwise_spmd::{Communication, Options, find, partition, run_until};
 
-/// Returns a program with a loop that multiplies an array by a weight in each turn. `x` and `w` are the shardings of
-/// the two, `n` is their size, and `limit` is the value with the number of turns.
+/// Returns a program with a loop that multiplies an array of 32 rows by a weight in each turn. `x` and `w` are the
+/// shardings of the two, `n` is the number of their columns, and `limit` is the value with the number of turns.
 fn products(x: &str, w: &str, n: usize, limit: &str) -> String {
     format!(
         r#"sdy.mesh @mesh = <["x"=8]>

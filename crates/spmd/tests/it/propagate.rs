@@ -13,8 +13,9 @@ fn propagate(module: &Module) -> Result<Module, Diagnostics> {
     run_until("propagate", module, &mut Options::default())
 }
 
-/// Checks that every argument, result and value of rank 1 or more has exactly Shardy's sharding: axes, open dimensions,
-/// replicated axes.
+/// Checks that the arguments, results and other values that [`facts`] lists have exactly Shardy's shardings: axes, open
+/// dimensions, replicated and unreduced axes. Programs that cannot be parsed, or for which no answer is recorded, are
+/// left out.
 #[test]
 fn the_corpus_has_shardys_shardings() {
     let programs = corpus();

@@ -30,8 +30,9 @@ pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     shardwise_interp::run(module, args).unwrap_or_else(|e| panic!("{e}\n{}", printed(module)))
 }
 
-/// Returns an array of small f64 numbers for each argument of `@main`, in its shape. The numbers of a `seed` repeat
-/// after 101 and differ from those of other seeds. Panics if an argument is not a tensor.
+/// Returns an array of f64 numbers between 0.2 and 1.5 for each argument of `@main`, in its shape. The numbers of an
+/// array repeat after 101. Those at the same position differ for seeds below 101. Panics if an argument is not a
+/// tensor.
 pub fn numbers(module: &Module, seed: usize) -> Vec<Literal> {
     let main = module.main().unwrap();
     let types = main.body.args().iter().map(|&v| main.body.ty(v).as_tensor().unwrap());
@@ -51,7 +52,8 @@ pub fn values(x: &Literal) -> Vec<f64> {
 
 /// Checks the derivatives of the first function of a program in MLIR's text form, whose arguments are tensors of f64:
 /// forward mode against central differences, and reverse mode against forward mode. Panics if the program cannot be
-/// read, differentiated or run, or if they differ by more than rounding.
+/// read, differentiated or run, or if the derivatives differ by more than the error of differences or by more than
+/// rounding.
 pub fn check(source: &str) {
     let module = parse(source);
     let main = module.main().unwrap();

@@ -59,7 +59,7 @@ const MANUAL_CALLS: &[&str] = &[
     "all_to_all_16m",
     "permute_16m",
 ];
-/// Returns a program's text.
+/// A function that returns a program's text, or fails if the program cannot be made.
 type Text = fn() -> Result<String>;
 /// Our own versions of JAX's programs of these names, with the same arguments. They are timed only on all devices.
 const OWN: &[(&str, Text)] = &[("moe_scan", moe::text), ("moe_ragged", moe::text)];
@@ -77,7 +77,7 @@ const OWN_OF_TWO: &[(&str, [&str; 2], Text)] = &[
 /// The program that is compiled, and the name of that measurement.
 const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 
-/// Returns a report, and true if its targets are reached.
+/// A function that measures something, and returns a report and true if its targets are reached.
 type Measure = fn() -> Result<(String, bool)>;
 
 /// Measures the programs that the options select. Returns the report, and true if all their targets are reached. Fails

@@ -24,12 +24,13 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
-/// Returns the names and texts of the sources that users run. Fails if a file cannot be read.
+/// Returns the names and texts of the sources for which [`is_shipped`] is true. Fails if a file cannot be read.
 fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
 
-/// Returns the diagnostics that a user can see. Fails if a source cannot be read or parsed.
+/// Returns the diagnostics that sources make for which [`is_shipped`] is true. Fails if a source cannot be read or
+/// parsed.
 pub fn diagnostics() -> Result<BTreeSet<Made>> {
     made::diagnostics(&sources()?)
 }
@@ -40,7 +41,8 @@ fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
     Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
 }
 
-/// Returns true for sources outside of tests and of the crates `xtask` and `testing`, which users do not run.
+/// Returns true for all sources but those in folders of tests and those of the crates `xtask` and `testing`, which
+/// users do not run.
 fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
 }

@@ -85,7 +85,7 @@ fn shell_words(text: &str) -> Vec<String> {
 #[derive(Debug)]
 pub struct Case {
     pub name: String,
-    /// The function with everything that it refers to.
+    /// The function with everything that it refers to and the text between functions, or the whole program.
     pub text: String,
     /// The index, in the file, of the program with the function.
     pub program: usize,

@@ -40,9 +40,9 @@ pub struct Options {
 /// The time limit for one call of our command.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the files. Returns the report, and true if no other functions fail than the known ones, and none of these
-/// passes. Fails if there are no such files, if a file cannot be read or written, or if our command or the judges
-/// cannot be built or run.
+/// Runs the `.mlir` files that the options select. Returns the report, and true if no other functions fail than the
+/// known ones, and none of these passes. Fails if no file is selected, if a file cannot be read or written, or if our
+/// command or the judges cannot be built or run.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let command = options.command.clone().map_or_else(command::build_ours_with_shardy, Ok)?;

@@ -181,7 +181,7 @@ fn is_as_exact(case: &Case, seed: u64, exact: &Case) -> Result<bool, String> {
 
 /// Returns the largest distance of two elements, divided by the magnitude of the largest finite element of `theirs`.
 /// The parts of complex numbers count as elements. All NaNs are equal. The result is infinite if a NaN or an infinity
-/// meets another value.
+/// meets another value, and if `theirs` has only zeros and `ours` has another number.
 fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     let parts = |x: &Literal, i: usize| match x.dtype().is_complex() {
         true => [x.get_f64(i), x.imaginary_f64(i)],
@@ -247,7 +247,7 @@ enum Outcome {
     Refused(String),
 }
 
-/// The outcomes of all cases with the same transforms.
+/// The outcomes of all cases with the same transforms. Only equal cases count for `worst`.
 #[derive(Default)]
 struct Row {
     cases: usize,

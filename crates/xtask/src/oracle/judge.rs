@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The time limit for a batch.
 const LIMIT: Duration = Duration::from_secs(1200);
 
-/// A request about files that our command wrote.
+/// A request to the judges.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Request {
@@ -152,7 +152,7 @@ pub fn run_all(python: &Path, jobs: Vec<Job>, verdicts: &mut Verdicts) -> Result
     Ok(total)
 }
 
-/// Runs the tests of the judges themselves, and fails if they fail.
+/// Runs the tests of the judges themselves. Fails if they fail or cannot be started.
 pub fn test_tools(python: &Path) -> Result<()> {
     let mut tests = venv::module(python, "unittest");
     tests.args(["discover", "-s", "oracle", "-p", "test_*.py"]);
@@ -188,9 +188,9 @@ pub fn tables(python: &Path) -> Result<(String, bool)> {
 }
 
 /// Asks about many things, with `chunk` of them in one request, whose answer has a part for each. `chunk` must not be
-/// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk, each half is asked
-/// separately, and finally each thing. The answer is `None` for things on which jaxlib crashes alone. Fails if the
-/// requests cannot be asked.
+/// 0. If an answer does not have a part for each thing, because jaxlib crashed on the chunk or took too long, each half
+/// is asked separately, and finally each thing. The answer is `None` for things for which this also happens alone.
+/// Fails if the requests cannot be asked.
 pub fn ask_about<T, R>(
     python: &Path,
     things: &[T],

@@ -57,8 +57,8 @@ fn tasks(program_count: usize, checks: &[Check]) -> Vec<Task> {
 type Requests = Vec<(Check, Request)>;
 
 /// Calls the command for a check. Returns the requests about its output, or the reason why there is no output as the
-/// inner error. Verification and interpretation both have the requests of both. Fails if the command cannot be
-/// started, or if the output cannot be written.
+/// inner error. Verification and interpretation both have the requests of both, but a program that calls a library has
+/// none to interpret it. Fails if the command cannot be started, or if the output cannot be read or written.
 fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<Result<Requests, String>> {
     let out = |extension: &str| program.file_in(work, extension);
     std::fs::create_dir_all(out("").parent().expect("below the work folder"))?;

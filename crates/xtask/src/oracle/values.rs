@@ -146,7 +146,8 @@ struct Row {
     interpreted: usize,
     compiled: usize,
     different: usize,
-    /// The largest distance in units of `tolerance`, or 0 if that is `None`.
+    /// The largest distance in units of `tolerance`, or 0 if that is `None`. Results with a distance that cannot be
+    /// counted are left out.
     worst: u64,
     tolerance: Option<Tolerance<'static>>,
 }

@@ -19,13 +19,13 @@ const LONG_FUNCTION: usize = 70;
 /// The number of lines above which a file needs an entry.
 const LONG_FILE: usize = 1500;
 
-/// The exceptions: lines by `file::function` and by file.
+/// The exceptions of all rules, as they are in `ratchets.toml`.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub struct Exceptions {
     #[serde(default)]
     pub long_functions: BTreeMap<String, usize>,
-    /// Functions that are tables with an arm or entry for each item. They may grow.
+    /// Long functions, as `file::function`, that are tables with an arm or entry for each item. They may grow.
     #[serde(default)]
     pub tables: BTreeSet<String>,
     #[serde(default)]
@@ -177,8 +177,8 @@ pub fn covered(exceptions: &Exceptions) -> Result<Vec<String>> {
     })
 }
 
-/// Returns what breaks the rules on English, see `english.rs`. Lists the places in crates that have more than they may.
-/// Fails if a source cannot be read or parsed.
+/// Returns violations of the rules on English in `english.rs`: crates with more or fewer places to reword than the list
+/// says, and the places in crates that have more. Fails if a source cannot be read or parsed.
 pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     let places = english::places(&repo::rust_sources()?)?;
     let allowed = |name: &String| exceptions.english.get(name).copied().unwrap_or(0);
@@ -226,8 +226,8 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the absolute paths of a machine, and the registries other than the public ones, in any file of the
-/// repository. Fails if the files of the repository cannot be listed.
+/// Returns the absolute paths of a machine, and the registries other than the public ones, in any text file of the
+/// repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
@@ -240,7 +240,8 @@ pub fn local_traces() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns why a line contains a path below a home or work folder, or `None` if it contains none.
+/// Returns a description of the absolute path below a home or work folder that a line contains. Returns `None` if it
+/// contains none.
 fn local_path(line: &str) -> Option<String> {
     // The names are separate, so that this file does not break its own rule.
     let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));

@@ -4,7 +4,8 @@ use super::super::corpus::programs;
 use super::words::{Word, WordKind, words};
 use crate::choose::Chooser;
 
-/// Returns the changed text, or `None` if the change cannot be made: most often because the text has no place for it.
+/// A function that makes one random change. It returns the changed text, which may be equal to the text before, or
+/// `None` if the change cannot be made: most often because the text has no place for it.
 pub(super) type Change = fn(&mut Chooser, &str) -> Option<String>;
 
 /// Every change. Some are listed twice, so that they are made more often.
@@ -192,8 +193,8 @@ fn size_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Changes a random number that is not a size of a type: most often, one of an attribute or a constant. Returns `None`
-/// if there is none.
+/// Replaces a random number that is not a size of a type, most often one of an attribute or a constant, by a number
+/// that is near it or one of [`NUMBERS`]. Returns `None` if there is none.
 fn number(choose: &mut Chooser, text: &str) -> Option<String> {
     let from = any_word(choose, text, |all, i| all[i].kind == WordKind::Number && !is_size(all, text, i))?;
     let near = from.of(text).parse::<i64>().ok().and_then(|n| n.checked_add(choose.between(-1, 1)));
@@ -318,8 +319,9 @@ fn mesh_axes(text: &str) -> Vec<(String, usize)> {
     (0..all.len()).filter_map(|i| axis(i, &all)).collect()
 }
 
-/// Replaces the axes of one list in a sharding, most often those of a dimension, by at most two random axes of the
-/// program's meshes and sometimes `?`. Returns `None` if the text has no such list or no mesh with axes.
+/// Replaces the axes of one list in a sharding, most often those of a dimension, by at most two random axes, or parts
+/// of axes, of the program's meshes and sometimes `?`. Returns `None` if the text has no such list or no mesh with
+/// axes.
 fn axes_of_a_sharding(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let inside = |at: usize| text[..at].rfind("sharding").is_some_and(|from| !text[from..at].contains(['\n', '%']));
@@ -404,8 +406,8 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// Adds the functions of another program, which the text does not call. Returns `None` if the text has a `module` or
-/// another main function was joined to it already, or if the other program does not start with a function.
+/// Adds the functions of a program of the corpus, which the text does not call. Returns `None` if the text has the word
+/// `module`, if another main function was joined to it already, or if the other program does not start with a function.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());
     let body = other

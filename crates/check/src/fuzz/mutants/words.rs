@@ -5,15 +5,15 @@ use std::ops::Range;
 /// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WordKind {
-    /// `stablehlo.add`, `dims`, `tensor`.
+    /// Letters, digits, underscores and dots that start with a letter or an underscore: `stablehlo.add`, `dims`, `i8`.
     Name,
-    /// `%0`, `%arg1`.
+    /// A `%` and the letters, digits and underscores after it: `%0`, `%arg1`.
     Value,
-    /// A number without its sign.
+    /// Decimal digits, without a sign or a point: `-1.5` has the numbers `1` and `5`.
     Number,
     /// A text in quotes, including the quotes. If the second quote is missing, the word ends with the text.
     Quoted,
-    /// Any other character.
+    /// Any other character, and an `x` directly after a digit.
     Sign,
 }
 

@@ -49,7 +49,7 @@ pub struct Digit {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
     mesh: Arc<Mesh>,
-    /// The major digits of each dimension, of which a layout splits one or more.
+    /// The major digits of each dimension. Each of them is split by one of the layouts or by both.
     dims: Vec<Vec<Digit>>,
 }
 
@@ -92,7 +92,8 @@ impl Exchange {
         self.digits().filter(|d| d.is_only_held()).map(|d| d.size).product()
     }
 
-    /// Returns the number of collectives that the exchange consists of.
+    /// Returns the number of collectives that the exchange consists of. If it is not aligned, this is the number of
+    /// rounds, of which one may need no collective.
     pub fn collective_count(&self) -> u64 {
         if !self.is_aligned() {
             return self.round_count() as u64;
