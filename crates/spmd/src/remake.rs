@@ -48,9 +48,9 @@ impl<'a> Sources<'a> {
         self.count(body, v, &mut { MAX_OPS }).is_some_and(|count| count <= MAX_OPS)
     }
 
-    /// Returns the number of ops by which the value is computed, or `MAX_OPS + 1` if there are more or if it is no
-    /// source. Returns `None` if `left` ops have been looked at before it is known. `left` is reduced by the ops that
-    /// are looked at.
+    /// Returns the number of ops by which the value is computed, each counted as often as its result is used, or
+    /// `MAX_OPS + 1` if there are more or if the value is no source. Returns `None` if more than `left` values have to
+    /// be looked at. `left` is reduced by one for each of them. Values whose number is known take none.
     fn count(&self, body: &Body, v: Value, left: &mut usize) -> Option<usize> {
         if let Some(count) = self.counts.borrow().get(&v) {
             return Some(*count);
