@@ -115,6 +115,11 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// Returns the number of bytes from the first one that is reached to the last one.
+    pub fn bytes(self) -> usize {
+        self.before + self.behind
+    }
+
     /// Returns the bytes that are reached by elements of `size` bytes at all indices of some dimensions. Each dimension
     /// is given by its number of indices and by its stride in bytes. If one has no indices, nothing is reached.
     pub fn of(dims: impl IntoIterator<Item = (usize, isize)>, size: usize) -> Reach {

@@ -297,15 +297,24 @@ impl Kernel {
         !first.reductions.is_empty() && !stores && !lane_outputs && rest.iter().all(|p| p.lanes.is_empty())
     }
 
-    /// Returns an estimate of the time of one instance on one core, in nanoseconds.
+    /// Returns an estimate of the time of one instance on one core, in nanoseconds: that of computing, or that of
+    /// reading and writing operands which do not fit into the core's own caches, if it is longer.
     fn nanoseconds(&self) -> usize {
+        let bytes: usize = self.operands.iter().map(|operand| operand.1.bytes()).fold(0, usize::saturating_add);
+        let moving = if bytes > OWN_CACHE { bytes / BYTES_PER_NANOSECOND } else { 0 };
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
         let work: usize =
             self.code.phases.iter().flat_map(|p| &p.lanes).map(|t| if t.op.is_long() { 6 } else { 1 }).sum();
         let per_row = 8 * self.code.walks.len() + 4 * work;
-        lanes.saturating_mul(work) / 48 + per_row * self.rows() * self.reduced_rows()
+        moving.max(lanes.saturating_mul(work) / 48 + per_row * self.rows() * self.reduced_rows())
     }
 }
+
+/// Operands of so many bytes are taken to be in a core's own caches.
+const OWN_CACHE: usize = 1 << 19;
+
+/// The bytes that a core reads or writes in a nanosecond outside of its own caches.
+const BYTES_PER_NANOSECOND: usize = 16;
 
 /// How the work of a kernel is divided into parts.
 enum By {
