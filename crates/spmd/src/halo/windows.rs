@@ -105,28 +105,32 @@ impl Windows {
         make::add(b, start, steps)
     }
 
-    pub fn permute(&self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
+    pub fn permute(&mut self, v: Value, permutation: Permutation, b: &mut Builder<'_>) -> Value {
         let received = make_collective::collective_permute(b, v, &permutation);
         self.explain(b);
         received
     }
 
-    /// Records the reason of the exchange on the op that was built last.
-    fn explain(&self, b: &mut Builder<'_>) {
-        if let Some(reason) = &self.reason {
+    /// Records the reason of the exchange on the op that was built last. If the exchange is a reshard, the ops after
+    /// this one are further steps of it.
+    fn explain(&mut self, b: &mut Builder<'_>) {
+        if let Some(reason) = &mut self.reason {
             let op = *b.body[b.region].ops.last().expect("made just now");
             b.set_reason(op, reason.clone());
+            if reason.reshard.is_some() {
+                Arc::make_mut(reason).step += 1;
+            }
         }
     }
 
     /// Builds the value of the device that is `ahead` positions further. A device without such a device gets zeros.
-    pub fn receive(&self, v: Value, ahead: i64, b: &mut Builder<'_>) -> Value {
+    pub fn receive(&mut self, v: Value, ahead: i64, b: &mut Builder<'_>) -> Value {
         let along = self.along.clone();
         self.permute(v, Permutation::Shift { along, by: -ahead as isize, wraps: false }, b)
     }
 
     /// Builds the values of all devices, one after the other along `dim`.
-    pub fn gather(&self, v: Value, dim: usize, b: &mut Builder<'_>) -> Value {
+    pub fn gather(&mut self, v: Value, dim: usize, b: &mut Builder<'_>) -> Value {
         let all = make_collective::all_gather(b, v, dim, &self.along.mesh, &self.along.axes);
         self.explain(b);
         all

@@ -9,7 +9,7 @@ use shardwise_ir::text::parse;
 use shardwise_ir::{Module, verify};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{OPS, Opcode};
-use shardwise_spmd::{Options, run_until};
+use shardwise_spmd::{Options, partition, run_until};
 use std::sync::Arc;
 
 /// Returns the axes of the mesh. An axis whose size is not 1 and no prime is replaced by two parts with a probability
@@ -120,4 +120,16 @@ fn blocks_that_do_not_nest() {
             }
         }
     }
+}
+
+/// Sixths become thirds in two permutes. The bound is that of the whole reshard, and counts once.
+#[test]
+fn a_reshard_of_several_permutes_has_one_bound() {
+    let mesh = Arc::new(Mesh::new("mesh", [("a", 2), ("b", 3)]).unwrap());
+    let axes = |list: &[usize]| list.iter().map(|&i| AxisRef::full(AxisIndex::new(i))).collect::<Vec<_>>();
+    let layout = |list: &[usize]| Sharding::closed(&mesh, vec![axes(list), vec![]]);
+    let module = module(&mesh, &layout(&[0, 1]), &layout(&[1]), &[10, 4]);
+    let found = partition(&module, &mut Options::default()).unwrap().communication;
+    assert_eq!(found.rows.len(), 2, "{found}");
+    assert_eq!((found.bytes_least(), found.bytes_received()), (64, 64), "{found}");
 }
