@@ -2,7 +2,8 @@
 //! do.
 
 use crate::Loc;
-use std::fmt;
+use crate::printable::Printable;
+use std::fmt::{self, Write};
 
 /// How serious a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +108,7 @@ impl fmt::Display for Diagnostic {
             Severity::Warning => "warning",
             Severity::Note => "note",
         };
+        let f = &mut Printable(f);
         write!(f, "{word}[{}]: {}", self.code, self.message)?;
         if !self.loc.is_unknown() {
             write!(f, "\n  --> {}", self.loc)?;

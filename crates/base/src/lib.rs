@@ -24,6 +24,7 @@ mod loc;
 mod mesh;
 pub mod philox;
 pub mod print;
+mod printable;
 mod quantized;
 mod reason;
 mod sharding;

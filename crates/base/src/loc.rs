@@ -1,6 +1,7 @@
 //! Source locations: a position in a file, a name scope, a call, or the locations that something was derived from.
 
-use std::fmt;
+use crate::printable::Printable;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 /// A source location. It is cheap to clone and is compared by content.
@@ -111,9 +112,10 @@ impl Loc {
 }
 
 /// Prints `file:line:column` of [`Loc::file_pos`]. If there is none, prints the scope in quotes, or `unknown` if there
-/// is none either.
+/// is none either. Control characters are escaped.
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let f = &mut Printable(f);
         match (self.file_pos(), self.scope()) {
             (Some(p), _) => write!(f, "{}:{}:{}", p.file, p.line, p.column),
             (None, scope) if !scope.is_empty() => write!(f, "\"{scope}\""),
