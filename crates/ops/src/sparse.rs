@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The elements of row `r` are those from `starts[r]` to the one before `starts[r + 1]`. Element `k` is in column
-//! `columns[k]`. If the op runs with a start or a column that is outside, it fails.
+//! `columns[k]`. If the op runs with a start that is outside, or with an element of a row whose column is, it fails.
+//! Elements of no row are not read: JAX pads lists of elements with columns that are outside.
 
 use crate::check::{self, Check};
 use crate::control::CustomCall;
@@ -70,7 +71,8 @@ impl Facts for SparseProduct {
         let to = op.result_tensor(0);
         let inner = x[3].shape();
         let rows = ranges(op, &starts, columns.len())?;
-        if let Some(&column) = columns.iter().find(|&&c| c < 0 || c >= inner[0] as i64) {
+        let mut used = rows.iter().flat_map(|row| &columns[row.clone()]);
+        if let Some(&column) = used.find(|&&c| c < 0 || c >= inner[0] as i64) {
             return Err(outside(op, format!("column {column} of {}", inner[0])));
         }
         let (data, dense) = (eval::read_numbers(&x[0]), eval::read_numbers(&x[3]));

@@ -318,16 +318,19 @@ fn sparse_products() {
     let operands = [list(3, "f32"), list(4, "i32"), list(3, "i32"), "tensor<2x2xf32>".into()];
     let module = parse(&program("cpu_csr_sparse_dense_ffi", "", &operands, &["tensor<3x2xf32>".into()]));
     // [[1, 2], [0, 0], [0, 3]] times [[1, 10], [100, 1000]].
-    let inputs = |columns: &[i32]| {
+    let inputs = |columns: &[i32], end: i32| {
         let data = Literal::new([3], &[1f32, 2.0, 3.0]);
-        let starts = Literal::new([4], &[0i32, 2, 2, 3]);
+        let starts = Literal::new([4], &[0, 2, 2, end]);
         let x = Literal::new([2, 2], &[1f32, 10.0, 100.0, 1000.0]);
         [data, starts, Literal::new([3], columns), x]
     };
     let product = Literal::new([3, 2], &[201f32, 2010.0, 0.0, 0.0, 300.0, 3000.0]);
-    assert_eq!(run_split(&module, &inputs(&[0, 1, 1])), [product]);
+    assert_eq!(run_split(&module, &inputs(&[0, 1, 1], 3)), [product]);
+    // The last element is in no row, so its column is not read.
+    let padded = Literal::new([3, 2], &[201f32, 2010.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(run_split(&module, &inputs(&[0, 1, 2], 2)), [padded]);
     let main = module.main().expect("a main function");
     let call = module.view(&main.body, main.body.walk()[0]);
-    let outside = crate::evaluate(&call, &inputs(&[0, 1, 2]), &mut crate::NoRegions);
+    let outside = crate::evaluate(&call, &inputs(&[0, 1, 2], 3), &mut crate::NoRegions);
     assert_eq!(outside.expect_err("column 2 is outside").code, "sparse-index");
 }
