@@ -362,6 +362,10 @@ impl Section {
         }
         let constants = Constants::of(&self.facts)
             .map_err(|missing| bad_line(&self.loc, &format!("`{}` lacks the constant `{missing}`", self.name)))?;
+        let is_zero = |name: &&&str| self.facts.get(**name).is_none_or(|fact| fact.value == 0.0);
+        if let Some(name) = POSITIVE.iter().find(is_zero) {
+            return Err(bad_line(&self.loc, &format!("the constant `{name}` of `{}` must not be 0", self.name)));
+        }
         Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts, rates: None })
     }
 
@@ -390,6 +394,20 @@ impl Section {
         Ok(Machine { name, title, constants, facts: BTreeMap::new(), rates: Some(rates) })
     }
 }
+
+/// The constants of chips by which the simulator divides.
+const POSITIVE: [&str; 10] = [
+    "devices_per_chip",
+    "host_chips",
+    "clock_hz",
+    "macs_per_cycle",
+    "mxu_tile",
+    "mxu_efficiency",
+    "peak_flops",
+    "vector_flops_per_s",
+    "hbm_bytes_per_s",
+    "link_bytes_per_s",
+];
 
 /// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, if the value is
 /// negative or not finite, or if the source is empty.
@@ -478,6 +496,18 @@ mod tests {
         for (text, expected) in cases {
             let error = Machine::parse(text, "own.txt").unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("own.txt:"), "{error}");
+        }
+    }
+
+    #[test]
+    fn rates_of_chips_are_not_0() {
+        let text = Machine::find("v5e").unwrap().to_text();
+        for name in POSITIVE {
+            let is_it = |line: &str| line.split_whitespace().next() == Some(name);
+            let changed = |line: &str| if is_it(line) { format!("{name} 0 | by hand\n") } else { format!("{line}\n") };
+            let error =
+                Machine::parse(&text.lines().map(changed).collect::<String>(), "own.txt").unwrap_err().to_string();
+            assert!(error.contains(&format!("`{name}`")) && error.contains("must not be 0"), "{error}");
         }
     }
 
