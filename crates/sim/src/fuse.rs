@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
 /// products and have no regions.
-const SCALAR_ELEMENTS: usize = 64;
+pub(crate) const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
 #[derive(Clone, PartialEq, Debug)]

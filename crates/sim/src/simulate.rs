@@ -10,7 +10,7 @@
 
 use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
-use crate::fuse::{Item, items};
+use crate::fuse::{Item, SCALAR_ELEMENTS, items};
 use crate::group::{result_place, work};
 use crate::issue::{Issue, Issued, Takes};
 use crate::memory::Allocation;
@@ -279,7 +279,11 @@ impl<'m> Simulator<'m> {
         if let Some(main) = module.main() {
             simulator.run_main(&main.body);
         }
-        let timeline = order::finish(simulator.timeline, simulator.spans, &simulator.memory);
+        let mut timeline = order::finish(simulator.timeline, simulator.spans, &simulator.memory);
+        let has_ops = module.main().is_some_and(|main| main.body.region(main.body.entry()).ops.len() > 1);
+        if timeline.end() == 0 && has_ops {
+            timeline.notes.push(format!("nothing takes time here: ops on up to {SCALAR_ELEMENTS} elements are free"));
+        }
         debug_assert_eq!(timeline.check(), Ok(()));
         Issue { timeline, blocks: simulator.blocks }
     }

@@ -52,6 +52,7 @@ fn a_loop_takes_as_long_as_its_turns() {
     let product = instructions.iter().find(|i| i.kind == SpanKind::Compute).unwrap();
     assert_eq!((instructions.len(), product.runs), (2, 100));
     assert_eq!(total(&at(0)), 0.0);
+    assert!(at(0).notes[0].contains("64 elements are free") && two.notes.is_empty());
     // A time that cannot be represented is the largest one.
     let long = turns(Some(1 << 62)).replace("tensor<i32>", "tensor<i64>");
     assert_eq!(predict(&long, "v5e:1x1", Overlap::Off).end(), u64::MAX);
