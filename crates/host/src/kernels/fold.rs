@@ -1,11 +1,11 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
-//! in is one pass of the block machine over all results.
+//! in, or several of them, is one pass of the block machine over all results.
 
 use crate::block::{self, Operand};
 use crate::elem::Elem;
 use crate::kernels::buffers::{read, write, written};
 use crate::kernels::context::PlanCx;
-use crate::kernels::fusion::scalar_region;
+use crate::kernels::fusion::{repeated_region, scalar_region};
 use crate::kernels::strides::row_major;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::fill;
@@ -19,15 +19,21 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 /// Reductions of more elements into each result run by the reference evaluation.
 pub(super) const MAX_FOLDED: usize = 1 << 20;
 
+/// The number of elements that one pass folds in, while there are so many.
+const SEVERAL: usize = 8;
+
 pub(super) struct FoldKernel {
     /// Computes the next results from the results so far and an element of each array.
-    pub kernel: block::Kernel,
+    one: block::Kernel,
+    /// Computes them from [`SEVERAL`] elements of each array. `None` if there are never so many, or if the program would
+    /// be too large.
+    several: Option<block::Kernel>,
     /// The offsets of the elements that are folded into a result, from the first of them, in elements.
-    pub offsets: Vec<usize>,
+    offsets: Vec<usize>,
     /// The number of bytes of an element of each array.
-    pub sizes: Vec<usize>,
+    sizes: Vec<usize>,
     /// The number of elements of a result.
-    pub count: usize,
+    count: usize,
 }
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
@@ -50,7 +56,6 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let n = view.results().len();
     let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
     let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
-    let kernel = scalar_region(plan, view.op, &space, &operands)?;
     let mut offsets = if folded == 0 { vec![] } else { vec![0] };
     for &d in &reduced {
         let step = strides[d] as usize;
@@ -58,7 +63,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     }
     let size = |i: usize| Some(Elem::of(view.result_tensor(i).dtype)?.size());
     let sizes = (0..n).map(size).collect::<Option<Vec<usize>>>()?;
-    let kernel = FoldKernel { kernel, offsets, sizes, count: space.iter().product() };
+    let kernel = FoldKernel::new(plan, view, &space, &operands, offsets, sizes)?;
     Some(plan.kernel(view, kernel))
 }
 
@@ -72,9 +77,14 @@ impl Kernel for FoldKernel {
                 fill(Workers::global(), written(buffer), cx.input(self.sizes.len() + k, i).bytes());
             }
         }
-        for &offset in self.offsets.iter().filter(|_| self.count > 0) {
-            self.kernel.run(Workers::global(), &self.operands(cx, &now, &mut next, offset), false);
+        let mut left = if self.count > 0 { &self.offsets[..] } else { &[] };
+        while !left.is_empty() {
+            let several = self.several.as_ref().filter(|_| left.len() >= SEVERAL);
+            let (folded, rest) = left.split_at(if several.is_some() { SEVERAL } else { 1 });
+            let operands = self.operands(cx, &now, &mut next, folded);
+            several.unwrap_or(&self.one).run(Workers::global(), &operands, false);
             std::mem::swap(&mut now, &mut next);
+            left = rest;
         }
         now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
@@ -83,13 +93,31 @@ impl Kernel for FoldKernel {
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let now = self.allocate(cx)?;
         let _next = self.allocate(cx)?;
-        cx.predict_scratch(self.kernel.scratch_bytes(Workers::global(), cx.instances.len()))?;
+        let scratch = |kernel: &block::Kernel| kernel.scratch_bytes(Workers::global(), cx.instances.len());
+        cx.predict_scratch(self.several.iter().map(scratch).fold(scratch(&self.one), usize::max))?;
         now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
         Ok(())
     }
 }
 
 impl FoldKernel {
+    /// Returns the kernel that folds the elements at these offsets into results over a space, by the first region of an
+    /// op. `operands` has the strides of the results and of the elements, for each array, and `sizes` the bytes of an
+    /// element of each. Returns `None` if the block machine cannot compute the region.
+    pub fn new(
+        plan: &PlanCx<'_>,
+        view: &OpView<'_>,
+        space: &[usize],
+        operands: &[Vec<isize>],
+        offsets: Vec<usize>,
+        sizes: Vec<usize>,
+    ) -> Option<FoldKernel> {
+        let one = scalar_region(plan, view.op, space, operands)?;
+        let many = offsets.len() >= SEVERAL;
+        let several = many.then(|| repeated_region(plan, view.op, space, operands, SEVERAL)).flatten();
+        Some(FoldKernel { one, several, offsets, sizes, count: space.iter().product() })
+    }
+
     /// Returns, for each result, a new buffer for each instance that is to be computed. Fails if there is no memory for
     /// them.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
@@ -101,14 +129,16 @@ impl FoldKernel {
         cx: &'a KernelCx<'_>,
         now: &'a [Vec<Buffer>],
         next: &'a mut [Vec<Buffer>],
-        offset: usize,
+        offsets: &[usize],
     ) -> Vec<Operand<'a>> {
         let mut next: Vec<_> = next.iter_mut().map(|buffers| buffers.iter_mut()).collect();
-        let mut operands = Vec::with_capacity(3 * next.len() * cx.instances.len());
+        let mut operands = Vec::with_capacity((2 + offsets.len()) * next.len() * cx.instances.len());
         for (position, &i) in cx.instances.iter().enumerate() {
             operands.extend(now.iter().map(|buffers| read(&buffers[position])));
-            let element = |(k, size): (usize, &usize)| Source::at(cx.input(k, i).bytes(), offset * size);
-            operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
+            for &offset in offsets {
+                let element = |(k, size): (usize, &usize)| Source::at(cx.input(k, i).bytes(), offset * size);
+                operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
+            }
             operands.extend(next.iter_mut().filter_map(|buffers| buffers.next()).map(write));
         }
         operands
@@ -159,6 +189,31 @@ mod tests {
   return %0 : tensor<6x5x7xf32>
 }";
         check(source);
+    }
+
+    /// Elements of small types are rounded, or wrapped, each time, also where one pass folds several.
+    #[test]
+    fn each_element_is_rounded() {
+        for (elem, factor) in [("bf16", "0.7"), ("f16", "0.7"), ("f64", "0.7"), ("i8", "3"), ("ui16", "3")] {
+            let of = |shape: &str| format!("tensor<{shape}{elem}>");
+            let (x, result, one) = (of("6x5x7x"), of("5x"), of(""));
+            let source = format!(
+                "func.func @main(%x: tensor<6x5x7xf32>) -> {result} {{
+  %0 = stablehlo.convert %x : (tensor<6x5x7xf32>) -> {x}
+  %init = stablehlo.constant dense<1> : tensor<i32>
+  %1 = stablehlo.convert %init : (tensor<i32>) -> {one}
+  %2 = stablehlo.reduce(%0 init: %1) across dimensions = [0, 2] : ({x}, {one}) -> {result}
+   reducer(%a: {one}, %b: {one}) {{
+    %f = stablehlo.constant dense<{factor}> : {one}
+    %p = stablehlo.multiply %a, %f : {one}
+    %s = stablehlo.add %p, %b : {one}
+    stablehlo.return %s : {one}
+  }}
+  return %2 : {result}
+}}"
+            );
+            check(&source);
+        }
     }
 
     #[test]

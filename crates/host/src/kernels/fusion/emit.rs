@@ -40,6 +40,19 @@ pub fn compile_on_arrays(plan: &PlanCx<'_>, op: Op) -> Option<Compiled> {
 /// kernels do not compute on, if the region reads anything but its arguments and constants, or if it is too large
 /// ([`MAX_REGION_VALUES`]).
 pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<isize>]) -> Option<block::Kernel> {
+    repeated_region(plan, op, space, strides, 1)
+}
+
+/// Returns the first region of `op` as [`scalar_region`] does, applied `times` times. Each time but the first, the
+/// results of the time before are the first arguments. So the operands are these first arguments, then the other
+/// arguments of each time, and then the last results.
+pub fn repeated_region(
+    plan: &PlanCx<'_>,
+    op: Op,
+    space: &[usize],
+    strides: &[Vec<isize>],
+    times: usize,
+) -> Option<block::Kernel> {
     let region = plan.body[op].regions[0];
     let (_, computed) = plan.body[region].ops.split_last()?;
     let is_known = |&op: &Op| {
@@ -50,7 +63,7 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
     let args = &plan.body[region].args;
     let args: Vec<_> = args.iter().copied().zip(strides.iter().cloned()).collect();
     let is_computed = computed.iter().all(is_known);
-    is_computed.then(|| Emitter::region(plan, op, space, &args, plan.body.region_results(region))).flatten()
+    is_computed.then(|| Emitter::region(plan, op, space, &args, plan.body.region_results(region), times)).flatten()
 }
 
 /// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
@@ -58,7 +71,7 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
 /// if the argument is complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values
 /// are needed.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
-    Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value])
+    Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value], 1)
 }
 
 /// Returns true if an operand or result of one of the ops, or the index of an iota, needs 64-bit lanes.
@@ -128,8 +141,9 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Emitter { plan, members, root, program, space, folded, reads_through: true, reads, known })
     }
 
-    /// Builds a program for some results of the first region of `op` over a space. Its scalar arguments `args` are
-    /// operands with these strides, and the results are row-major outputs. Returns `None` if anything else is read, if
+    /// Builds a program for some results of the first region of `op` over a space, which is applied `times` times, as
+    /// [`repeated_region`] says. Its scalar arguments `args` are operands with these strides, and the results are
+    /// row-major outputs. Returns `None` if anything else is read, if
     /// an op cannot be computed, if an argument is complex or of a type that kernels do not compute on, or if more than
     /// [`MAX_REGION_VALUES`] values are needed.
     fn region(
@@ -138,6 +152,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         space: &[usize],
         args: &[(Value, Vec<isize>)],
         results: &[Value],
+        times: usize,
     ) -> Option<block::Kernel> {
         let ops = &plan.body[plan.body[op].regions[0]].ops;
         let program = Program::new(space);
@@ -153,25 +168,38 @@ impl<'a, 'm> Emitter<'a, 'm> {
             reads: vec![],
             known: HashMap::new(),
         };
-        for (arg, strides) in args {
-            // A block program has no lanes for complex numbers, even if it only copies them.
-            let elem = Elem::of(plan.body.ty(*arg).as_tensor()?.dtype).filter(|e| !e.is_complex())?;
-            let input = emitter.program.input(elem, strides);
-            emitter.known.insert((*arg, vec![]), input);
-        }
         let needed = needed(plan, ops, results);
-        if needed.len() > MAX_REGION_VALUES {
+        if needed.len().saturating_mul(times) > MAX_REGION_VALUES {
             return None;
         }
-        // Values are emitted before their users, so that the recursion is not deep.
-        for v in needed {
-            emitter.emit(v, &vec![])?;
+        let mut last: Vec<block::Value> = vec![];
+        for _ in 0..times {
+            emitter.known.clear();
+            for (i, (arg, strides)) in args.iter().enumerate() {
+                let value = match last.get(i) {
+                    Some(&value) => value,
+                    None => emitter.argument(*arg, strides)?,
+                };
+                emitter.known.insert((*arg, vec![]), value);
+            }
+            // Values are emitted before their users, so that the recursion is not deep.
+            for &v in &needed {
+                emitter.emit(v, &vec![])?;
+            }
+            last = results.iter().map(|&v| emitter.emit(v, &vec![])).collect::<Option<_>>()?;
         }
-        let values: Option<Vec<block::Value>> = results.iter().map(|&v| emitter.emit(v, &vec![])).collect();
-        for value in values? {
+        for value in last {
             emitter.program.output(value, &row_major(space));
         }
         emitter.program.compile().ok().filter(|_| emitter.reads.is_empty())
+    }
+
+    /// Adds an argument of a region as an operand with these strides. Returns `None` if it is complex or of a type that
+    /// kernels do not compute on.
+    fn argument(&mut self, arg: Value, strides: &[isize]) -> Option<block::Value> {
+        // A block program has no lanes for complex numbers, even if it only copies them.
+        let elem = Elem::of(self.plan.body.ty(arg).as_tensor()?.dtype).filter(|e| !e.is_complex())?;
+        Some(self.program.input(elem, strides))
     }
 
     fn compile(mut self) -> Option<Compiled> {

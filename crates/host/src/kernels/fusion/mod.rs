@@ -14,7 +14,7 @@ mod step;
 mod views;
 
 pub use access::{Access, broadcast, is_trivial_reshape, reshape, reverse, slice, transpose};
-pub use emit::{region_value, scalar_region};
+pub use emit::{region_value, repeated_region, scalar_region};
 pub use groups::groups;
 pub use ops::*;
 pub use step::step;

@@ -16,7 +16,6 @@ use crate::kernels::buffers::{output_bytes, read, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
-use crate::kernels::fusion::scalar_region;
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::row_major;
 use crate::kernels::window::{Part, Seen, parts};
@@ -191,7 +190,6 @@ fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKer
     }
     let strides = row_major(&source.sizes);
     let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
-    let kernel = scalar_region(plan, view.op, out, &[vec![row_major(out); n], vec![element; n]].concat())?;
     let mut offsets = Vec::with_capacity(size);
     offsets.push(0);
     for (w, s) in source.window.iter().zip(&strides) {
@@ -199,5 +197,6 @@ fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKer
         offsets = offsets.iter().flat_map(|&o| (0..w.size).map(move |k| o + k * step)).collect();
     }
     let sizes = elems.iter().map(|e| e.size()).collect();
-    Some(FoldKernel { kernel, offsets, sizes, count: out.iter().product() })
+    let operands = [vec![row_major(out); n], vec![element; n]].concat();
+    FoldKernel::new(plan, view, out, &operands, offsets, sizes)
 }
