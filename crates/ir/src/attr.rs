@@ -69,7 +69,7 @@ pub enum Attr {
 }
 
 impl Attr {
-    /// Returns a 64-bit integer.
+    /// Returns an integer attribute of type `i64`.
     pub fn int(value: i64) -> Attr {
         Attr::Int { value, dtype: Some(DType::I64) }
     }
@@ -125,10 +125,10 @@ impl Attr {
         }
     }
 
-    /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
-    /// are in row-major order, and booleans in it are 0 or 1. Integers of type `ui64` wrap if they do not fit `i64`.
-    /// Returns `None` for any other attribute, for a list with an element that is not an integer, and for a splat of
-    /// more than 65,536 elements.
+    /// Returns the list of integers that is written as `array<i64: ..>`, `dense<..>` or `[1, 2]`. The elements of
+    /// `dense` are in row-major order, and booleans in it are 0 or 1. Integers of type `ui64` wrap if they do not fit
+    /// `i64`. Returns `None` for any other attribute, also for `array<i1: ..>`, for a list with an element that is not
+    /// an integer, and for a `dense` of one value for more than 65,536 elements.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),
@@ -182,7 +182,7 @@ impl PartialEq for Attrs {
 
 type Entries = Vec<(Arc<str>, Attr)>;
 
-/// The longest list in which a name is searched from the start. Names of different lengths differ at first sight.
+/// The longest list of entries in which a name is searched from the start. In longer ones, a binary search finds it.
 const MAX_SCANNED: usize = 16;
 
 impl Attrs {

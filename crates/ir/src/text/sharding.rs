@@ -147,8 +147,9 @@ impl<'t> Parser<'t> {
         Ok(sharding)
     }
 
-    /// Reads `replicated={..}` or `unreduced={..}`, and returns the word. Replicated axes must be in the order of the
-    /// mesh. Unreduced axes may be in any order, such as that in which they split the dimension that was summed.
+    /// Reads `replicated={..}`, `unreduced={..}` or `unreduced=sum{..}`, stores the axes in `sharding`, and returns the
+    /// word. Replicated axes must be in the order of the mesh. Unreduced axes may be in any order, such as that in
+    /// which they split the dimension that was summed.
     fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<&'static str> {
         let is_replicated = self.eat("replicated");
         if !is_replicated && !self.eat("unreduced") {
