@@ -215,8 +215,9 @@ impl Canvas {
     }
 }
 
-/// Returns the width of a column in pixels: what its header and its labels need, of which each is cut to 16 characters,
-/// or its share of [`SIDE`] if that is larger. `count` is the number of columns.
+/// Returns the width of a column in pixels: what its header and its labels need, each label shortened to 16 characters
+/// ([`Label::fit`](super::label::Label::fit)), or its share of [`SIDE`] if that is larger. `count` is the number of
+/// columns.
 fn width(grid: &Grid<'_>, rows: &[Track], column: &Track, count: usize) -> usize {
     let labels = rows.iter().filter_map(|row| Some(grid.at(row, column)?.0.fit(16).len()));
     let characters = labels.chain([column.header.len()]).max().unwrap_or(0) + 2;

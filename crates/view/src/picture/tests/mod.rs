@@ -48,8 +48,8 @@ fn well_formed(svg: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// Returns the rows of the PNG of a picture, each with the byte of its filter and three bytes for each pixel. Panics if a
-/// checksum or the size is wrong.
+/// Returns the rows of the PNG of a picture, each with the byte of its filter and three bytes for each pixel. Panics if
+/// a checksum or the size is wrong.
 fn decode(picture: &Picture) -> Vec<u8> {
     let (bytes, width, height) = picture.to_png();
     let mut rest = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n").expect("the signature");
