@@ -1,8 +1,7 @@
 //! Structural equality of modules: they are the same program, whatever the numbers of values, ops and regions in the
 //! arenas.
 //!
-//! [`difference`] describes where two modules first differ. It is used by the executables' cache, by tests, and to find
-//! out why the cache missed.
+//! [`difference`] describes where two modules first differ. It is used by the cache of executables and by tests.
 
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;

@@ -27,7 +27,8 @@ impl Timeline {
     ///
     /// It has the lanes, which can be zoomed and searched, the facts of each span, a table of communication, the memory
     /// in use and a roofline. If `program` is given, the page shows this text beside the timeline. A span belongs to a
-    /// line of it if the path of the file of its location ends with [`Timeline::program`], or the other way around.
+    /// line of it if the file of its location is [`Timeline::program`], or if one of these two paths ends with `/` and
+    /// the other one.
     pub fn to_html(&self, program: Option<&str>) -> String {
         filled(PAGE, |name| match name {
             "title" => escaped(&self.title()),

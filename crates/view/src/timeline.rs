@@ -127,7 +127,7 @@ pub struct Span {
     pub shape: Option<String>,
     /// The layout of the first result, if it is known: `<@mesh, [{"data"}, {}]>`.
     pub sharding: Option<String>,
-    /// For a collective, the reason why it is there, if it is known.
+    /// The reason why the ops are there, if it is known. Ops that the partitioner added have one, such as collectives.
     pub reason: Option<String>,
     /// An assumption about the times, or a fact that their maker does not know, if there is one.
     pub note: Option<String>,

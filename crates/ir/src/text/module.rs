@@ -318,7 +318,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The meshes that are known so far: those at the starts of lines, and those that have been reached.
+/// The meshes that are known so far: those that are defined at the starts of lines, and those that have been reached.
 #[derive(Default)]
 pub(super) struct Meshes {
     list: Vec<Arc<Mesh>>,

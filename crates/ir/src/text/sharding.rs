@@ -232,7 +232,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports a sharding whose rank is not that of its value, which is 0 if `ty` is not a tensor. A sharding on a mesh
-    /// that is a single device may have no dimensions for any type. Messages call the value `what`.
+    /// that names one device ([`Mesh::is_maximal`]) may have no dimensions for any type. Messages call the value
+    /// `what`.
     pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
         let rank = match ty {
             Type::Tensor(t) => t.rank(),

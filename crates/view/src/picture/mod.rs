@@ -52,8 +52,8 @@ pub use text::Style;
 
 /// A drawing of the layout of an array.
 ///
-/// It formats as [`Picture::to_text`] does, in the style of the standard output ([`Style::of_stdout`]): in colour if
-/// this is a terminal, and in plain ASCII otherwise.
+/// It formats as [`Picture::to_text`] does, without the last line break, in the style of the standard output
+/// ([`Style::of_stdout`]).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
     title: String,

@@ -13,7 +13,8 @@ use std::io::{IsTerminal, stdout};
 pub struct Style {
     /// The largest number of columns of a line. A smaller number than 24 counts as 24.
     pub width: usize,
-    /// The number of lines that the picture should not exceed. Planes, rows and columns that do not fit are left out.
+    /// The number of lines that the picture should not exceed. Planes and rows are left out for this, but at least two
+    /// planes and four rows are kept, so that a picture may have more lines.
     pub height: usize,
     /// True if blocks are in colour, and boxes are drawn with characters that are not ASCII.
     pub is_rich: bool,
