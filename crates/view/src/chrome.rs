@@ -10,7 +10,8 @@ use crate::{LaneIndex, LaneKind, Picoseconds, SpanIndex, Timeline};
 use serde_json::{Map, Value, json};
 
 impl Timeline {
-    /// Returns the timeline as JSON in Chrome's trace event format, with one event on each line after the first.
+    /// Returns the timeline as JSON in Chrome's trace event format, with one event on each line but the first and the
+    /// last.
     ///
     /// Lanes are threads, and kinds of lanes are processes. Spans are complete events, the memory in use is a counter,
     /// and a flow leads to each span from each span for which it waits. What is known about a span is in its arguments,

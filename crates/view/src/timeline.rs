@@ -285,7 +285,7 @@ impl Maker {
 }
 
 impl LaneKind {
-    /// All kinds, in the order in which they are shown.
+    /// All kinds, in the order in which files for other tools list them.
     pub const ALL: [LaneKind; 4] = [LaneKind::Program, LaneKind::Core, LaneKind::Link, LaneKind::Worker];
 
     /// Returns the name of the kind in files and pages, such as `core`.
