@@ -105,7 +105,7 @@ pub enum SpanKind {
     Wait,
 }
 
-/// A period in which a lane is busy with one thing.
+/// A period in which a lane does one thing, or waits.
 #[derive(Clone, Debug)]
 pub struct Span {
     /// The lane in which the span is shown.

@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
 
     /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`. Without a type, the number is an `i64`, or an `f64` if
     /// it has a point. A number of type `i1` is a boolean. A number of a builtin type that no tensor here has
-    /// ([`types::is_other_builtin`]) is kept as text.
+    /// ([`types::is_other_builtin`]) is kept as text, and one of type `index` is an integer without a type.
     fn number_attr(&mut self) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;

@@ -233,7 +233,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the mesh to which varying axes belong, or `None` if no mesh has been read.
+    /// Returns the mesh to which varying and manual axes belong, or `None` if no mesh has been read: the first mesh
+    /// that has axes, or else the first one.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(self.meshes.list()).cloned()
     }

@@ -182,8 +182,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Builds a region with two arguments of one type, an op that combines them, and a return of its result. This is
-    /// the short form of reducers. Returns the region, which no op holds yet.
+    /// Adds a region with two arguments of one type, an op that combines them, and a return of its result, for which
+    /// the short form of a reducer stands. Returns the region, which no op holds yet.
     pub fn combining_region(&mut self, op: OpCode, ret: OpCode, ty: &Type, loc: &Loc) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> = (0..2).map(|_| self.body.add_arg(region, ty.clone(), loc.clone())).collect();
@@ -197,8 +197,8 @@ impl<'t> Parser<'t> {
         self.table.find(name)
     }
 
-    /// Returns the location of an op for which the text states none: the position of the op that is being read. Must be
-    /// called before regions are read.
+    /// Returns the location of the op that is being read if the text states none: the op's position. Must be called
+    /// before regions of the op are read, because it is then the position of the last op in them.
     pub fn op_loc(&self) -> Loc {
         self.loc_of(self.op_at)
     }

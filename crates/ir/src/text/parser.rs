@@ -54,7 +54,7 @@ pub struct Parser<'t> {
     /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and the value's
     /// position.
     pub(super) deferred: Vec<(Arc<str>, At)>,
-    /// The position of the op being read, or 0 before the first op of a function.
+    /// The position of the op whose reading began last, or 0 before the first op of a function.
     pub(super) op_at: At,
     /// True if the regions of the op being read are isolated: their names are their own.
     pub(super) is_op_isolated: bool,
