@@ -120,8 +120,8 @@ pub struct Span {
     pub end: Picoseconds,
     /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
     pub ops: Vec<String>,
-    /// The place in the program that made the ops, with the scopes in which it did. [`Loc::UNKNOWN`] if it is not
-    /// known.
+    /// The place in the program that made the ops, with the scopes in which it did. For communication that the
+    /// partitioner added, the place of the op that needs it. [`Loc::UNKNOWN`] if it is not known.
     pub loc: Loc,
     /// The types of the results, if they are known: `f32[128,256]`.
     pub shape: Option<String>,
@@ -129,7 +129,7 @@ pub struct Span {
     pub sharding: Option<String>,
     /// The reason why the ops are there, if it is known. Ops that the partitioner added have one, such as collectives.
     pub reason: Option<String>,
-    /// An assumption about the times, or a fact that their maker does not know, if there is one.
+    /// A remark for readers, if there is one: an assumption behind the times or the work, or how they were measured.
     pub note: Option<String>,
     /// The turn of the innermost loop that contains the span, from 0, or the first one if the span stands for several.
     /// `None` outside of loops, or if it is not known.
@@ -142,7 +142,8 @@ pub struct Span {
     /// How often the work is done in the span. An engine that runs all devices on one machine does it once for each
     /// distinct result. It is 1 if the span is that of one device, or if its work is stated for all instances together.
     pub instances: usize,
-    /// The type of the elements that are computed, if it is known.
+    /// The type of the elements of the first result, if it is known. If small instructions were measured together, the
+    /// type that all of them have. It selects the peak rate ([`Limits::least_time`]).
     pub dtype: Option<DType>,
     /// The typical error of the duration, as a fraction of it, if the duration is predicted and its error is known. Two
     /// of three spans of this kind have no larger error.
