@@ -8,13 +8,15 @@ use std::sync::Arc;
 /// and its list any amount of memory. Lists of dimensions are shorter, and the ids in a list of devices differ.
 const MAX_SPLAT: usize = 1 << 16;
 
-/// A constant part of an op. An attribute that the text engine does not understand is kept verbatim ([`Attr::Opaque`]).
+/// A constant part of an op, a function, an argument or a module. An attribute that the text engine does not understand
+/// is kept as text ([`Attr::Opaque`]).
 #[derive(Clone, PartialEq, Debug)]
 pub enum Attr {
     /// An attribute that is either present or absent, such as `use_global_device_ids`.
     Unit,
     Bool(bool),
-    /// `1 : i64`; `dtype` is `None` for MLIR's `index`.
+    /// `1 : i64`. `dtype` is `None` for MLIR's `index`. If it is `ui64`, `value` has the bits of the number, and so is
+    /// negative for a large one.
     Int {
         value: i64,
         dtype: Option<DType>,
@@ -32,7 +34,7 @@ pub enum Attr {
     Dict(Attrs),
     /// `dense<..> : tensor<..>`.
     Dense(Literal),
-    /// `array<i64: 1, 8>`, of any integer type.
+    /// `array<i64: 1, 8>`, of any integer type but `i1`. Integers of type `ui64` are stored as in [`Attr::Int`].
     Ints {
         values: Vec<i64>,
         dtype: DType,
@@ -64,12 +66,12 @@ pub enum Attr {
         mesh: Arc<Mesh>,
         dims: Vec<Vec<AxisRef>>,
     },
-    /// Text that was not understood, verbatim.
+    /// Text that was not understood, on one line and without comments.
     Opaque(Arc<str>),
 }
 
 impl Attr {
-    /// Returns a 64-bit integer.
+    /// Returns an integer attribute of type `i64`.
     pub fn int(value: i64) -> Attr {
         Attr::Int { value, dtype: Some(DType::I64) }
     }
@@ -78,7 +80,7 @@ impl Attr {
         Attr::Ints { values: values.into_iter().collect(), dtype: DType::I64 }
     }
 
-    /// Returns dimensions or sizes as `array<i64: ..>`.
+    /// Returns an attribute with dimensions or sizes, `array<i64: ..>`.
     pub fn sizes(values: &[usize]) -> Attr {
         Attr::ints(values.iter().map(|&v| v as i64))
     }
@@ -92,12 +94,12 @@ impl Attr {
         Attr::Enum { dialect: "stablehlo".into(), kind: kind.into(), value: value.into() }
     }
 
-    /// Makes a list of axes of a mesh.
+    /// Returns an attribute with a list of axes of a mesh.
     pub fn axes(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attr {
         Attr::Axes { mesh: mesh.clone(), axes: axes.to_vec() }
     }
 
-    /// Makes a list of axes of a mesh for each dimension.
+    /// Returns an attribute with a list of axes of a mesh for each dimension.
     pub fn axes_per_dim(mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>]) -> Attr {
         Attr::AxesPerDim { mesh: mesh.clone(), dims: dims.to_vec() }
     }
@@ -125,10 +127,10 @@ impl Attr {
         }
     }
 
-    /// Returns a list of integers, in any notation: `array<i64: ..>`, `dense<..>`, `[1, 2]`. The elements of `dense`
-    /// are in row-major order, and booleans in it are 0 or 1. Integers of type `ui64` wrap if they do not fit `i64`.
-    /// Returns `None` for any other attribute, for a list with an element that is not an integer, and for a splat of
-    /// more than 65,536 elements.
+    /// Returns the list of integers that is written as `array<i64: ..>`, `dense<..>` or `[1, 2]`. The elements of
+    /// `dense` are in row-major order, and booleans in it are 0 or 1. Integers of type `ui64` wrap if they do not fit
+    /// `i64`. Returns `None` for any other attribute, also for `array<i1: ..>`, for a list with an element that is not
+    /// an integer, and for a `dense` of one value for more than 65,536 elements.
     pub fn to_ints(&self) -> Option<Vec<i64>> {
         match self {
             Attr::Ints { values, .. } => Some(values.clone()),
@@ -182,7 +184,7 @@ impl PartialEq for Attrs {
 
 type Entries = Vec<(Arc<str>, Attr)>;
 
-/// The longest list in which a name is searched from the start. Names of different lengths differ at first sight.
+/// The longest list of entries in which a name is searched from the start. In longer ones, a binary search finds it.
 const MAX_SCANNED: usize = 16;
 
 impl Attrs {

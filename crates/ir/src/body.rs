@@ -66,7 +66,7 @@ pub struct OpData {
     pub reason: Option<Arc<Reason>>,
 }
 
-/// A region: the arguments and ops of its single block. The last op is a terminator.
+/// A region: the arguments and ops of its single block. The last op is a terminator once the region is complete.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RegionData {
     pub args: Vec<Value>,
@@ -182,18 +182,19 @@ impl Body {
         self[r].ops.last().copied()
     }
 
-    /// Returns the results of a region: the operands of its terminator, or an empty slice if the region has no ops.
+    /// Returns the results of a region: the operands of its last op, or an empty slice if the region has no ops.
     pub fn region_results(&self, r: Region) -> &[Value] {
         self.terminator(r).map_or(&[], |op| &self[op].operands)
     }
 
-    /// Returns the results of the function.
+    /// Returns the results of the function: the operands of the last op of its own region. It is an empty slice if that
+    /// region has no ops.
     #[inline]
     pub fn results(&self) -> &[Value] {
         self.region_results(self.entry())
     }
 
-    /// Returns the op that makes `v`, or `None` for an argument.
+    /// Returns the op that makes `v`, or `None` for an argument of the function or of an inner region.
     #[inline]
     pub fn def_op(&self, v: Value) -> Option<Op> {
         match self[v].def {

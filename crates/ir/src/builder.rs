@@ -4,7 +4,7 @@ use crate::{Attrs, Body, Op, OpCode, Region, Type, Value};
 use shardwise_base::{Loc, Reason, Sharding};
 use std::sync::Arc;
 
-/// An insertion point at the end of a region, and the location that new ops get.
+/// An insertion point at the end of a region, and the location that new ops and arguments get.
 pub struct Builder<'a> {
     pub body: &'a mut Body,
     pub region: Region,
@@ -60,8 +60,9 @@ impl<'a> Builder<'a> {
         self.body[op].results[0]
     }
 
-    /// Builds a region with `f`, which receives a builder inside the region and the region's arguments, and makes its
-    /// terminator. Returns the region, which no op holds yet. The position of `self` does not change.
+    /// Adds a region with arguments of these types, and calls `f` with a builder inside the region and the arguments.
+    /// `f` must also add the terminator. Returns the region, which no op holds yet. The position of `self` does not
+    /// change.
     pub fn region(&mut self, arg_types: &[Type], f: impl FnOnce(&mut Builder<'_>, &[Value])) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> =

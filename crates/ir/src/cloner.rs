@@ -56,14 +56,15 @@ impl<'s> Cloner<'s> {
     ///
     /// # Panics
     ///
-    /// Panics if an operand from outside of the op's regions has not been copied.
+    /// Panics if the op, or an op in its regions, uses a value from outside of these regions that is not mapped yet.
     pub fn op(&mut self, op: Op, builder: &mut Builder<'_>) -> Op {
         let data = self.source.op(op);
         let regions: Vec<Region> = data.regions.iter().map(|&r| self.region(r, builder)).collect();
         self.op_with(data, regions, builder)
     }
 
-    /// Copies an op as [`Cloner::op`] does, with these regions of the new body in place of copies of its own.
+    /// Copies an op as [`Cloner::op`] does, with `regions`, which are regions of the new body, in place of copies of
+    /// the op's own regions.
     pub fn op_with_regions(&mut self, op: Op, regions: Vec<Region>, builder: &mut Builder<'_>) -> Op {
         self.op_with(self.source.op(op), regions, builder)
     }
@@ -83,7 +84,7 @@ impl<'s> Cloner<'s> {
         new
     }
 
-    /// Copies a region with everything inside it. Returns the copy, which no op holds yet.
+    /// Copies a region with its arguments, ops and inner regions. Returns the copy, which no op holds yet.
     pub fn region(&mut self, from: Region, builder: &mut Builder<'_>) -> Region {
         let region = builder.body.add_region();
         let mut inner = Builder { body: builder.body, region, loc: builder.loc.clone() };

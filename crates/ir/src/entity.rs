@@ -19,7 +19,7 @@ entity! {
     pub FuncId "fn"
 }
 
-/// The kind of an [`Op`]: a row of the [`OpTable`](crate::OpTable).
+/// The kind of an [`Op`]: the number of its row in the [`OpTable`](crate::OpTable).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OpCode(pub u16);
 

@@ -1,15 +1,15 @@
 //! Structural equality of modules: they are the same program, whatever the numbers of values, ops and regions in the
 //! arenas.
 //!
-//! [`difference`] describes where two modules first differ. It is used by the executables' cache, by tests, and to find
-//! out why the cache missed.
+//! [`difference`] describes where two modules first differ. It is used by the cache of executables and by tests.
 
 use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
 /// Returns a description of the first difference between two modules, or `None` if they are the same program. The
-/// numbers of values, ops and regions may differ. Locations and the modules' names are only compared if `locations` is
-/// true.
+/// numbers of values, ops and regions may differ, the order of functions and ops may not. The modules' names, and the
+/// locations of modules, functions, ops and values, are only compared if `locations` is true. The reasons of ops are
+/// always compared, with the locations in them.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
     if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {
@@ -43,7 +43,7 @@ fn same_signature(f: &Func, g: &Func, locations: bool) -> Result<(), &'static st
 struct Pair<'a> {
     a: &'a Body,
     b: &'a Body,
-    /// The value of `b` that each value of `a` corresponds to.
+    /// The value of `b` that each value of `a` corresponds to, or `None` if the walk has not reached the value of `a`.
     map: Vec<Option<Value>>,
     locations: bool,
 }
@@ -86,8 +86,8 @@ impl<'a> Pair<'a> {
         inner.or_else(|| self.values(&a.results, &b.results).map(|d| format!("{oa:?}: result {d}")))
     }
 
-    /// Records that the values correspond, and compares their data. Returns a description of the first difference, if
-    /// there is one.
+    /// Records that the values correspond, and compares their data. Returns a description of the first difference, or
+    /// `None` if there is none.
     fn values(&mut self, a: &[Value], b: &[Value]) -> Option<String> {
         for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
             self.map[x.index()] = Some(y);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::{Deref, Index, IndexMut};
 use std::sync::Arc;
 
-/// Functions in the order of the text. A function must not be renamed once it is in this list.
+/// Functions in the order in which they were added. A function must not be renamed once it is in this list.
 #[derive(Clone, Debug, Default)]
 pub struct Funcs {
     list: Vec<Func>,

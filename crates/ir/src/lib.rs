@@ -1,15 +1,15 @@
 //! One IR for tracing, propagation, partitioning, printing and execution: StableHLO's operations with Shardy's
 //! shardings, in arenas with typed indices.
 //!
-//! This crate knows no operations but `func.func`, `func.return` and `func.call`. The meaning of an op is in an
+//! Of the operations in functions, this crate knows only `func.return` and `func.call`. The meaning of an op is in an
 //! [`OpTable`] that a crate above supplies (`shardwise-ops`). A [`Module`] holds functions. A [`Func`] owns a [`Body`]:
 //! the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops that
 //! ends in a terminator. An op may use the values of the regions around it.
 //!
 //! Every value has a type and a location, and may have a sharding, varying axes, manual axes and padding.
 //!
-//! Passes are functions from module to module. They build a new body with a [`Builder`] and copy what they keep with a
-//! [`Cloner`].
+//! Most passes are functions from module to module. They build a new body with a [`Builder`] and copy what they keep
+//! with a [`Cloner`].
 #![forbid(unsafe_code)]
 
 mod attr;

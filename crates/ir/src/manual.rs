@@ -4,7 +4,7 @@ use shardwise_base::{AxisSet, Mesh};
 
 /// The states of a value of per-device code along the manual axes: the axes over which it varies, those over which it
 /// is unreduced (each device holds a summand), and those over which it is reduced (replicated, with an unreduced
-/// gradient). The sets are disjoint. Along all other axes, the value is replicated.
+/// gradient). The sets must be disjoint. Along all other axes, the value is replicated.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ManualAxes {
     pub varying: AxisSet,
@@ -44,9 +44,9 @@ impl ManualAxes {
         ManualAxes { varying, unreduced, reduced }
     }
 
-    /// Returns the states of a value that is one of two, after the free casts: a value that varies in one case varies,
-    /// and one that is reduced in one case and replicated in the other is reduced. Returns `None` if the axes over
-    /// which they are unreduced differ.
+    /// Returns the states of a value that is either a value with the states `self` or one with the states `other`, such
+    /// as the result of a branch. It varies over the axes over which one of the two varies. It is reduced over the axes
+    /// over which one is reduced and none varies. Returns `None` if the axes over which they are unreduced differ.
     pub fn join(&self, other: &ManualAxes, mesh: &Mesh) -> Option<ManualAxes> {
         let varying = self.varying.union(&other.varying, mesh);
         let reduced = self.reduced.union(&other.reduced, mesh).minus(&varying, mesh);

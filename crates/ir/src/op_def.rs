@@ -22,9 +22,9 @@ pub trait OpDef: Sync {
     /// Returns the names that MLIR prints for the op's values instead of numbers.
     fn value_names(&self, op: &OpView<'_>) -> ValueNames;
 
-    /// Returns an error for each constraint that was found to be violated, or nothing if the op keeps all of them. If
-    /// one is violated, others may not be checked. The operands' types are known, and the op's regions have been
-    /// verified.
+    /// Returns an error for each constraint that was found to be violated. The list is empty if the op keeps all of
+    /// them. If one is violated, others may not be checked. The operands' types are known, and the op's regions have
+    /// been verified, though they may have errors.
     fn verify(&self, op: &OpView<'_>) -> Diagnostics;
 }
 

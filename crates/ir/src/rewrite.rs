@@ -17,13 +17,13 @@ pub fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -
 
 /// A pass that replaces some ops and copies the others.
 pub trait Rewrite<'s> {
-    /// Rewrites one op and maps its results to new values. If this returns `false`, the op is copied and its regions
-    /// are rewritten. An error ends the rewriting of the function.
+    /// Rewrites one op, maps its results to new values, and returns true. If it returns false, the op is copied and
+    /// its regions are rewritten. An error ends the rewriting of the module or function.
     fn rewrite(&mut self, view: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>)
     -> Result<bool, Diagnostics>;
 
-    /// Returns the type that the copy of `v` gets. `v` is an argument of a region of `source`, the old body, or a
-    /// result of an op that is copied. By default, this is the type of `v`.
+    /// Returns the type that the copy of `v` gets. `v` is an argument of the function or of a region in `source`, the
+    /// old body, or a result of an op that is copied. By default, this is the type of `v`.
     fn value_type(&self, source: &Body, v: Value) -> Type {
         source.ty(v).clone()
     }

@@ -16,8 +16,8 @@ pub fn without_unused_funcs(module: &Module) -> Module {
 }
 
 /// Appends the functions of `module` that ops of the functions in `out` refer to, directly or through appended
-/// functions, and that `out` lacks: callees, and computations of custom calls. Names that `module` does not have are
-/// ignored.
+/// functions, and that `out` lacks. A reference is a symbol (`@name`) in an attribute, such as that of a callee or of
+/// the computation of a custom call. Names that `module` does not have are ignored.
 pub fn keep_referenced(module: &Module, out: &mut Module) {
     let mut next = 0;
     while let Some(func) = out.funcs.get(next) {
@@ -32,8 +32,8 @@ pub fn keep_referenced(module: &Module, out: &mut Module) {
     }
 }
 
-/// Replaces the symbols (`@name`) in the attributes of all ops of a function by the names that the map has for them.
-/// Symbols that are not in the map stay.
+/// Replaces each symbol (`@name`) in the attributes of the ops of a function by the name that the map has for it, also
+/// in lists, dictionaries and records. Symbols that are not in the map stay.
 pub fn rename_symbols(func: &mut Func, names: &BTreeMap<Arc<str>, Arc<str>>) {
     for op in func.body.walk() {
         let attrs = &func.body[op].attrs;

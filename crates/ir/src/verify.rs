@@ -5,7 +5,7 @@
 //!   op between them.
 //! - A future is used exactly once, in the region that defines it.
 //! - Function results have the types that the function declares.
-//! - Calls name a function of the module whose types fit, and no function calls itself.
+//! - Calls name a function of the module whose types fit, and no function calls itself, directly or through others.
 //! - Tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions.
 //! - Regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep.
 //! - Every op keeps its own constraints, from its row of the op table.
@@ -32,7 +32,7 @@ struct Verifier<'a> {
     defined: Vec<bool>,
     /// The values that are in scope around the innermost isolated op, if there is one.
     hidden: Vec<bool>,
-    /// The futures that have been used.
+    /// The futures that an op of the region that defines them has used.
     finished: Vec<Value>,
     found: &'a mut Diagnostics,
 }

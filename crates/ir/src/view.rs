@@ -31,8 +31,8 @@ impl<'a> OpView<'a> {
         &self.data().loc
     }
 
-    /// Returns the location for which the op is there: for communication that the partitioner has added, that of the op
-    /// that needs it, and else its own.
+    /// Returns the location of the op that needs this one, if this one has a reason ([`OpData::reason`]), as
+    /// communication that the partitioner has added does. Otherwise returns the op's own location.
     pub fn origin(&self) -> &'a Loc {
         self.data().reason.as_ref().map_or(self.loc(), |reason| &reason.consumer_loc)
     }
@@ -76,7 +76,7 @@ impl<'a> OpView<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if it is of another type or does not exist, which `verify` rules out.
+    /// Panics if the operand does not exist or is not a tensor.
     pub fn operand_tensor(&self, i: usize) -> &'a TensorType {
         self.operand_type(i).as_tensor().expect("a tensor operand")
     }
@@ -85,7 +85,7 @@ impl<'a> OpView<'a> {
     ///
     /// # Panics
     ///
-    /// Panics if it is of another type or does not exist, which `verify` rules out.
+    /// Panics if the result does not exist or is not a tensor.
     pub fn result_tensor(&self, i: usize) -> &'a TensorType {
         self.result_type(i).as_tensor().expect("a tensor result")
     }
@@ -130,7 +130,8 @@ impl<'a> OpView<'a> {
         self.attrs().ints(name).unwrap_or_default()
     }
 
-    /// Returns the view of the op that makes operand `i`, or `None` if the operand is an argument.
+    /// Returns the view of the op that makes operand `i`, or `None` if the operand is an argument of the function or of
+    /// a region.
     pub fn operand_def(&self, i: usize) -> Option<OpView<'a>> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
     }

@@ -1,7 +1,8 @@
 //! Chrome's trace events as JSON, which Perfetto and `chrome://tracing` open.
 //!
 //! A kind of lanes is a process, and a lane is a thread. Times are in microseconds. They are rounded down to whole
-//! nanoseconds, so that spans stay nested in tools that count nanoseconds. The exact times are arguments of the events.
+//! nanoseconds, so that spans stay nested in tools that count nanoseconds. The exact times of spans are arguments of
+//! their events.
 
 use crate::facts::{Fact, facts};
 use crate::nesting::Nesting;
@@ -9,7 +10,8 @@ use crate::{LaneIndex, LaneKind, Picoseconds, SpanIndex, Timeline};
 use serde_json::{Map, Value, json};
 
 impl Timeline {
-    /// Returns the timeline as JSON in Chrome's trace event format, on lines of one event each.
+    /// Returns the timeline as JSON in Chrome's trace event format, with one event on each line but the first and the
+    /// last.
     ///
     /// Lanes are threads, and kinds of lanes are processes. Spans are complete events, the memory in use is a counter,
     /// and a flow leads to each span from each span for which it waits. What is known about a span is in its arguments,
@@ -33,7 +35,7 @@ impl Timeline {
         format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{head},\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
     }
 
-    /// Returns the spans in an order in which a span comes before those inside of it.
+    /// Returns the spans of one lane after the other, in an order in which a span comes before those inside of it.
     fn spans_outside_first(&self) -> Vec<SpanIndex> {
         let nesting = Nesting::of(self);
         nesting.lanes.into_iter().flatten().collect()
@@ -99,7 +101,8 @@ impl From<Fact> for Value {
     }
 }
 
-/// Returns an event with the fields of `place`.
+/// Returns an event of this phase, such as `X` for a complete event, with this name and these arguments. `place` has
+/// its other fields: its process, and its thread and time if it has them.
 fn event(phase: &str, name: &str, place: Value, args: Value) -> Value {
     let mut event = place;
     event["ph"] = phase.into();
@@ -133,7 +136,7 @@ pub(crate) mod tests {
     use crate::tests::{Seen, SeenTimeline, fact_text};
     use std::collections::BTreeMap;
 
-    /// Reads a file back. Spans are nested by their times, in the order of the file.
+    /// Returns what a file says. Spans are nested by their times, in the order of the file.
     pub(crate) fn seen(json: &str) -> SeenTimeline {
         let whole: Value = serde_json::from_str(json).unwrap();
         let events = whole["traceEvents"].as_array().unwrap();

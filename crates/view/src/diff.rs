@@ -6,7 +6,8 @@ use crate::{Instruction, InstructionKey, Picoseconds, SpanKind, Timeline};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// The instructions of two timelines side by side. Formats as a table, the largest difference first.
+/// The instructions of two timelines side by side. Formats as a table, the largest difference in either direction
+/// first.
 ///
 /// # Examples
 ///
@@ -27,11 +28,11 @@ use std::fmt;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Diff {
-    /// The title and the duration of the first timeline.
+    /// The title of the first timeline, and the time at which it ends.
     pub first: (String, Picoseconds),
-    /// The title and the duration of the second timeline.
+    /// The title of the second timeline, and the time at which it ends.
     pub second: (String, Picoseconds),
-    /// The instructions, the largest difference of times first.
+    /// The instructions of either timeline, the largest difference of times in either direction first.
     pub rows: Vec<DiffRow>,
 }
 
@@ -40,13 +41,14 @@ pub struct Diff {
 pub struct DiffRow {
     /// The ops and the place that identify the instruction.
     pub key: InstructionKey,
-    /// The name that is shown.
+    /// The name that is shown: that of the first timeline, if the instruction is in there.
     pub name: String,
-    /// The kind of the instruction's spans. The times of loops and branches include those of the instructions inside.
+    /// The kind of the instruction's first span, in the first timeline that has the instruction. The times of loops and
+    /// branches include those of the instructions inside.
     pub kind: SpanKind,
-    /// The time of all runs of the instruction in the first timeline, or `None` if it is not in there.
+    /// The time of the instruction in the first timeline ([`Instruction::time`]), or `None` if it is not in there.
     pub first: Option<Picoseconds>,
-    /// The time of all runs of the instruction in the second timeline, or `None` if it is not in there.
+    /// The time of the instruction in the second timeline ([`Instruction::time`]), or `None` if it is not in there.
     pub second: Option<Picoseconds>,
 }
 
@@ -64,7 +66,8 @@ impl DiffRow {
 }
 
 impl Timeline {
-    /// Compares two timelines of a program by instruction ([`Timeline::instructions`]).
+    /// Compares two timelines of a program by instruction ([`Timeline::instructions`]). `self` is the first one in the
+    /// result, and `other` is the second one.
     pub fn diff(&self, other: &Timeline) -> Diff {
         let (own, theirs) = (self.instructions(), other.instructions());
         let mut rows: Vec<DiffRow> = {
@@ -79,11 +82,12 @@ impl Timeline {
     }
 }
 
-/// Returns the row of an instruction that is in the first timeline only.
+/// Returns the row of an instruction, with its time in the first timeline and no time in the second one.
 fn row_of(i: &Instruction) -> DiffRow {
     DiffRow { key: i.key.clone(), name: i.name.clone(), kind: i.kind, first: Some(i.time), second: None }
 }
 
+/// Returns the second time minus the first one. A time that is `None` counts as 0.
 fn difference(first: Option<Picoseconds>, second: Option<Picoseconds>) -> i64 {
     let signed = |time: Option<Picoseconds>| i64::try_from(time.unwrap_or(0)).unwrap_or(i64::MAX);
     signed(second) - signed(first)

@@ -1,4 +1,5 @@
-//! The facts of a span, in the one order and under the names that all files have.
+//! The facts of a span, with their names in files. XSpace files have XProf's names for some of them, and pages have
+//! columns of their own.
 
 use crate::Span;
 use shardwise_base::Loc;
@@ -11,8 +12,9 @@ pub(crate) enum Fact {
     Share(f64),
 }
 
-/// Returns what is known about a span apart from its lane, its name and the spans for which it waits. Numbers of times
-/// are in picoseconds.
+/// Returns what is known about a span, with the name of each fact, apart from the span's lane, its name and the spans
+/// for which it waits. Numbers of times are in picoseconds. The numbers of runs, devices and instances are left out if
+/// they are 1.
 pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
     let text = |value: &Option<String>| value.clone().map(Fact::Text);
     let number = |value: Option<u64>| value.map(Fact::Number);

@@ -19,11 +19,11 @@ const NAMES: [&str; 12] = [
     "http:",
 ];
 
-/// Draws numbers from a seed (SplitMix64).
+/// A generator of random numbers (SplitMix64), made from a seed.
 pub(crate) struct Draw(u64);
 
 impl Draw {
-    /// Returns a number below `count`.
+    /// Returns the next number, which is at least 0 and below `count`.
     pub fn below(&mut self, count: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -45,7 +45,7 @@ impl Draw {
     }
 }
 
-/// Returns a valid timeline.
+/// Returns a timeline that is drawn from `seed` and is valid ([`Timeline::check`]). It has up to five lanes.
 pub(crate) fn timeline(seed: u64) -> Timeline {
     let mut draw = Draw(seed);
     let machine = draw.name();
@@ -72,7 +72,8 @@ pub(crate) fn timeline(seed: u64) -> Timeline {
     timeline
 }
 
-/// Adds periods of a lane between two times, and others inside of them.
+/// Adds up to six periods of a lane between two times to `times`, and others inside of them. None are inside of more
+/// than three.
 fn periods(
     draw: &mut Draw,
     lane: LaneIndex,

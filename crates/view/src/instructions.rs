@@ -1,4 +1,4 @@
-//! The spans of a timeline by instruction: one row for all of its runs, in all lanes.
+//! The spans of a timeline by instruction: one row for all of its runs in the lanes of one kind.
 
 use crate::nesting::Nesting;
 use crate::{LaneIndex, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
@@ -9,27 +9,31 @@ use std::collections::HashMap;
 pub struct Instruction {
     /// The ops and the place that identify the instruction in all timelines of the program.
     pub key: InstructionKey,
-    /// The name that is shown: `dot_general`, `fused(multiply, add)`.
+    /// The name that is shown, that of the first span: `dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The kind of the instruction's spans.
+    /// The kind of the instruction's first span.
     pub kind: SpanKind,
     /// The number of spans around the instruction's first run, such as those of loops and branches.
     pub depth: usize,
-    /// The time of all runs, on average over the lanes of instructions. That of a loop or a branch includes the
-    /// instructions inside of it, which have entries of their own.
+    /// The time of all runs, on average over the lanes whose instructions are listed. That of a loop or a branch
+    /// includes the instructions inside of it, which have entries of their own.
     pub time: Picoseconds,
-    /// The number of runs in the lane that runs the instruction most often.
+    /// The number of runs in the lane that runs the instruction most often. A span may stand for several
+    /// ([`Span::runs`]).
     pub runs: u64,
-    /// The least time of all runs at the limits of the machine as a share of their duration. Known if the least times
-    /// of all runs are and the runs take time.
+    /// The least time of all runs at the limits of the machine as a share of their duration. `None` if the least time
+    /// of a span is not known or the runs take no time.
     pub achieved_share: Option<f64>,
-    /// The flops in a second of the time of all runs. Known if the flops of all runs are.
+    /// The flops of all runs, for all instances together ([`Span::instances`]), in a second of their time. `None` if
+    /// the flops of a span are not known or the runs take no time.
     pub flops_per_second: Option<f64>,
-    /// The bytes that a device reads and writes in all runs, on average over the lanes. Known if those of all runs are.
+    /// The bytes that are read and written in all runs, for one instance each ([`Span::instances`]), on average over
+    /// the lanes. `None` if those of a span are not known.
     pub memory_bytes: Option<u64>,
-    /// The bytes that a device receives in all runs, on average over the lanes. Known if those of all runs are.
+    /// The bytes that a device receives in all runs, on average over the lanes. `None` if those of a span are not
+    /// known.
     pub received_bytes: Option<u64>,
-    /// The spans of the instruction, in the order of time.
+    /// The spans of the instruction, in the order of their starts.
     pub spans: Vec<SpanIndex>,
 }
 
@@ -38,24 +42,28 @@ pub struct Instruction {
 pub struct InstructionKey {
     /// The full names of the instruction's ops, joined by commas, or the name that is shown if they are not known.
     pub ops: String,
-    /// The place in the program, such as `a.mlir:3:5`, if it is known.
+    /// The place in the program, such as `a.mlir:3:5`, or `None` if it is not known.
     pub source: Option<String>,
     /// The name scopes, joined by `/`. Empty if there are none.
     pub scope: String,
-    /// The number of the instruction among those with the same ops, source and scope, from 0.
+    /// The number of the instruction, from 0, among those with the same ops, source and scope inside of the same span
+    /// and in the same turn of a loop.
     pub order: usize,
 }
 
 impl Timeline {
     /// Returns the instructions of the program, in the order of their first runs. They are the spans of the lanes of
     /// the program, or of the cores if there are no such lanes, or else of the workers. Spans are runs of the same
-    /// instruction if they have the same ops and the same place in the program. If there are several such spans in one
-    /// turn of a loop, they are several instructions, in the order of time.
+    /// instruction if they have the same ops, the same source and the same scopes. If a lane has several such spans in
+    /// one turn of a loop, or several outside of loops, with the same span around them, they are several instructions,
+    /// in the order of time. The first ones of all turns and lanes are then one instruction, and so are the second
+    /// ones.
     pub fn instructions(&self) -> Vec<Instruction> {
         self.instructions_of(&[LaneKind::Program, LaneKind::Core, LaneKind::Worker])
     }
 
-    /// Returns the instructions of the lanes of the first of these kinds that has lanes.
+    /// Returns the instructions of the lanes of the first of these kinds that has lanes. Returns none if none of the
+    /// kinds has.
     pub(crate) fn instructions_of(&self, kinds: &[LaneKind]) -> Vec<Instruction> {
         let lanes = self.lanes_of_first(kinds);
         let nesting = Nesting::of(self);
@@ -76,8 +84,9 @@ impl Timeline {
         rows.into_iter().map(|(key, spans)| self.instruction(&nesting, lanes.len() as u64, key, spans)).collect()
     }
 
-    /// Returns the keys of the spans of a lane. The order is counted within the innermost span around each span, and
-    /// from 0 again where the turn changes. Spans outside of loops are counted apart from those in turns.
+    /// Returns the spans of a lane with their keys. The order is counted within the innermost span around each span,
+    /// and from 0 again where the turn changes. Spans without a turn ([`Span::turn`]) are counted apart from the
+    /// others.
     fn keys(&self, nesting: &Nesting, lane: LaneIndex) -> Vec<(SpanIndex, InstructionKey)> {
         let mut turns: HashMap<(Option<SpanIndex>, bool), Turn> = HashMap::new();
         let of = |&index: &SpanIndex| {
@@ -120,7 +129,7 @@ impl Timeline {
     }
 }
 
-/// The spans of one turn of a loop so far.
+/// The spans so far inside of one span that have the same turn, or have none.
 #[derive(Default)]
 struct Turn {
     number: Option<u64>,

@@ -9,7 +9,7 @@ use shardwise_base::DType;
 pub struct Limits {
     /// The machine, and how the limits were obtained.
     pub source: String,
-    /// The peak rates by type.
+    /// The peak rates, for those types of elements whose rate is known.
     pub rates: Vec<PeakRate>,
     /// The memories, the smallest first.
     pub memory: Vec<MemoryLevel>,
@@ -20,7 +20,7 @@ pub struct Limits {
 pub struct PeakRate {
     /// The type.
     pub dtype: DType,
-    /// The number of additions and multiplications in a second.
+    /// The largest number of additions and multiplications in a second.
     pub flops_per_s: f64,
 }
 
@@ -36,8 +36,9 @@ pub struct MemoryLevel {
 }
 
 impl Limits {
-    /// Returns the least time for so much work on elements of a type, whose data is in the smallest memory that holds
-    /// all of it. Returns `None` if neither the flops nor the bytes are known, or if the limits of none of them are.
+    /// Returns the longer one of two times: that of the flops at the peak rate of `dtype`, and that of the bytes at the
+    /// rate of the smallest memory that holds all of them, or of the largest one if none does. A time is left out if
+    /// its amount or its rate is not known. Returns `None` if both are left out.
     pub fn least_time(&self, dtype: Option<DType>, flops: Option<u64>, bytes: Option<u64>) -> Option<Picoseconds> {
         let rate = self.rates.iter().find(|rate| Some(rate.dtype) == dtype).map(|rate| rate.flops_per_s);
         let compute = flops.zip(rate).map(|(flops, rate)| flops as f64 / rate);
@@ -53,7 +54,8 @@ impl Limits {
         self.memory.iter().find(|level| level.bytes >= bytes).or(self.memory.last())
     }
 
-    /// Returns the limits for the script of a page: the source, and pairs of a name and a rate.
+    /// Returns the limits for the script of a page: the source, and pairs of a name and a rate for the types and for
+    /// the memories.
     pub(crate) fn json(&self) -> Value {
         json!({
             "source": self.source,
@@ -64,8 +66,8 @@ impl Limits {
 }
 
 impl Timeline {
-    /// Sets the limits of the machine. A span that computes or communicates, and whose least time is not known, gets
-    /// the least time at these limits.
+    /// Sets the limits of the machine. A span whose least time is not known gets that of its flops and its bytes in
+    /// memory, of all instances together, at these limits ([`Limits::least_time`]), if they are known.
     pub fn set_limits(&mut self, limits: Limits) {
         for span in self.spans.iter_mut() {
             let known = span.work.least_time;
@@ -75,7 +77,8 @@ impl Timeline {
     }
 }
 
-/// Returns the least time of a span, or `None` if its work is not known.
+/// Returns the least time of the work of a span, of all instances together. Returns `None` where [`Limits::least_time`]
+/// does.
 fn least_time(limits: &Limits, span: &Span) -> Option<Picoseconds> {
     let all = |amount: Option<u64>| amount.map(|n| span.of_all_instances(n));
     limits.least_time(span.dtype, all(span.work.flops), all(span.work.memory_bytes))

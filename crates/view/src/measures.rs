@@ -7,7 +7,7 @@ use shardwise_base::EntityVec;
 use std::ops::Range;
 
 impl Timeline {
-    /// Returns the share of the time in which the lanes that compute do so, from 0 to 1, on average over these lanes.
+    /// Returns the share of the time until the end in which the lanes that compute do so, on average over these lanes.
     /// They are the cores, or the workers if there are no cores, or else those of the program. Each time counts for the
     /// innermost span that is not a loop or a branch. Returns `None` if there are no such lanes or if the timeline has
     /// no duration.
@@ -16,8 +16,9 @@ impl Timeline {
         self.mean_share(&self.lanes_of_first(&kinds), |kind| kind == SpanKind::Compute)
     }
 
-    /// Returns the share of the time in which the links transfer data, from 0 to 1, on average over the links. Returns
-    /// `None` if there are no lanes of links or if the timeline has no duration.
+    /// Returns the share of the time in which the lanes of links have spans that are not loops or branches, from 0 to
+    /// 1, on average over these lanes. Returns `None` if there are no lanes of links or if the timeline has no
+    /// duration.
     pub fn link_utilization(&self) -> Option<f64> {
         self.mean_share(&self.lanes_of_first(&[LaneKind::Link]), |_| true)
     }
@@ -44,7 +45,8 @@ impl Timeline {
         length_outside(&union(communicates), &union(self.periods(nesting, lane, |k| k == SpanKind::Compute)))
     }
 
-    /// Returns the periods in which a lane does something of the kinds for which `is_counted` is true.
+    /// Returns the periods of a lane in which the innermost span that is not a loop or a branch is of a kind for which
+    /// `is_counted` is true. They are disjoint, in the order of time.
     fn periods(
         &self,
         nesting: &Nesting,
@@ -73,10 +75,11 @@ impl Timeline {
         self.memory.iter().copied().reduce(|peak, next| if next.bytes > peak.bytes { next } else { peak })
     }
 
-    /// Returns the spans that determine when the run ends, in the order of time. Each one starts after the one before
-    /// it has ended. Among those for which a span or a span around it waits, and the one before it in its lane, that is
-    /// the one that ends last. Loops and branches are replaced by the spans inside of them. The path is empty if no
-    /// span says for what it waits.
+    /// Returns the spans that determine when the run ends, in the order of time. Spans with others inside of them are
+    /// left out. The last span of the path is the one that ends last. Each span starts when the one before it in the
+    /// path has ended, or later. That is the one that ends last among those for which the span, or a span around it,
+    /// waits, and the one before it in its lane. If the span waits for one with others inside, the last of these
+    /// counts. The path is empty if no span says for what it waits.
     pub fn critical_path(&self) -> Vec<SpanIndex> {
         if self.spans.iter().all(|span| span.after.is_empty()) {
             return vec![];
@@ -155,13 +158,14 @@ fn fault_of_lane(span: &Span, open: &mut EntityVec<LaneIndex, Vec<Picoseconds>>)
     Some(format!("ends after the span around it, which ends at {around}"))
 }
 
-/// Finds the span for which another one has waited longest.
+/// Finds the span before another one on a critical path ([`Timeline::critical_path`]). A leaf is a span with no spans
+/// inside of it.
 struct Predecessors<'a> {
     timeline: &'a Timeline,
     nesting: Nesting,
     /// The last leaf before each span in its lane, or `None` if there is none.
     previous: EntityVec<SpanIndex, Option<SpanIndex>>,
-    /// The leaf inside of each span that ends last. That of a leaf is the leaf itself.
+    /// For each span, the leaf that ends last among those inside of it. For a leaf, the leaf itself.
     last_inside: EntityVec<SpanIndex, SpanIndex>,
 }
 
@@ -192,13 +196,15 @@ impl Predecessors<'_> {
         !self.nesting.has_children[span]
     }
 
-    /// Returns the end of a span, and false if it is that of a worker, which runs a part of another span if both end at
-    /// the same time.
+    /// Returns the end of a span, and false if the span is in the lane of a worker. Of two spans that end at the same
+    /// time, that of a worker thus ranks lower, because it is a part of the other one.
     fn rank(&self, span: SpanIndex) -> (Picoseconds, bool) {
         (self.timeline.spans[span].end, self.timeline.lane_of(span).kind != LaneKind::Worker)
     }
 
-    /// Returns the leaf that ends last among those after which `span` starts, or `None` if there is none.
+    /// Returns the leaf that ends last among the previous leaf in the lane of `span` and those for which `span`, or a
+    /// span around it, waits. Leaves that end after the start of `span` do not count. Returns `None` if no leaf is
+    /// left.
     fn get(&self, span: SpanIndex) -> Option<SpanIndex> {
         let spans = &self.timeline.spans;
         let around = std::iter::successors(Some(span), |&s| self.nesting.parents[s]);

@@ -1,9 +1,9 @@
 //! A timeline as one page that needs no network and no other files.
 //!
 //! The data is JSON in an element of its own. It has one row for each set of equal facts, to which spans refer by
-//! number, and tables of strings, so that a span of a loop takes few bytes. A program is not trusted: its texts are in
-//! the data only, from where the script inserts them as text, and in the parts for browsers without scripts, where they
-//! are escaped.
+//! number, and a table of strings, so that a span of a loop takes few bytes. A program is not trusted: its texts are in
+//! the data, from where the script inserts them as text, and in the title and the part for browsers without scripts,
+//! where they are escaped.
 
 use crate::facts::place;
 use crate::{Limits, MemoryPart, Span, SpanIndex, SpanKind, Timeline};
@@ -27,7 +27,8 @@ impl Timeline {
     ///
     /// It has the lanes, which can be zoomed and searched, the facts of each span, a table of communication, the memory
     /// in use and a roofline. If `program` is given, the page shows this text beside the timeline. A span belongs to a
-    /// line of it if its location is in the file [`Timeline::program`].
+    /// line of it if the file of its location is [`Timeline::program`], or if one of these two paths ends with `/` and
+    /// the other one.
     pub fn to_html(&self, program: Option<&str>) -> String {
         filled(PAGE, |name| match name {
             "title" => escaped(&self.title()),
@@ -60,7 +61,8 @@ impl Timeline {
         })
     }
 
-    /// Returns the facts of a span.
+    /// Returns the facts of a span that other spans may share: all but its lane, its time, its turn and the spans for
+    /// which it waits. Adds their texts to `strings`.
     fn row(&self, span: &Span, program: Option<&str>, strings: &mut Numbered<String>) -> Row {
         let name = strings.number(span.name.as_str()) as i64;
         let mut text = |text: Option<&str>| match text {
@@ -100,7 +102,8 @@ impl Timeline {
         json!([part.bytes, part.name, place(&part.loc), self.text_line(&part.loc, program)])
     }
 
-    /// Returns the line of the program's text that a location means, or -1 if it means none or no text is given.
+    /// Returns the line of a location in the program's text, or -1 if the location is in another file or not known, or
+    /// if no text is given.
     fn text_line(&self, loc: &Loc, program: Option<&str>) -> i64 {
         let Some(pos) = loc.file_pos().filter(|_| program.is_some()) else { return UNKNOWN };
         let is_end_of =
@@ -109,7 +112,8 @@ impl Timeline {
         if is_same { pos.line.into() } else { UNKNOWN }
     }
 
-    /// Returns the columns of the spans. A start is the difference to the start of the span before it.
+    /// Returns the columns of the spans, where `rows` has the number of each span's row. A start is the difference to
+    /// the start of the span before it. The column of the turns is null if no span has a turn.
     fn span_columns(&self, rows: &[usize]) -> Value {
         let starts = self.spans.iter().scan(0, |last, span| {
             let from_last = span.start - *last;
@@ -197,7 +201,7 @@ impl<T: Eq + Hash + Clone> Numbered<T> {
     }
 }
 
-/// Replaces each `{{name}}` of a template by `part(name)`. What is inserted is not searched.
+/// Returns a template with each `{{name}}` replaced by `part(name)`. What is inserted is not searched.
 fn filled(template: &str, part: impl Fn(&str) -> String) -> String {
     let mut pieces = template.split("{{");
     let mut page = pieces.next().unwrap_or_default().to_string();
@@ -209,7 +213,7 @@ fn filled(template: &str, part: impl Fn(&str) -> String) -> String {
     page
 }
 
-/// Escapes a text for HTML, in elements and in attributes.
+/// Returns a text escaped for HTML, in elements and in attributes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -225,8 +229,9 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Escapes JSON so that it can be inside of a `script` element, where `</script>` and `<!--` would have a meaning. The
-/// separators of lines and paragraphs are escaped for readers that take JSON for JavaScript.
+/// Returns JSON in which `<`, `>` and `&` are escaped, so that it can be inside of a `script` element, where
+/// `</script>` and `<!--` would have a meaning. The separators of lines and paragraphs are escaped for readers that
+/// take JSON for JavaScript.
 fn in_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for c in json.chars() {
@@ -254,7 +259,7 @@ pub(crate) mod tests {
         (before, serde_json::from_str(data).unwrap(), after)
     }
 
-    /// Reads the data of a page back, as its script does.
+    /// Returns what the data of a page says, read as its script reads it.
     pub(crate) fn seen(html: &str) -> SeenTimeline {
         let data = parts(html).1;
         let numbers =
@@ -370,7 +375,8 @@ pub(crate) mod tests {
         assert_eq!(others.map(|(program, file)| of(program, file)), [UNKNOWN; 4]);
     }
 
-    /// Checks that 50,000 spans take about 25 bytes each if they are those of a loop, and 75 if they share no facts.
+    /// Checks that 50,000 spans take on average less than 26 bytes if they are turns of a loop, and less than 76 if no
+    /// two have the same line and flops.
     #[test]
     fn pages_of_many_spans_are_small() {
         let size = |has_loop: bool| {

@@ -1,8 +1,8 @@
 //! Perfetto's traces (`.pftrace`): packets with descriptors of tracks, and with the starts and ends of slices.
 //!
 //! A kind of lanes is a process, and a lane is a thread. Perfetto counts nanoseconds. Times are rounded down, which
-//! keeps their order and so the nesting; the exact times are annotations. Names and texts are stated once, in the first
-//! packet.
+//! keeps their order and so the nesting; the exact times of spans are annotations. The names, kinds and texts of spans
+//! are stated once, in the first packet.
 //!
 //! The numbers of the fields are those of Perfetto's public definitions (`protos/perfetto/trace`).
 
@@ -133,13 +133,16 @@ enum AnnotationValue {
     Text(u64),
 }
 
-/// The types of events on a track.
+/// The type of an event at which a slice begins.
 const SLICE_BEGIN: i32 = 1;
+/// The type of an event at which a slice ends.
 const SLICE_END: i32 = 2;
+/// The type of an event that states the value of a counter.
 const COUNTER: i32 = 4;
 
-/// The flags of the first packet, which states the names, and of those that use them.
+/// The flag of the first packet, which states the names.
 const STATES_NAMES: u32 = 1;
+/// The flag of the other packets, which may refer to the names of the first one.
 const NEEDS_NAMES: u32 = 2;
 
 /// The unit of counters of bytes.
@@ -341,7 +344,8 @@ pub(crate) mod tests {
     use crate::{Lane, Maker, Span, SpanKind};
     use std::collections::BTreeMap;
 
-    /// Reads a trace back as Perfetto does: slices are nested by the order of their starts and ends in the file.
+    /// Returns what a trace says, read as Perfetto reads it: slices are nested by the order of their starts and ends in
+    /// the file.
     pub(crate) fn seen(bytes: &[u8]) -> SeenTimeline {
         let trace = Trace::decode(bytes).unwrap();
         let names = trace.packets[0].interned_data.clone().unwrap();

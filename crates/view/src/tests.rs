@@ -27,7 +27,7 @@ pub(crate) struct Seen {
 /// A timeline as a file describes it: its spans by number, and the memory in use.
 pub(crate) type SeenTimeline = (BTreeMap<usize, Seen>, Vec<(u64, u64)>);
 
-/// Returns what a file should say.
+/// Returns what a file of the timeline should say, with exact times.
 fn expected(timeline: &Timeline) -> SeenTimeline {
     let nesting = Nesting::of(timeline);
     let seen = |index: SpanIndex| {
@@ -46,7 +46,7 @@ fn expected(timeline: &Timeline) -> SeenTimeline {
     (timeline.spans.keys().map(seen).collect(), memory)
 }
 
-/// Returns a fact as text.
+/// Returns a fact as text, with nine decimals for a share.
 pub(crate) fn fact_text(fact: &Fact) -> String {
     match fact {
         Fact::Text(text) => text.clone(),
@@ -120,7 +120,8 @@ fn faults_are_found() {
     }
 }
 
-/// Returns the collective matmul on one device: three transfers behind four products, and a wait at the start.
+/// Returns the predicted timeline of a collective matmul on eight devices, with the core and a link of one of them: a
+/// wait at the start, and then four products, and three transfers that run in the meantime.
 fn collective_matmul() -> Timeline {
     let mut timeline = Timeline::new("matmul.mlir", Maker::Predicted { machine: "TPU v5e 2x4".into() });
     timeline.device_count = 8;
@@ -380,7 +381,7 @@ fn critical_paths_are_ordered() {
     }
 }
 
-/// At each time, the shares are those of a count picosecond by picosecond.
+/// At each picosecond, the segments of a lane have the kind that a search over all spans finds.
 #[test]
 fn utilisation_equals_a_count() {
     for seed in 0..50 {
@@ -400,7 +401,7 @@ fn utilisation_equals_a_count() {
     }
 }
 
-/// Returns the kind of the innermost span at a time that is no loop or branch, or `None` if there is none.
+/// Returns the kind of the innermost span of a lane at a time that is no loop or branch, or `None` if there is none.
 fn kind_at(timeline: &Timeline, lane: crate::LaneIndex, time: u64) -> Option<SpanKind> {
     let is_at = |span: &&Span| span.lane == lane && (span.start..span.end).contains(&time);
     let mut spans = timeline.spans.iter().filter(is_at);

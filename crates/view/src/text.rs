@@ -7,10 +7,10 @@ use shardwise_base::counted;
 use std::collections::HashSet;
 use std::fmt;
 
-/// The values in memory at the peak are printed up to this number.
+/// The largest number of values in memory at the peak that are printed.
 const MAX_PARTS: usize = 20;
 
-/// The critical path is printed up to this number of lines.
+/// The largest number of lines of the critical path that are printed.
 const MAX_PATH_LINES: usize = 40;
 
 /// The heading of a table of instructions.
@@ -18,8 +18,8 @@ const HEADING: [&str; 10] =
     [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
 
 impl Timeline {
-    /// Returns the facts about the whole run and the notes, each with a label. What is not known is left out, and so is
-    /// the exposed communication if there is none.
+    /// Returns the facts about the whole run, its notes and those of its spans, each with a label. What is not known is
+    /// left out, and so is the exposed communication if there is none.
     pub(crate) fn summary(&self) -> Vec<(&'static str, String)> {
         let end = self.end();
         let exposed = self.exposed_communication();
@@ -38,7 +38,7 @@ impl Timeline {
         rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
     }
 
-    /// Returns each note of the spans once, with the first span that has it.
+    /// Returns each note of the spans once, with the name and the source of the first span that has it.
     fn span_notes(&self) -> Vec<String> {
         let mut seen = HashSet::new();
         let noted = self.spans.iter().filter_map(|span| Some((span, span.note.as_deref()?)));
@@ -67,7 +67,8 @@ impl Timeline {
         lines.join("\n")
     }
 
-    /// Returns the lines of a table with a title. Returns none if there are no instructions.
+    /// Returns an empty line, the title if it is not empty, and the lines of a table of the first `limit` instructions.
+    /// Returns no lines if there are no instructions.
     fn table_lines(&self, title: &str, instructions: &[Instruction], limit: usize) -> Vec<String> {
         if instructions.is_empty() {
             return vec![];
@@ -101,7 +102,8 @@ impl Timeline {
         table.lines()
     }
 
-    /// Returns the lines of the values that are in memory at the peak. Returns none if they are not known.
+    /// Returns the lines of the first [`MAX_PARTS`] values that are in memory at the peak. Returns no lines if the
+    /// values are not known.
     fn peak_lines(&self) -> Vec<String> {
         if self.at_peak.is_empty() {
             return vec![];
@@ -121,8 +123,8 @@ impl Timeline {
         lines
     }
 
-    /// Returns the lines of the critical path. Spans of the same name that follow each other in a lane are one line.
-    /// Returns none if the path is not known.
+    /// Returns the lines of the critical path, of which some are left out if there are many. Spans that follow each
+    /// other on the path and have the same lane and name are one line. Returns no lines if the path is not known.
     fn path_lines(&self) -> Vec<String> {
         let path = self.critical_path();
         if path.is_empty() {
@@ -157,15 +159,16 @@ impl Timeline {
     }
 }
 
-/// Prints a summary, a table of the instructions in the order of time, and the critical path if the spans say for what
-/// they wait. What is not known is left out.
+/// Prints a title, a summary, a table of the instructions in the order of their first runs, a table of those on the
+/// links, the largest values in memory at the peak, and the critical path if the spans say for what they wait. What is
+/// not known is left out.
 impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(usize::MAX))
     }
 }
 
-/// Returns `18 %: between 84.7 us and 118.0 us`.
+/// Returns a typical error and the times that it allows as text, such as `18.0 %: between 84.7 us and 118.0 us`.
 fn error(fraction: Option<f64>, [from, to]: [Picoseconds; 2]) -> String {
     format!("{}: between {} and {}", known(fraction, percent), time(from), time(to))
 }

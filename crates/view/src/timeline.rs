@@ -4,7 +4,7 @@ use crate::facts::place;
 use crate::limits::Limits;
 use shardwise_base::{DType, EntityVec, Loc, entity};
 
-/// A time or a duration, in 10^-12 seconds. Zero is the start of the first instruction.
+/// A time since the start of the run, or a duration, in 10^-12 seconds.
 pub type Picoseconds = u64;
 
 entity! {
@@ -48,10 +48,10 @@ pub struct Timeline {
     pub notes: Vec<String>,
     /// The values that are in memory where its use is highest, the largest first. Empty if they are not known.
     pub at_peak: Vec<MemoryPart>,
-    /// The limits of the machine, if they are known.
+    /// The limits of the machine, or `None` if they are not known.
     pub limits: Option<Limits>,
-    /// The typical error of the duration of the whole run, as a fraction of it, if it is predicted. See
-    /// [`Span::uncertainty`].
+    /// The typical error of the duration of the whole run, as a fraction of it ([`Span::uncertainty`]). `None` if the
+    /// duration is measured, or its error is not known, as after [`Timeline::append`].
     pub uncertainty: Option<f64>,
 }
 
@@ -105,7 +105,7 @@ pub enum SpanKind {
     Wait,
 }
 
-/// A period in which a lane is busy with one thing.
+/// A period in which a lane does one thing, or waits.
 #[derive(Clone, Debug)]
 pub struct Span {
     /// The lane in which the span is shown.
@@ -120,26 +120,30 @@ pub struct Span {
     pub end: Picoseconds,
     /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
     pub ops: Vec<String>,
-    /// The place in the program that made the ops, with the scopes in which it did.
+    /// The place in the program that made the ops, with the scopes in which it did. For communication that the
+    /// partitioner added, the place of the op that needs it. [`Loc::UNKNOWN`] if it is not known.
     pub loc: Loc,
     /// The types of the results, if they are known: `f32[128,256]`.
     pub shape: Option<String>,
     /// The layout of the first result, if it is known: `<@mesh, [{"data"}, {}]>`.
     pub sharding: Option<String>,
-    /// For a collective, the reason why it is there, if it is known.
+    /// The reason why the ops are there, if it is known. Ops that the partitioner added have one, such as collectives.
     pub reason: Option<String>,
-    /// An assumption about the times, or a fact that their maker does not know, if there is one.
+    /// A remark for readers, if there is one: an assumption behind the times or the work, or how they were measured.
     pub note: Option<String>,
-    /// The turn of the innermost loop that contains the span, from 0. `None` outside of loops, or if it is not known.
+    /// The turn of the innermost loop that contains the span, from 0, or the first one if the span stands for several.
+    /// `None` outside of loops, or if it is not known.
     pub turn: Option<u64>,
-    /// The number of runs that the span stands for. It is 1 unless runs of small instructions are shown as one span.
+    /// The number of runs that the span stands for. It is 1 unless small instructions were measured together, or turns
+    /// of a loop that are taken to be alike are shown as one. The duration and the work are those of all these runs.
     pub runs: u64,
     /// The number of devices that the span serves. The span counts once in sums of times.
     pub devices: usize,
     /// How often the work is done in the span. An engine that runs all devices on one machine does it once for each
-    /// distinct result. It is 1 if the span is that of one device.
+    /// distinct result. It is 1 if the span is that of one device, or if its work is stated for all instances together.
     pub instances: usize,
-    /// The type of the elements that are computed, if it is known.
+    /// The type of the elements of the first result, if it is known. If small instructions were measured together, the
+    /// type that all of them have. It selects the peak rate ([`Limits::least_time`]).
     pub dtype: Option<DType>,
     /// The typical error of the duration, as a fraction of it, if the duration is predicted and its error is known. Two
     /// of three spans of this kind have no larger error.
@@ -150,7 +154,7 @@ pub struct Span {
     pub after: Vec<SpanIndex>,
 }
 
-/// How much a span does: once, where it does the same several times ([`Span::instances`]).
+/// How much a span does in all its runs ([`Span::runs`]), for one of its instances ([`Span::instances`]).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
     /// The number of additions and multiplications, if it is known.
@@ -159,8 +163,8 @@ pub struct Work {
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others, if they are known.
     pub received_bytes: Option<u64>,
-    /// The least time of the whole span at the limits of the machine: its peak rate, its memory and its links. `None`
-    /// if it is not known.
+    /// The least time of the whole span, with all instances, at the limits of the machine: its peak rate, its memory
+    /// and, in some predictions, its links. `None` if it is not known.
     pub least_time: Option<Picoseconds>,
 }
 
@@ -173,7 +177,7 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
-/// A value, or several of one line, in the memory of a device.
+/// A value, or several with the same name and place, in the memory that [`Timeline::memory`] counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryPart {
     /// The name that is shown: `dot_general`, `argument 1`.
@@ -203,7 +207,8 @@ impl Timeline {
 
     /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
     /// numbers of devices differ, the larger one is that of both. The values at the peak are those of the run with the
-    /// higher peak, and the limits are those of the first run that has some.
+    /// higher peak, and the limits are those of the first run that has some. The typical error of the whole is not
+    /// known ([`Timeline::uncertainty`]). The program and the maker stay those of this run.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
         let is_higher = next.peak_memory().map(|peak| peak.bytes) > self.peak_memory().map(|peak| peak.bytes);
@@ -227,7 +232,7 @@ impl Timeline {
         self.device_count = self.device_count.max(next.device_count);
     }
 
-    /// Returns the lane that equals this one. Adds it if there is none.
+    /// Returns the lane with the same name and kind as `lane`. Adds `lane` if there is none.
     fn lane(&mut self, lane: &Lane) -> LaneIndex {
         let known = self.lanes.keys().find(|&i| self.lanes[i] == *lane);
         known.unwrap_or_else(|| self.lanes.push(lane.clone()))
@@ -241,7 +246,7 @@ impl Timeline {
 
     /// Sets the spans in the order of their starts. Spans that start at the same time stay in the order of the list, in
     /// which a span must follow the spans around it and those for which it waits. Each index in [`Span::after`] is that
-    /// of a span in the list.
+    /// of a span in the list, and is changed to that of the same span in [`Timeline::spans`].
     pub fn set_spans(&mut self, spans: Vec<Span>) {
         let mut order: Vec<usize> = (0..spans.len()).collect();
         order.sort_by_key(|&i| spans[i].start);
@@ -281,7 +286,7 @@ impl Maker {
 }
 
 impl LaneKind {
-    /// All kinds, in the order in which they are shown.
+    /// All kinds, in the order in which files for other tools list them.
     pub const ALL: [LaneKind; 4] = [LaneKind::Program, LaneKind::Core, LaneKind::Link, LaneKind::Worker];
 
     /// Returns the name of the kind in files and pages, such as `core`.
@@ -346,12 +351,14 @@ impl Span {
         self.end - self.start
     }
 
-    /// Returns an amount of work of the span for all instances together, given that for one.
+    /// Returns an amount of work of the span for all instances together, given that for one: [`Span::instances`] times
+    /// `amount`, or the largest number if that does not fit.
     pub fn of_all_instances(&self, amount: u64) -> u64 {
         amount.saturating_mul(self.instances as u64)
     }
 
-    /// Returns the flops in a second, or `None` if the flops are not known or if the span has no duration.
+    /// Returns the flops in a second, of all instances together, or `None` if the flops are not known or if the span
+    /// has no duration.
     pub fn flops_per_second(&self) -> Option<f64> {
         let flops = self.work.flops? as f64 * self.instances as f64;
         (self.end > self.start).then(|| flops * 1e12 / self.duration() as f64)
@@ -364,7 +371,8 @@ impl Span {
     }
 
     /// Returns the least time at the limits of the machine as a share of the duration. It is 1 where the machine is
-    /// used as well as possible. Returns `None` if the least time is not known or if the span has no duration.
+    /// used as well as possible, and larger where the span took less time than the limits allow. Returns `None` if the
+    /// least time is not known or if the span has no duration.
     pub fn achieved_share(&self) -> Option<f64> {
         let least = self.work.least_time? as f64;
         (self.end > self.start).then(|| least / self.duration() as f64)

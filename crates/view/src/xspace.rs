@@ -79,7 +79,7 @@ enum XValue {
     Number(u64),
     #[prost(string, tag = "5")]
     Text(String),
-    /// The number of the row of the metadata of statistics whose name is the text.
+    /// A text, as the number of the row of the metadata of statistics that has it as its name.
     #[prost(uint64, tag = "7")]
     Reference(u64),
 }
@@ -96,8 +96,9 @@ struct XMetadata {
 impl Timeline {
     /// Returns the timeline as an XSpace, the format of XProf and TensorBoard.
     ///
-    /// Lanes are lines, and kinds of lanes are planes. What is known about a span is in the statistics of its event,
-    /// with its number and the numbers of the spans for which it waits. The memory in use is a plane of its own.
+    /// Lanes are lines, and kinds of lanes are planes. What is known about a span, apart from its times, is in the
+    /// statistics of its event, with its number and the numbers of the spans for which it waits. The memory in use is a
+    /// plane of its own.
     pub fn to_xspace(&self) -> Vec<u8> {
         let nesting = Nesting::of(self);
         let planes = LaneKind::ALL.into_iter().filter_map(|kind| self.plane(&nesting, kind));
@@ -152,7 +153,8 @@ impl Timeline {
         }
     }
 
-    /// Returns the plane of the memory in use, or `None` if it is not known. An event lasts until the next one starts.
+    /// Returns the plane of the memory in use, or `None` if it is not known. An event lasts until the next one starts,
+    /// and the last one until the end of the timeline.
     fn memory_plane(&self) -> Option<XPlane> {
         let mut tables = Tables::default();
         let ends = self.memory.iter().skip(1).map(|used| used.start);
@@ -173,7 +175,8 @@ impl Timeline {
     }
 }
 
-/// Returns the name by which XProf recognises a plane. That of the workers is the plane of the threads of a host.
+/// Returns the name of the plane of a kind of lanes, by which XProf recognises it. That of the workers is the plane of
+/// the threads of a host.
 fn plane_name(kind: LaneKind) -> String {
     match kind {
         LaneKind::Worker => "/host:CPU".into(),
@@ -240,7 +243,7 @@ pub(crate) mod tests {
     use crate::tests::{Seen, SeenTimeline, fact_text};
     use crate::{Lane, Maker, Span, SpanKind};
 
-    /// Reads a file back. Spans are nested by their times, in the order of each line.
+    /// Returns what a file says. Spans are nested by their times, in the order of each line.
     pub(crate) fn seen(bytes: &[u8]) -> SeenTimeline {
         let space = XSpace::decode(bytes).unwrap();
         let mut seen = SeenTimeline::default();

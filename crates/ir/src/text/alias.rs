@@ -145,7 +145,7 @@ impl<'t> Parser<'t> {
         self.at_alias(name, at, Self::dtype)
     }
 
-    /// Counts a use of an alias of this size. It is a mistake if all uses together are too large.
+    /// Counts a use of an alias of this size. It is a mistake if all uses together are larger than [`MAX_EXPANDED`].
     pub(super) fn expand(&mut self, at: At, size: usize) -> Parsed<()> {
         self.aliases.expanded = self.aliases.expanded.saturating_add(size);
         if self.aliases.expanded > MAX_EXPANDED {

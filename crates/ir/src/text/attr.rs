@@ -10,7 +10,8 @@ use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::sync::Arc;
 
-/// The only enum that is written as `#stablehlo.kind<VALUE>`, and not as `#stablehlo<kind VALUE>`.
+/// The kind, after a dot, of the only enum that is written as `#stablehlo.kind<VALUE>`, and not as
+/// `#stablehlo<kind VALUE>`.
 pub(super) const DOTTED_ENUM: &str = ".result_accuracy_mode";
 
 impl<'t> Parser<'t> {
@@ -102,13 +103,14 @@ impl<'t> Parser<'t> {
         Ok(Attr::Symbol(name))
     }
 
-    /// Reads the attribute that starts at `start` as opaque text.
+    /// Goes back to `start`, and reads the attribute that starts there as opaque text.
     fn elsewhere_then_skip(&mut self, start: At) -> Parsed<Attr> {
         self.jump(start.0);
         self.opaque()
     }
 
-    /// Reads an integer without a type, which may be negative. One that does not fit `i64` is a mistake.
+    /// Reads an integer without a type, decimal or hexadecimal, which may be negative. One that does not fit `i64` is a
+    /// mistake.
     pub fn int(&mut self) -> Parsed<i64> {
         let at = self.at();
         let is_negative = self.eat("-");
@@ -125,15 +127,15 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::int)
     }
 
-    /// Returns true if the token after the current one is the `:` before a type.
+    /// Returns true if the token after the current one is `:`, which a type follows.
     fn has_type(&self) -> bool {
         let next = lexer::token(self.text, self.tok.end);
         &self.text[next.start..next.end] == ":"
     }
 
     /// Reads `1`, `1 : i32`, `1.5 : f32`, or `0x7F800000 : f32`. Without a type, the number is an `i64`, or an `f64` if
-    /// it has a point. A number of type `i1` is a boolean. A number of a builtin type that no tensor here has is kept
-    /// as text.
+    /// it has a point. A number of type `i1` is a boolean. A number of a builtin type that no tensor here has
+    /// ([`types::is_other_builtin`]) is kept as text, and one of type `index` is an integer without a type.
     fn number_attr(&mut self) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -157,7 +159,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Float { value, dtype })
     }
 
-    /// Reads `1.5`, a float of this type.
+    /// Reads `1.5`, or the bits `0x3FC00000`, as a float of this type.
     pub(super) fn bare_float(&mut self, dtype: DType) -> Parsed<Attr> {
         let at = self.at();
         let scalar = self.scalar()?;

@@ -48,7 +48,7 @@ pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
-    /// True if the fact has axes of the main mesh.
+    /// True if the fact has axes, which are those of the main mesh.
     has_axes: bool,
     /// Stores the fact in the data of the value. Returns `None` if the attribute is malformed, or does not fit the mesh
     /// or the value's type.
@@ -88,7 +88,7 @@ const PADDING: ValueFact = ValueFact {
 };
 const VALUE_FACTS: [&ValueFact; 3] = [&VARYING, &MANUAL, &PADDING];
 
-/// The attributes of an op that hold facts, removed from its dictionary.
+/// The attributes of an op that hold facts, after they were removed from its dictionary.
 pub(super) struct Taken(Attrs);
 
 impl Taken {
@@ -106,7 +106,8 @@ impl Taken {
 // ── reading
 
 impl<'t> Parser<'t> {
-    /// Stores the facts from an op's dictionary in the op and its values.
+    /// Stores the facts from an op's dictionary in the op, its results and the arguments of its regions. If the op has
+    /// no results, `sdy.sharding` is put back into its attributes.
     pub(super) fn apply_facts(&mut self, op: Op, taken: &Taken, at: At) -> Parsed<()> {
         let Taken(taken) = taken;
         if let Some(attr) = taken.get(SHARDING) {
@@ -203,7 +204,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Stores a fact in values, from a list with an item for each. Messages call the attribute with the list `name`.
+    /// Stores a fact in values, from a list with an item for each. Stores nothing for an item `"?"`. Messages call the
+    /// attribute with the list `name`.
     fn apply_value_fact(&mut self, fact: &ValueFact, name: &str, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), name, at)?;
         let mesh = self.main_mesh();
@@ -222,8 +224,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reports facts of values whose axes were read as those of another mesh than the main mesh of `module`, which is
-    /// complete. This happens if the main mesh was not known yet.
+    /// Reports the first facts of values whose axes were read as those of a mesh, if that mesh is not the main mesh of
+    /// `module`, which has been read completely. This happens if the main mesh was not known yet.
     pub(super) fn check_mesh_of_facts(&mut self, module: &Module) {
         let (Some(at), Some(read)) = (self.facts_at, self.main_mesh()) else { return };
         if let Some(main) = module.main_mesh().filter(|main| **main != read) {
@@ -231,7 +233,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the mesh to which varying axes belong, or `None` if no mesh has been read.
+    /// Returns the mesh to which varying and manual axes belong, or `None` if no mesh has been read: the first mesh
+    /// that has axes, or else the first one.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(self.meshes.list()).cloned()
     }
@@ -297,8 +300,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Removes the sharding of a function's result from its attributes, and returns it, or `None` if there is none. It
-    /// is a mistake if the attribute `sdy.sharding` is not a sharding.
+    /// Removes the attribute `sdy.sharding` of a function's result from `attrs`, and returns the sharding, or `None` if
+    /// there is no such attribute. It is a mistake if the attribute is not a sharding.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }
@@ -349,8 +352,8 @@ fn layout_change(fields: &Attrs) -> Option<LayoutChange> {
     })
 }
 
-/// Parses `{*}`, `{}`, or axes such as `{X,Y:(1)2,#1}`, each in a form that [`parse_axis`] reads. Returns `None` for any
-/// other text, and for axes if `mesh` is `None`.
+/// Parses `{*}`, `{}`, or axes such as `{X,Y:(1)2,#1}`, each in a form that [`parse_axis`] reads. Returns `None` for
+/// any other text, and for axes if `mesh` is `None`.
 fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     match text {
         "{}" => return Some(Varying::Nowhere),
@@ -361,8 +364,9 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
     Some(Varying::over(mesh, parse_axes(inner, mesh)?))
 }
 
-/// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. Returns `None` for any other text,
-/// also for `{}`, and if `mesh` is `None`.
+/// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. `V` is for varying, `U` for
+/// unreduced and `R` for reduced axes, which are not checked to be disjoint. Returns `None` for any other text, also
+/// for `{}`, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();

@@ -72,7 +72,8 @@ pub enum Piece {
     OperandsAndComma,
     /// An attribute, without its name.
     Attr(&'static str, Written),
-    /// Pieces that start with a text and mention an attribute. They are written if the op has the attribute.
+    /// Pieces that start with a text and mention an attribute. They are written if the op has the attribute, and read
+    /// if the text follows.
     Optional(&'static [Piece]),
     /// The sharding of the only result.
     Sharding,
@@ -85,7 +86,7 @@ pub enum Piece {
 /// The notation of an attribute's value inside a form.
 #[derive(Clone, Copy)]
 pub enum Written {
-    /// `[1, 2]` for `array<i64: 1, 2>`.
+    /// `[1, 2]`, for `array<i64: 1, 2>`.
     Ints,
     /// `3`, of this type.
     Int(DType),
@@ -135,14 +136,14 @@ pub enum Types {
     /// `T, U`, the types of the operands, which are also those of the results. `()` without a colon if there are no
     /// operands.
     Pairwise,
-    /// `P, T`, the type of the predicate, and the type of the two other operands and the result. Functional if these
-    /// three do not have the same type.
+    /// `P, T`, the type of the predicate, and the type of the two other operands and the result. Functional if the two
+    /// other operands and the result do not have the same type.
     Select,
     /// `tuple<T, U>`, the type of the result, which consists of the operands.
     Tuple,
     /// The complex type of the result, whose parts are the operands, and functional otherwise.
     Complex,
-    /// `T, U -> V`. There is at least one operand.
+    /// `T, U -> V`, or `T, U -> (V, W)` if there is not exactly one result. There is at least one operand.
     Arrow,
 }
 
@@ -171,7 +172,7 @@ pub struct OpParts {
     pub attrs: Attrs,
     pub regions: Vec<Region>,
     pub types: Vec<Type>,
-    /// The shardings of the results, if the form contains them.
+    /// The sharding of each result, or `None` if the form does not contain shardings.
     pub shardings: Option<Vec<Option<Sharding>>>,
     /// The location, if the form contains one before its end.
     pub loc: Option<Loc>,
@@ -247,7 +248,8 @@ impl<'t> Parser<'t> {
         self.merge_dict_with(attrs, |_, _| Ok(None))
     }
 
-    /// Does the same as [`Parser::merge_dict`]. `special` is that of [`Parser::dict_with`].
+    /// Does the same as [`Parser::merge_dict`]. `special` may read a value by the name of its attribute, as in
+    /// [`Parser::dict_with`].
     pub(super) fn merge_dict_with(
         &mut self,
         attrs: &mut Attrs,

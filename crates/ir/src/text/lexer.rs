@@ -22,8 +22,8 @@ pub(super) enum TokenKind {
     Str,
     /// `(`, `->`, `::`, `{-#`, …
     Punct,
-    /// A character that cannot start a token, a `%`, `#`, `!`, `^` or `@` without a name after it, or a string that
-    /// does not end.
+    /// A character that cannot start a token, a `%`, `#`, `!`, `^` or `@` without a name after it, or a string without
+    /// a closing quote on its line.
     Error,
     End,
 }
@@ -63,7 +63,7 @@ pub(super) fn token(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Stops a cancelled computation in loops over the bytes of a text, at each 2^20th byte.
+/// Stops a computation that was cancelled or has exceeded its limit, at each 2^20th byte of a loop over a text.
 #[inline]
 pub(super) fn poll_at(byte: usize) {
     if byte & 0xf_ffff == 0xf_ffff {
@@ -224,7 +224,8 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// Returns true if a name needs no quotes after `@` or as an attribute's name.
+/// Returns true if a name needs no quotes after `@` or as an attribute's name: a letter or `_`, and after it letters,
+/// digits, `_`, `$` and `.`.
 pub(super) fn is_plain_word(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|&b| b.is_ascii_alphabetic() || b == b'_') && bytes.iter().all(|&b| is_word(b))

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 256;
 /// first part, if it has parts.
 const MAX_SIZE: usize = 1 << 12;
 
-/// The largest nesting depth of locations in text.
+/// The largest nesting depth of locations in text, and of aliases that are defined by other aliases.
 pub(super) const MAX_TEXT_NESTING: usize = 200;
 
 impl<'t> Parser<'t> {

@@ -11,12 +11,12 @@
 //! ```
 //! This module reads modules, functions, meshes, regions, values, locations, types, and the attributes of StableHLO and
 //! Shardy. The notation of an op is in its row of the [`OpTable`] ([`Syntax`]): most are a list of [`Piece`]s, and
-//! every op can be written in MLIR's generic form. What is not understood is kept as text or refused, and never
-//! dropped.
+//! every op can be written in MLIR's generic form. An attribute that is not understood is kept as text. An op or type
+//! that is not understood is refused.
 //!
 //! - `parse(print(m)) == m`, locations included if they are printed ([`PrintOptions::EXACT`]).
 //! - A mistake in the text is a diagnostic with its line. Nesting, sizes and the expansion of aliases are limited.
-//! - If the text has no locations, the location of an op is its position in the text.
+//! - If no location is written for an op, its location is its position in the text.
 
 mod alias;
 mod attr;

@@ -144,7 +144,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Reads `<{..}>`, or returns an empty dictionary if there is none. `special` is that of [`Parser::dict_with`].
+    /// Reads `<{..}>`, or returns an empty dictionary if there is none. `special` may read a value by the name of its
+    /// attribute, as in [`Parser::dict_with`].
     fn properties(&mut self, special: impl FnMut(&mut Self, &str) -> Parsed<Option<Attr>>) -> Parsed<Attrs> {
         if !self.eat("<") {
             return Ok(Attrs::new());
@@ -317,13 +318,13 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The meshes that are known so far.
+/// The meshes that are known so far: those that are defined at the starts of lines, and those that have been reached.
 #[derive(Default)]
 pub(super) struct Meshes {
     list: Vec<Arc<Mesh>>,
     /// The position of the first mesh of each name in the list.
     by_name: HashMap<Arc<str>, usize>,
-    /// The names of the meshes whose definitions have been reached.
+    /// The names of the meshes whose definitions the parser has reached as it reads the module in order.
     reached: HashSet<Arc<str>>,
 }
 
@@ -336,7 +337,8 @@ impl Meshes {
         }
     }
 
-    /// Records that the definition of a mesh has been reached. Returns false if a mesh of this name was reached before.
+    /// Records that the definition of a mesh has been reached. Returns true, or false if a mesh of this name was
+    /// reached before.
     fn reach(&mut self, name: &Arc<str>) -> bool {
         self.reached.insert(name.clone())
     }

@@ -18,7 +18,7 @@ enum Name {
 
 pub(super) struct Names(Vec<Name>);
 
-/// The next numbers of a region. Inner regions start with a copy.
+/// The next numbers for names in a region, and the names that are taken. Inner regions start with a copy.
 #[derive(Clone, Default)]
 struct Scope {
     next_arg: u32,

@@ -1,13 +1,13 @@
-//! Reads and writes numbers in MLIR's notation: exactly when they are read, and in the shortest form when they are
-//! printed.
+//! Reads and writes numbers in MLIR's notation.
 //!
-//! As in MLIR, a decimal float is read as `f64` and then rounded to its type. A printed number is checked to read back
-//! as the same one. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
+//! As in MLIR, a decimal float is read as `f64` and then rounded to its type. A float is printed with six digits after
+//! the point and an exponent, `1.000000e-01`, if that reads back as the same number, and else as the shortest decimal
+//! that does. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
 
 use shardwise_base::{DType, bf16, f16};
 use std::fmt::Write;
 
-/// A number in text.
+/// A number or a boolean in text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
     Bool(bool),
@@ -45,7 +45,8 @@ pub(super) fn encode(scalar: Scalar<'_>, dtype: DType) -> Result<Vec<u8>, String
     }
 }
 
-/// Returns true if the type can represent an integer. Signless types accept signed and unsigned integers.
+/// Returns true if an integer fits the bits of the type. A type that is not unsigned accepts the integers of the signed
+/// and of the unsigned type with as many bits.
 fn fits(value: i128, dtype: DType) -> bool {
     let bits = dtype.bits() as u32;
     let high = 1i128 << bits;
@@ -83,7 +84,7 @@ fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, S
         .ok_or_else(|| format!("the number has more bits than {dtype}"))
 }
 
-/// Returns the bytes of the value of this float type that is nearest to `x`.
+/// Returns the bytes of `x` rounded to this float type.
 pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     match dtype {
         DType::F64 => x.to_le_bytes().to_vec(),
@@ -144,7 +145,8 @@ fn decode_integer(bytes: &[u8], dtype: DType) -> i128 {
     i128::from_le_bytes(wide)
 }
 
-/// Writes the value of a float attribute. If the low bits of a NaN are those of a NaN of this type, writes these.
+/// Writes the value of a float attribute, without its type. A NaN whose low bits are those of a NaN of this type is
+/// written as these bits.
 pub(super) fn write_float(out: &mut String, x: f64, dtype: DType) {
     let low = &x.to_le_bytes()[..dtype.storage_bytes()];
     if x.is_nan() && decode_float(low, dtype).is_nan() {

@@ -11,7 +11,7 @@ use shardwise_base::{Loc, Mesh, Sharding, counted};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The name and type of a region's argument.
+/// An argument of a region as it is written: its name without `%`, its type, its location and its position.
 pub struct RegionArg<'t> {
     pub name: &'t str,
     pub ty: Type,
@@ -20,7 +20,7 @@ pub struct RegionArg<'t> {
     pub at: At,
 }
 
-/// The names for an op's results: `%0`, or `%0:2` for two.
+/// A name for one result of an op, `%0`, or for several, `%0:2`.
 struct ResultNames<'t> {
     name: &'t str,
     count: Option<usize>,
@@ -182,8 +182,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Builds a region with two arguments of one type, an op that combines them, and a return of its result. This is
-    /// the short form of reducers. Returns the region, which no op holds yet.
+    /// Adds a region with two arguments of one type, an op that combines them, and a return of its result, for which
+    /// the short form of a reducer stands. Returns the region, which no op holds yet.
     pub fn combining_region(&mut self, op: OpCode, ret: OpCode, ty: &Type, loc: &Loc) -> Region {
         let region = self.body.add_region();
         let args: Vec<Value> = (0..2).map(|_| self.body.add_arg(region, ty.clone(), loc.clone())).collect();
@@ -197,8 +197,8 @@ impl<'t> Parser<'t> {
         self.table.find(name)
     }
 
-    /// Returns the location of an op for which the text states none: the position of the op that is being read. Must be
-    /// called before regions are read.
+    /// Returns the location of the op that is being read if the text states none: the op's position. Must be called
+    /// before regions of the op are read, because it is then the position of the last op in them.
     pub fn op_loc(&self) -> Loc {
         self.loc_of(self.op_at)
     }
@@ -346,8 +346,8 @@ impl<'t> Parser<'t> {
         Ok(op)
     }
 
-    /// Reads the axes at the positions in `deferred`, and sets the attributes with these names. The axes belong
-    /// to the mesh of the op. It is a mistake if there is none.
+    /// Reads the axes at the positions in `deferred`, and sets the attributes with these names. The axes belong to the
+    /// mesh of the op ([`Parser::mesh_of`]). It is a mistake if there are such axes and no mesh.
     fn resolve_deferred(
         &mut self,
         parts: &mut OpParts,
@@ -366,8 +366,9 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Returns the mesh of an op: that of its shardings (one with axes, if possible), or else the module's. Returns
-    /// `None` if the module has no mesh.
+    /// Returns the mesh of an op: that of the shardings in its attributes and of its results (one with axes, if
+    /// possible), or else the main mesh ([`Parser::main_mesh`]). Returns `None` if there are no shardings, and no mesh
+    /// has been read.
     pub(super) fn mesh_of(&self, parts: &OpParts, results: Option<&[Option<Sharding>]>) -> Option<Arc<Mesh>> {
         let of_results = results.into_iter().flatten().flatten();
         let of_operands = parts.attrs.iter().flat_map(|(_, attr)| match attr {
@@ -379,8 +380,8 @@ impl<'t> Parser<'t> {
         meshes.min_by_key(|m| m.axes.is_empty()).cloned().or_else(|| self.main_mesh())
     }
 
-    /// Returns the mesh of an op of which only a part has been read: that of its shardings, or else the module's. It is
-    /// a mistake if there is none.
+    /// Returns the mesh of an op of which only a part has been read: that of its shardings, or else the main mesh. It
+    /// is a mistake if there is neither.
     pub fn mesh_of_parts(&mut self, parts: &OpParts) -> Parsed<Arc<Mesh>> {
         match self.mesh_of(parts, parts.shardings.as_deref()) {
             Some(mesh) => Ok(mesh),

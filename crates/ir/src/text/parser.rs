@@ -19,11 +19,11 @@ pub struct Failed;
 /// mistake and returns [`Failed`].
 pub type Parsed<T> = Result<T, Failed>;
 
-/// The position where a token starts, at which mistakes are reported.
+/// A position in the text, at which mistakes are reported: mostly the one where a token starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(pub(super) usize);
 
-/// The largest nesting depth of attributes and types.
+/// The largest nesting depth of attributes, types and lists of elements.
 const MAX_NESTING: usize = 64;
 
 /// The number of tokens that are read between two checks for cancellation.
@@ -36,7 +36,7 @@ const MAX_MISTAKES: usize = 20;
 pub struct Parser<'t> {
     pub(super) text: &'t str,
     pub(super) tok: Token,
-    /// The position where the token before the current one ends.
+    /// The position where the token before the current one ends, or to which [`Parser::jump`] went.
     pub(super) last_end: usize,
     pub(super) table: &'static dyn OpTable,
     pub(super) source: Arc<str>,
@@ -48,21 +48,22 @@ pub struct Parser<'t> {
     pub(super) meshes: Meshes,
     /// The position of the first facts of values whose axes were read as those of a mesh.
     pub(super) facts_at: Option<At>,
-    /// The function that is being read.
+    /// The body of the function that is being read.
     pub(super) body: Body,
     pub(super) scope: Scope<'t>,
     /// Attributes of the op being read whose axes belong to a mesh that is not known yet: the name, and the value's
     /// position.
     pub(super) deferred: Vec<(Arc<str>, At)>,
-    /// The position of the op being read, or 0 before the first op of a function.
+    /// The position of the op whose reading began last, or 0 before the first op of a function.
     pub(super) op_at: At,
     /// True if the regions of the op being read are isolated: their names are their own.
     pub(super) is_op_isolated: bool,
-    /// The name of the function that is being read.
+    /// The name of the function that is being read, or was read last. `None` before the first one, and if the function
+    /// is in generic form and its name comes after its body.
     pub(super) func_name: Option<Arc<str>>,
     nesting: usize,
     pub(super) region_depth: usize,
-    /// The number of tokens read so far.
+    /// The number of tokens read so far. Tokens that are read several times count each time.
     token_count: usize,
 }
 
@@ -222,7 +223,8 @@ impl<'t> Parser<'t> {
         self.list_until(close, item)
     }
 
-    /// Runs `f` one level deeper. Nesting that is too deep is a mistake, and not a stack overflow.
+    /// Runs `f` one level deeper, and returns its result. More than [`MAX_NESTING`] levels are a mistake, and not a
+    /// stack overflow.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.nested_to(MAX_NESTING, f)
     }

@@ -17,19 +17,22 @@ use std::fmt::Write;
 pub struct PrintOptions {
     /// Prints the locations of the module and of each function, op and argument, as aliases defined at the end.
     pub locations: bool,
-    /// Prints every op in the generic form.
+    /// Prints the module, its meshes, its functions and every op in the generic form.
     pub generic: bool,
-    /// Prints the `shardwise.*` attributes of ops and values, such as reasons and shardings of inner arguments.
+    /// Prints the `shardwise.*` attributes of ops and values, such as reasons and shardings of inner arguments. Two of
+    /// them depend on other options: `shardwise.varying` also on `varying`, and `shardwise.no_sharding` on `as_mlir`
+    /// only.
     pub facts: bool,
-    /// Prints as MLIR does: without the word `public`, with the ops' own names for values, and without
-    /// `shardwise.no_sharding`.
+    /// Prints as MLIR does: without the word `public` before a function's name, with the ops' own names for values, and
+    /// without `shardwise.no_sharding`.
     pub as_mlir: bool,
     /// Prints `shardwise.varying`, if facts are printed.
     pub varying: bool,
 }
 
 impl Default for PrintOptions {
-    /// Returns the options that print the whole meaning of the module, in the ops' own forms, without locations.
+    /// Returns the options that print the whole meaning of the module, in the ops' own forms where they can express the
+    /// op, without locations.
     fn default() -> PrintOptions {
         PrintOptions { locations: false, generic: false, facts: true, varying: true, as_mlir: false }
     }
@@ -570,8 +573,9 @@ fn result_shardings(op: &OpView<'_>) -> Option<Vec<Sharding>> {
     }
 }
 
-/// Returns `attrs` with the axes of Shardy's ops in the notation of Shardy's generic form, where the mesh is that of
-/// the op. The attributes of other ops are not changed.
+/// Returns `attrs` with each list of axes ([`Attr::Axes`]) in the notation of Shardy's generic form, which does not
+/// name the mesh. Only Shardy's ops have a property for the shardings of their results ([`ResultShardings`]). The
+/// attributes of other ops are not changed.
 fn with_shardys_axes(attrs: &Attrs, syntax: Syntax) -> Attrs {
     let name = match syntax.results {
         ResultShardings::Attribute => return attrs.clone(),

@@ -52,7 +52,7 @@ impl Field {
     }
 }
 
-/// The known records, with their fields.
+/// The known records but `stablehlo.conv`, with their fields.
 const RECORDS: &[(&str, Fields)] = &[
     (
         "stablehlo.dot",
@@ -339,7 +339,7 @@ pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
     true
 }
 
-/// Returns the name of each dimension of one part, or `None` if the numbers are inconsistent.
+/// Returns the name of each dimension of one part, or `None` if the numbers are inconsistent, or one is missing.
 fn conv_part_names(part: &str, letters: &[(&str, &str); 2], values: &Attrs) -> Option<Vec<String>> {
     let spatial = match values.get(&format!("{part}_spatial_dimensions")) {
         Some(list) => list.to_sizes()?,

@@ -147,8 +147,9 @@ impl<'t> Parser<'t> {
         Ok(sharding)
     }
 
-    /// Reads `replicated={..}` or `unreduced={..}`, and returns the word. Replicated axes must be in the order of the
-    /// mesh. Unreduced axes may be in any order, such as that in which they split the dimension that was summed.
+    /// Reads `replicated={..}`, `unreduced={..}` or `unreduced=sum{..}`, stores the axes in `sharding`, and returns the
+    /// word. Replicated axes must be in the order of the mesh. Unreduced axes may be in any order, such as that in
+    /// which they split the dimension that was summed.
     fn sharding_extra(&mut self, sharding: &mut Sharding, used: &mut Vec<AxisRef>) -> Parsed<&'static str> {
         let is_replicated = self.eat("replicated");
         if !is_replicated && !self.eat("unreduced") {
@@ -231,7 +232,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Reports a sharding whose rank is not that of its value, which is 0 if `ty` is not a tensor. A sharding on a mesh
-    /// that is a single device may have no dimensions for any type. Messages call the value `what`.
+    /// that names one device ([`Mesh::is_maximal`]) may have no dimensions for any type. Messages call the value
+    /// `what`.
     pub(super) fn check_rank(&mut self, at: At, what: &str, sharding: &Sharding, ty: &Type) {
         let rank = match ty {
             Type::Tensor(t) => t.rank(),

@@ -253,7 +253,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns true for the names of MLIR's builtin types of numbers that no tensor here can have: `i128`, `si32`, `tf32`.
+/// Returns true for the names of MLIR's builtin types of integers and floats that no tensor here can have: `i128`,
+/// `si32`, `tf32`. Returns false for `index`.
 pub(super) fn is_other_builtin(name: &str) -> bool {
     let bits = |prefix: &str| name.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
     let is_builtin = ["i", "si", "ui"].into_iter().any(bits) || matches!(name, "tf32" | "f80" | "f128");

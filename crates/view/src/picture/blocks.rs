@@ -7,7 +7,7 @@ use std::ops::Range;
 /// A block of elements of an array, and the devices that hold it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The elements along each dimension. A range is empty if the array has fewer elements than shards need.
+    /// The elements along each dimension. A range is empty if the shards before it have all elements of the dimension.
     pub ranges: Vec<Range<usize>>,
     /// The devices that hold the block, in ascending order. If the array is unreduced, there is a list for each summand
     /// of the block, and otherwise there is one list.
@@ -21,7 +21,7 @@ impl Block {
     }
 }
 
-/// The blocks of an array.
+/// The blocks of an array, and the devices that hold them.
 pub struct Blocks<'a> {
     shape: &'a [usize],
     /// The names of the first dimensions, if these are the axes of per-device code.
@@ -60,7 +60,7 @@ impl<'a> Blocks<'a> {
         Blocks { shape, stack, counts, holders }
     }
 
-    /// Returns the number of devices that hold the same summand of the same block.
+    /// Returns the number of devices that hold the same summand of the same block, which is equal for all.
     pub fn copies(&self) -> usize {
         self.holders[0][0].len()
     }
@@ -78,7 +78,7 @@ impl<'a> Blocks<'a> {
         self.counts[dim]
     }
 
-    /// Returns the number of shards along a dimension that have elements.
+    /// Returns the number of shards along a dimension that have elements. These are the first ones.
     pub fn filled_count(&self, dim: usize) -> usize {
         (0..self.counts[dim]).take_while(|&i| !self.range(dim, i).is_empty()).count()
     }

@@ -13,19 +13,20 @@ const CHARACTER: usize = 7;
 /// The height of a line of text in pixels.
 const LINE: usize = 18;
 const MARGIN: usize = 16;
-/// The largest number of rows and columns of a grid that are drawn.
+/// The largest number of rows, and of columns, that are drawn of a grid, with the gap for those that are left out.
 const MOST_TRACKS: usize = 17;
 /// The largest number of planes that are drawn.
 const MOST_PLANES: usize = 8;
-/// The number of planes beside each other.
+/// The largest number of planes of an array that are drawn beside each other.
 const ACROSS: usize = 4;
-/// The side of a grid in pixels, at least.
+/// The width in pixels that the columns of a grid share. The rows share half of it. A column that needs more room for
+/// its text, or a row that is lower than a line, is larger than its share.
 const SIDE: usize = 240;
 
 type Rgb = [u8; 3];
 const INK: Rgb = [32, 33, 36];
 const PAPER: Rgb = [255, 255, 255];
-/// The colours of blocks, in the order of those on terminals.
+/// The colours of blocks. A block with a larger number has the colour of the remainder.
 const COLOURS: [Rgb; 12] = [
     [135, 215, 255],
     [255, 215, 135],
@@ -58,7 +59,7 @@ struct Rectangle {
     fill: Rgb,
 }
 
-/// Draws the heading, the planes, and the chips.
+/// Returns a canvas with the heading, the planes of the array, and the chips if the picture has chips and a layout.
 pub fn draw(picture: &Picture) -> Canvas {
     let mut canvas = Canvas { width: 0, height: MARGIN, rectangles: vec![], texts: vec![] };
     let blocks = Blocks::of(picture);
@@ -92,7 +93,7 @@ impl Canvas {
         self.height += LINE;
     }
 
-    /// Draws planes beside and below each other, and says how many are left out.
+    /// Draws the first [`MOST_PLANES`] planes beside and below each other, and says how many are left out.
     fn planes(&mut self, blocks: &Blocks<'_>) {
         let count = plane_count(blocks);
         let numbers: Vec<usize> = (0..count.min(MOST_PLANES)).collect();
@@ -132,7 +133,8 @@ impl Canvas {
         }
     }
 
-    /// Draws a grid with its upper left corner at `x`, `y`. Returns the right end and the bottom.
+    /// Draws a grid with its upper left corner at `x`, `y`. Returns its right end, and its bottom with half a line of
+    /// space.
     fn grid(&mut self, grid: &Grid<'_>, x: usize, y: usize) -> (usize, usize) {
         let (rows, columns) = (shown(&grid.rows, MOST_TRACKS), shown(&grid.columns, MOST_TRACKS));
         let margin = rows.iter().map(|r| r.header.len()).max().unwrap_or(0) * CHARACTER;
@@ -213,7 +215,9 @@ impl Canvas {
     }
 }
 
-/// Returns the width of a column: for its labels and header, and in proportion to its elements.
+/// Returns the width of a column in pixels: what its header and its labels need, each label shortened to 16 characters
+/// ([`Label::fit`](super::label::Label::fit)), or its share of [`SIDE`] if that is larger. `count` is the number of
+/// columns.
 fn width(grid: &Grid<'_>, rows: &[Track], column: &Track, count: usize) -> usize {
     let labels = rows.iter().filter_map(|row| Some(grid.at(row, column)?.0.fit(16).len()));
     let characters = labels.chain([column.header.len()]).max().unwrap_or(0) + 2;
@@ -239,7 +243,8 @@ fn hex([r, g, b]: Rgb) -> String {
     format!("#{r:02x}{g:02x}{b:02x}")
 }
 
-/// Returns a text with the characters that XML reserves escaped, and without those that it forbids.
+/// Returns a text with `&`, `<` and `>` escaped, and with spaces in place of control characters and of others that XML
+/// forbids.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

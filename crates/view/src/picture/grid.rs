@@ -8,7 +8,7 @@ pub struct Track {
     /// The number of the row or column, or `None` for a gap that stands for those that are left out.
     pub index: Option<usize>,
     pub header: String,
-    /// The size relative to that of the largest track, at most 1.
+    /// The size relative to that of the largest track, at most 1. It is 0 for a gap.
     pub share: f64,
 }
 
@@ -34,7 +34,8 @@ impl Grid<'_> {
     }
 }
 
-/// Returns at most `most` tracks: all of them, or the first and last ones and a gap.
+/// Returns all tracks if there are at most `most`, and otherwise the first and last ones with a gap between them. The
+/// gap counts as one of `most`. If `most` is less than 3, these are the first track and the gap.
 pub fn shown(tracks: &[Track], most: usize) -> Vec<Track> {
     if tracks.len() <= most {
         return tracks.to_vec();

@@ -9,8 +9,9 @@ pub enum Label<'a> {
 }
 
 impl Label<'_> {
-    /// Returns the label in at most `width` columns: the whole lists, or the first devices and the number of all, or
-    /// this number.
+    /// Returns the label in at most `width` columns: the whole label if it fits. Otherwise, of lists, the first devices
+    /// and the number of all, or this number, and of a text its start and `..`. If that does not fit either, returns
+    /// `*`, or nothing if `width` is 0.
     ///
     /// ```text
     /// 0-3,8      0-3,..(64)      (64)
@@ -27,7 +28,8 @@ impl Label<'_> {
         if short.len() <= width { short } else { "*".repeat(width.min(1)) }
     }
 
-    /// Returns the whole label: `0-3,8`, or `0+4` and `(0,1)+(4,5)` if there are several summands.
+    /// Returns the whole label: the text, or the lists, as `0-3,8`, or as `0+4` or `(0,1)+(4,5)` if there are several
+    /// summands.
     pub fn whole(&self) -> String {
         match self {
             Label::Devices([one]) => ranges(one),
@@ -37,8 +39,8 @@ impl Label<'_> {
     }
 }
 
-/// Returns the first devices of a list and the number of all, or only this number. The list is cut behind a separator,
-/// so that no number is cut.
+/// Returns the start of `whole`, the text of a list, and `count`, as in `0-3,..(64)`, or only `(64)` if no start fits
+/// into `width`. The list is cut behind a separator, so that no number is cut.
 fn cut(whole: &str, count: usize, width: usize) -> String {
     let end = format!("..({count})");
     let room = width.saturating_sub(end.len());

@@ -52,8 +52,8 @@ pub use text::Style;
 
 /// A drawing of the layout of an array.
 ///
-/// It formats as [`Picture::to_text`] does, in the style of the standard output ([`Style::of_stdout`]): in colour if
-/// this is a terminal, and in plain ASCII otherwise.
+/// It formats as [`Picture::to_text`] does, without the last line break, in the style of the standard output
+/// ([`Style::of_stdout`]).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
     title: String,
@@ -97,13 +97,14 @@ impl Picture {
         Picture { title, stack: axes.to_vec(), ..picture }
     }
 
-    /// Returns the picture with another title: `x: f32[4,8]`. The default is the shape.
+    /// Returns the picture with another title: `x: f32[4,8]`. The default is the shape, in per-device code that on one
+    /// device.
     pub fn with_title(self, title: impl Into<String>) -> Picture {
         Picture { title: title.into(), ..self }
     }
 
     /// Returns the picture with a drawing of the chips below that of the array, which says over which links each axis
-    /// of the mesh communicates.
+    /// of the mesh communicates. It is left out if the array has no sharding, and so no mesh.
     pub fn on_chips(self, chips: Chips) -> Picture {
         Picture { chips: Some(chips), ..self }
     }
@@ -119,7 +120,8 @@ impl Picture {
         &self.shape
     }
 
-    /// Returns the layout of an array of the shape [`Picture::shape`], or `None` if it is on one device without a mesh.
+    /// Returns the layout of an array of the shape [`Picture::shape`], without priorities, open dimensions and
+    /// replicated or reduced axes. Returns `None` if the array is on one device without a mesh.
     pub fn sharding(&self) -> Option<&Sharding> {
         self.sharding.as_ref()
     }

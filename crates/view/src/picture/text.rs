@@ -11,17 +11,18 @@ use std::io::{IsTerminal, stdout};
 /// How a picture is written as text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// The largest number of columns of a line. The smallest that is respected is 24.
+    /// The largest number of columns of a line. A smaller number than 24 counts as 24.
     pub width: usize,
-    /// The number of lines that the picture should not exceed. Planes, rows and columns that do not fit are left out.
+    /// The number of lines that the picture should not exceed. Planes and rows are left out for this, but at least two
+    /// planes and four rows are kept, so that a picture may have more lines.
     pub height: usize,
     /// True if blocks are in colour, and boxes are drawn with characters that are not ASCII.
     pub is_rich: bool,
 }
 
-/// The smallest width of a picture.
+/// The width that counts if a style has a smaller one.
 const LEAST_WIDTH: usize = 24;
-/// The width up to which cells are widened.
+/// The width of a grid up to which its columns are widened.
 const USUAL_WIDTH: usize = 54;
 
 impl Style {
@@ -31,8 +32,9 @@ impl Style {
     pub const RICH: Style = Style { is_rich: true, ..Style::PLAIN };
 
     /// Returns the style for the standard output: [`Style::PLAIN`] if it is no terminal, and otherwise a style of the
-    /// size of the terminal. That style is rich, unless the variable `NO_COLOR` is set to a text that is not empty, or
-    /// `TERM` is `dumb`.
+    /// size of the terminal, but of at least 20 lines, or of the size of [`Style::PLAIN`] if that of the terminal is
+    /// not known. That style is rich, unless the variable `NO_COLOR` is set to a text that is not empty, or `TERM` is
+    /// `dumb`.
     pub fn of_stdout() -> Style {
         if !stdout().is_terminal() {
             return Style::PLAIN;
@@ -126,7 +128,7 @@ fn names(mesh: &Mesh, axes: &[AxisRef]) -> String {
     axes.iter().map(|a| a.display(mesh).to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the line, cut to the width of the style. Lines with colours fit already.
+/// Returns the line, cut to the width of the style, with `..` at its end if it was cut. A line with colours is not cut.
 fn clipped(line: &str, style: &Style) -> String {
     if line.contains('\x1b') || line.chars().count() <= style.room() {
         return line.to_string();
@@ -136,12 +138,13 @@ fn clipped(line: &str, style: &Style) -> String {
 
 /// A plane of an array: the shards of the dimensions before the last two, and the grid of the last two.
 pub struct Plane<'a> {
-    /// The elements of the dimensions before the last two: `[0:2,4:8,:,:]`. Empty if there is only one plane.
+    /// The elements of the dimensions before the last two: `[0:2,4:8,:,:]`. Empty if there are no such dimensions.
     pub name: String,
     pub grid: Grid<'a>,
 }
 
-/// Returns the number of planes of an array, those without elements left out.
+/// Returns the number of planes of an array: one, or one for each combination of shards along the dimensions before the
+/// last two that have elements.
 pub fn plane_count(blocks: &Blocks<'_>) -> usize {
     leading(blocks).iter().product()
 }
@@ -179,7 +182,8 @@ fn tracks(blocks: &Blocks<'_>, dim: usize) -> Vec<Track> {
     (0..blocks.filled_count(dim)).map(track).collect()
 }
 
-/// Returns the lines of the planes, of which some are left out if there are many.
+/// Returns the lines of the planes, of which those in the middle are left out if there are many. Returns a line that
+/// says so if the array has no elements.
 fn planes(picture: &Picture, blocks: &Blocks<'_>, style: &Style) -> Vec<String> {
     if picture.shape.contains(&0) {
         return vec!["  the array has no elements".into()];
@@ -242,7 +246,8 @@ fn most_rows(style: &Style) -> usize {
     (style.height / 3).clamp(4, 16)
 }
 
-/// Returns the number of lines of a row: three in small pictures, fewer if it has fewer elements than others.
+/// Returns the number of lines of a row, of which `count` are shown: three if `count` is at most 3, and otherwise one.
+/// A row with fewer elements than others has fewer lines, but at least one.
 fn height(row: &Track, count: usize) -> usize {
     let full = if count <= 3 { 3.0 } else { 1.0 };
     ((full * row.share).round() as usize).max(1)
@@ -298,8 +303,9 @@ fn centred(text: &str, width: usize) -> String {
     format!("{text:^width$}")
 }
 
-/// Returns the columns that fit into `room`, and their widths without the lines between them. Labels are shortened
-/// before columns are left out.
+/// Returns the columns that fit into `room`, and their widths without the lines between them. At most a column for each
+/// four characters of `room` is kept. Labels are then shortened before more columns are left out. At least three are
+/// kept, even if they do not fit.
 fn fit_columns(grid: &Grid<'_>, rows: &[Track], room: usize) -> (Vec<Track>, Vec<usize>) {
     let all = shown(&grid.columns, room / 4);
     let widths = [room / 2, 24, 16, 12, 8].map(|most| natural_widths(grid, rows, &all, most));
@@ -320,7 +326,8 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().map(|w| w + 1).sum::<usize>() + 1
 }
 
-/// Returns the widths that the headers and labels need, if a label has at most `most` columns.
+/// Returns the widths that the headers and the labels with a space on both sides need, if a label has at most `most`
+/// columns.
 fn natural_widths(grid: &Grid<'_>, rows: &[Track], columns: &[Track], most: usize) -> Vec<usize> {
     let width = |column: &Track| {
         let labels = rows.iter().filter_map(|row| Some(grid.at(row, column)?.0.fit(most).len() + 2));
@@ -330,7 +337,8 @@ fn natural_widths(grid: &Grid<'_>, rows: &[Track], columns: &[Track], most: usiz
     columns.iter().map(width).collect()
 }
 
-/// Widens columns of a small grid, in proportion to their elements.
+/// Returns `widths`, enlarged if the grid is small, in proportion to the elements of the columns. Returns them
+/// unchanged if the enlarged ones do not fit into `room`.
 fn widened(columns: &[Track], widths: Vec<usize>, room: usize) -> Vec<usize> {
     let shares: f64 = columns.iter().map(|c| c.share).sum();
     let usual = USUAL_WIDTH.min(room).saturating_sub(columns.len() + 1);

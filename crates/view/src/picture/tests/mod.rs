@@ -32,7 +32,7 @@ fn check(picture: &Picture, expected: Expect) {
     decode(picture);
 }
 
-/// Panics if an SVG is no tree of elements, or has text that XML forbids.
+/// Panics if the tags of an SVG are not nested, or if a `&` in it is not the start of an escaped character.
 fn well_formed(svg: &str) {
     let mut open = vec![];
     for part in svg.split('<').skip(1) {
@@ -48,7 +48,8 @@ fn well_formed(svg: &str) {
     assert_eq!(open, Vec::<&str>::new());
 }
 
-/// Decodes the PNG of a picture. Returns its pixels. Panics if a checksum or the size is wrong.
+/// Returns the rows of the PNG of a picture, each with the byte of its filter and three bytes for each pixel. Panics if
+/// a checksum or the size is wrong.
 fn decode(picture: &Picture) -> Vec<u8> {
     let (bytes, width, height) = picture.to_png();
     let mut rest = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n").expect("the signature");
@@ -697,7 +698,7 @@ fn chips_are_part_of_a_picture() {
     );
 }
 
-/// Numbers from a seed.
+/// A generator of random numbers, made from a seed.
 struct Choose(u64);
 
 impl Choose {
@@ -706,7 +707,7 @@ impl Choose {
         (self.0 >> 33) as usize % n
     }
 
-    /// Returns a mesh of at most 32 devices, whose numbers are shuffled at times.
+    /// Returns a mesh of at most three axes of at most 4 devices each, whose numbers are shuffled at times.
     fn mesh(&mut self) -> Mesh {
         let sizes: Vec<usize> = (0..self.below(4)).map(|_| [1, 2, 3, 4][self.below(4)]).collect();
         let names = ["X", "Y", "Z"].into_iter();
@@ -738,7 +739,7 @@ impl Choose {
     }
 }
 
-/// Returns the devices that hold the element at `index`, for each summand, found without blocks.
+/// Returns the devices that hold the element at the index `element`, for each summand, found without blocks.
 fn holders_of(element: &[usize], shape: &[usize], sharding: &Sharding) -> Vec<Vec<usize>> {
     let mesh = &sharding.mesh;
     let count = sharding.unreduced.iter().map(|a| a.size(mesh)).product();
@@ -764,7 +765,8 @@ fn expand(list: &str) -> Vec<usize> {
     list.split(',').flat_map(range).collect()
 }
 
-/// Returns the holders in the cells of a plain picture, in order.
+/// Returns the devices in the cells of a plain picture whose lists are whole, in order. Each cell has a list for each
+/// summand.
 fn cells(text: &str) -> Vec<Vec<Vec<usize>>> {
     let rows = text.lines().filter(|line| line.trim_end().ends_with('|'));
     let labels = rows.flat_map(|row| row.split('|').skip(1).map(str::trim).filter(|label| !label.is_empty()));
