@@ -9,7 +9,8 @@ use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::lapack::Batch;
 
-/// The number of multiply-adds of a part, roughly. A part has whole matrices, at least one.
+/// The largest number of multiply-adds, by estimate, of a part that has several matrices. A part has whole matrices, at
+/// least one.
 const PART: u64 = 1 << 15;
 
 struct Lapack {
@@ -129,7 +130,8 @@ mod tests {
         ),
     ];
 
-    /// Runs a call on a batch of matrices, of which some are singular and one has a NaN.
+    /// Checks that a kernel runs a call with the interpreter's bits, on a batch of matrices of which some are singular.
+    /// Every 1009th element of the batch is a NaN.
     fn check(&(target, options, [m, n], results): &Call, batch: &[usize]) {
         let whole = |shape: &[usize], ty: &str| tensor(&[batch, shape].concat(), ty);
         let from = whole(&[m, n], "f32");

@@ -20,9 +20,9 @@ use shardwise_ops::{ReduceKind, constant_value};
 const LANES: usize = 16;
 /// With fewer bytes than this, no worker is woken.
 const SMALL: usize = 1 << 17;
-/// The number of elements of a line between two polls.
+/// The most elements of a line that are processed between two calls of [`Pace::spend`].
 const LONG: usize = 1 << 16;
-/// The number of rows of columns between two polls.
+/// The most rows of columns that are processed between two calls of [`Pace::spend`].
 const TALL: usize = LONG / LANES;
 
 /// The kernel of cumulative results.
