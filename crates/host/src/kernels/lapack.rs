@@ -153,7 +153,7 @@ mod tests {
         run_by_kernels(&text, &[Literal::from_fn(shape, element)]);
     }
 
-    /// Batches of no, one, few and many matrices, which are several parts.
+    /// Tests batches of no, one, few and many matrices. Most calls divide the last into several parts.
     #[test]
     fn bits_are_those_of_the_reference() {
         for call in CALLS {

@@ -112,8 +112,8 @@ pub struct Step {
 pub enum Timing {
     /// The step is measured alone. The steps inside of a loop or branch are measured, too.
     Alone,
-    /// The step is measured with the steps after it, because they are small. Holds the number of steps, this one
-    /// included.
+    /// The step is measured together with the small steps directly before and after it, because it is small, too. Holds
+    /// the number of steps from this one to the last of them, both included.
     Together(usize),
     /// The step is measured alone. The steps inside of this loop or branch are only counted, because all of them are
     /// small.

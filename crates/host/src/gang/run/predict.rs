@@ -409,8 +409,8 @@ impl<'a> Predicting<'a> {
 
     /// Replaces buffers that a loop returns and that have other owners by new ones, except where an instance of a
     /// parameter has the buffer with which it began. `initial` has the addresses of these, as [`Predicting::carried`]
-    /// returns them. A loop that runs for no round returns what it began with, which may have no
-    /// other owner. Fails if the new ones do not fit into the budget.
+    /// returns them. A loop that runs for no round returns what it began with, which may have no other owner. Fails if
+    /// the new ones do not fit into the budget.
     fn keep_initial(
         &mut self,
         body: &Code,
