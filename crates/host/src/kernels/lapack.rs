@@ -15,7 +15,7 @@ const PART: u64 = 1 << 15;
 
 struct Lapack {
     batch: Batch,
-    /// The number of matrices in a part.
+    /// The number of matrices in a part. The last part of an instance may have fewer.
     part: usize,
 }
 

@@ -577,8 +577,8 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// Returns those of the `len` bytes from byte `place` of the operand on that are in these columns, and the number
-    /// of the `len` bytes before them. All must be in one row. Returns `None` if none are in these columns.
+    /// Returns those of the `len` bytes from byte `place` of the operand on that are in these columns, and how many of
+    /// the `len` bytes are before them. All must be in one row. Returns `None` if none are in these columns.
     fn own(&mut self, place: usize, len: usize) -> Option<(&mut [u8], usize)> {
         let (row, column) = if place < self.row { (0, place) } else { (place / self.row, place % self.row) };
         let (first, end) = (column.max(self.start), (column + len).min(self.start + self.columns.width()));

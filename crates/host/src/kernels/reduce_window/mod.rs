@@ -72,8 +72,8 @@ struct Source {
     seen: Option<Vec<Seen>>,
 }
 
-/// If the copy of an operand would have more than this many times the elements of operand and result, the reference
-/// evaluation runs instead.
+/// If the copy of an operand would have more than this many times the elements of operand and result together, the
+/// reference evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
 impl Source {

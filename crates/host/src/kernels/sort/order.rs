@@ -51,7 +51,7 @@ impl Order {
     }
 
     /// Reads `n` elements, which are `step` elements apart from element `start` on. Returns numbers that compare as the
-    /// elements do.
+    /// elements do in this order.
     pub fn read(&self, bytes: &[u8], start: usize, step: usize, n: usize) -> Numbers {
         macro_rules! words {
             ($T:ty) => {{
