@@ -92,7 +92,8 @@ pub struct Step {
     /// The ops that it computes, in program order, or the op for which it prepares an operand. For a [`Watch`], these
     /// are the ops of the step that it watches.
     pub ops: Vec<Op>,
-    /// True if it only moves the elements of an operand for the op that needs them in another order.
+    /// True if it only copies an operand to the layout in which another step needs it: in another order, or with
+    /// padding.
     pub prepares: bool,
     /// How a profile measures the step.
     pub timing: Timing,
