@@ -234,9 +234,9 @@ impl Program {
         &self.module.funcs[self.main]
     }
 
-    /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type,
-    /// layout or engine is first distributed anew. Fails if this does. Panics if there is no such parameter, or if a
-    /// buffer does not have the bytes of the parameter's type.
+    /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type or
+    /// layout, or of an engine of another kind, is first distributed anew. Fails if this does. Panics if there is no
+    /// such parameter, or if a buffer does not have the bytes of the parameter's type.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -390,7 +390,7 @@ mod tests {
     }
 
     /// Runs the program on zeros under a budget of so many bytes and steps. Returns the first diagnostic. Panics if the
-    /// run is not stopped, or if memory that it has allocated is still charged afterwards.
+    /// run succeeds, or if memory that it has allocated is still charged afterwards.
     fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
         let engine = HostEngine::default();
         let program = compiled(&engine, source);

@@ -45,23 +45,29 @@ pub struct Batch {
     /// The number of products in a batch, which is 0 if their results have no elements.
     count: usize,
     reaches: [Reach; 3],
-    /// The kernel for few rows, if the operands have the layout that it needs.
+    /// The kernel for few rows, if it may run: the types and the layouts suit it, the products of a batch share a
+    /// matrix, and have at most [`rows::MAX_ROWS`] rows together.
     rows: Option<RowsGemm>,
 }
 
-/// The number of pieces of all products together, unless pieces would be too small or too large for that.
+/// The least number of pieces into which all products without a packed kernel are divided together, unless pieces would
+/// be too small ([`PIECE_OPERATIONS`]).
 const PIECES: usize = 8;
-/// The smallest number of operations of a piece.
+/// The smallest number of operations of a piece of a divided product, on average.
 const PIECE_OPERATIONS: usize = 40_000_000;
-/// The largest number of operations of a piece, which take some milliseconds.
+/// The number of operations, which take some milliseconds, above which a piece of a product is divided further, down to
+/// 48 rows by 64 columns.
 const LONGEST_PIECE: usize = 1 << 28;
-/// The largest number of products that run together. It bounds the length of the tables that have a row for each.
+/// The largest number of products that run together, unless the kernel for few rows may run. It bounds the length of
+/// the tables that have a row for each.
 const PRODUCTS: usize = 1 << 14;
-/// The largest number of rows, of all products that run together. It bounds the length of the list of rows.
+/// The largest number of rows of all products that run together, unless one product has more or the kernel for few rows
+/// may run. It bounds the length of the list of rows.
 const ROWS: usize = 1 << 20;
-/// The number of bytes of the tables that have a row for each product: its addresses, its group and its part.
+/// The number of bytes that are charged for each product in the tables of products, which have its addresses, its group
+/// and its part.
 const PRODUCT_BYTES: usize = 256;
-/// With fewer operations than this in all, no worker is woken.
+/// With fewer operations than this in all, no worker is woken. The kernel for few rows decides by its bytes instead.
 const SMALL_OPERATIONS: usize = 4_000_000;
 
 /// The kernel that runs a batch.
@@ -103,7 +109,8 @@ impl Batch {
     }
 
     /// Returns true if this kernel can add the products to the values in the results without rounding a sum in between.
-    /// The kernel for few rows cannot, and results of 16-bit floats cannot hold such sums.
+    /// Returns false if the kernel for few rows may run, which cannot do this, and for results of 16-bit floats, which
+    /// cannot hold such sums.
     pub fn accumulates(&self) -> bool {
         self.rows.is_none() && !matches!(self.gemm.out, Elem::BF16 | Elem::F16)
     }

@@ -98,7 +98,7 @@ struct Arena {
 struct Block {
     start: NonNull<u8>,
     class: usize,
-    /// The number of bytes that may have been written.
+    /// The number of bytes that may have been written. It is 0 for a guarded block, whose bytes are not counted.
     written: usize,
     home: Home,
 }
@@ -132,9 +132,9 @@ struct Owned {
     _reserved: Option<Reservation>,
 }
 
-/// Returns the memory of the process, which all engines share. It is guarded if `SHARDWISE_GUARD` is set to the byte
-/// that fills buffers, in hexadecimal (`5a` or `0x5a`) and not 0, or to `1`, which means `a5`. Any other value is
-/// ignored.
+/// Returns the memory of the process, which all engines share except those with guarded memory of their own. It is
+/// guarded if `SHARDWISE_GUARD` is set to the byte that fills buffers, in hexadecimal (`5a` or `0x5a`) and not 0, or to
+/// `1`, which means `a5`. Any other value is ignored.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()
@@ -822,8 +822,8 @@ mod tests {
         assert_eq!(memory.in_use(), 0);
     }
 
-    /// Allocates large, small and mixed buffers one after the other and checks that the written and the kept memory
-    /// stay within the bound.
+    /// Allocates large, small and mixed buffers one after the other and checks that the written memory of live and kept
+    /// blocks stays within the bound.
     #[test]
     fn kept_memory_gives_way_to_other_sizes() {
         let memory = Memory::new();

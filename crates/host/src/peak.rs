@@ -16,8 +16,9 @@ const CHAINS: usize = 10;
 /// The measurements, of which the fastest counts.
 const TRIES: usize = 5;
 
-/// Returns the flops in a second of multiply-adds in registers by this many workers, each on a core of its own. A type
-/// that is not `f64` counts as `f32`.
+/// Returns the flops in a second of multiply-adds in registers by this many workers of the process's pool, or by all of
+/// them if it has fewer. A type that is not `f64` counts as `f32`. Without AVX2, both are measured as multiplications
+/// and additions of single `f64` numbers.
 pub fn peak_flops(dtype: DType, workers: usize) -> f64 {
     let lanes = lanes(dtype);
     let time = || {

@@ -94,9 +94,9 @@ thread_local! {
 }
 
 impl Workers {
-    /// Returns the pool of the process. It has as many workers as the process may use cores, or as the environment
-    /// variable `SHARDWISE_WORKERS` states, but at least 1 and at most 1024. It has fewer if the system refuses
-    /// threads. A value of the variable that is not a number is ignored.
+    /// Returns the pool of the process, which the first call starts. It has as many workers as the process may use
+    /// cores, or as the environment variable `SHARDWISE_WORKERS` states, but at least 1 and at most 1024. It has fewer
+    /// if the system refuses threads. A value of the variable that is not a `usize`, such as `-1`, is ignored.
     pub fn global() -> &'static Workers {
         static GLOBAL: OnceLock<Workers> = OnceLock::new();
         GLOBAL.get_or_init(|| Workers::new(default_count()))
@@ -121,8 +121,8 @@ impl Workers {
     }
 
     /// Calls `run(part)` once for each part in `0..parts`, and returns when all are done. The calling thread runs all
-    /// parts, in order, if the effort is small, if there are no helpers, if this is called from within a part of a call
-    /// that uses helpers, or while another thread uses the helpers.
+    /// parts, in order, if the effort is small, if there are fewer than two parts or no helpers, if this is called from
+    /// within a part of a call that uses helpers, or while another thread uses the helpers.
     ///
     /// If a part ends early by a panic or a [`Stop`], no other part begins, and the panic or stop is raised here after
     /// the parts that had begun are done. A run that is cancelled or has exceeded its limit of steps is stopped in the

@@ -21,8 +21,8 @@ use std::ops::Range;
 
 /// Memory is prefetched in rows of at least this number of lanes.
 const AHEAD_LANES: usize = 2048;
-/// The work between two polls of the budget: the number of lanes times the number of instructions that run on each.
-/// Some instructions take 30 ns for a lane. One block always runs without a poll.
+/// The most work between two calls of [`Pace::spend`]: the number of lanes times the number of instructions that run on
+/// each. Some instructions take 30 ns for a lane. A block that has more work runs in one piece.
 const POLLED: usize = 1 << 17;
 
 /// The number of lanes of a tile, whose intermediate results fit into the first cache.

@@ -132,8 +132,8 @@ pub(super) struct Code {
     /// The number of loops of `outer` that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
     pub row_len: usize,
-    /// The number of lanes of a run. A row consists of whole runs, in each of which the lanes of an operand are at equal
-    /// distances. It is one run unless short rows were merged.
+    /// The number of lanes of a run. A row consists of whole runs, in each of which the lanes of an operand are at
+    /// equal distances. It is one run unless short rows were merged.
     pub run: usize,
     /// True if leading dimensions are reduced.
     pub columns: bool,
@@ -161,8 +161,8 @@ struct Layout {
     walks: Vec<Walk>,
 }
 
-/// Shorter rows of programs without reductions are merged, because each row takes time of its own. Operands whose
-/// elements are then not at equal distances are copied, run by run.
+/// Shorter rows of programs without reductions are merged if [`is_merged`] returns true, because each row takes time of
+/// its own. Inputs whose elements are then not at equal distances are copied, run by run.
 const SHORT_ROW: usize = 128;
 
 /// A dimension of the space: its size, whether it is reduced, and each operand's stride.
@@ -205,8 +205,9 @@ impl Layout {
     }
 }
 
-/// Returns the dimensions whose size is not 1. Neighbours are merged if all operands can access them as one dimension.
-/// If there are reduced dimensions and all of them have size 1, a reduced dimension of size 1 comes first.
+/// Returns the dimensions whose size is not 1. Neighbours are merged if both or neither are reduced, and all operands
+/// can access them as one dimension. If there are reduced dimensions and all of them have size 1, a reduced dimension
+/// of size 1 comes first.
 fn flatten(program: &Program) -> Vec<Dim> {
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in program.space.iter().enumerate().filter(|&(_, &size)| size != 1) {
@@ -232,8 +233,8 @@ fn is_even(outer: &Dim, inner: &Dim, i: usize) -> bool {
     outer.strides[i] == inner.strides[i].wrapping_mul(inner.size as isize)
 }
 
-/// Returns true if short rows are merged along `outer`: if all outputs and counted indices can access both dimensions
-/// as one.
+/// Returns true if rows are merged along `outer`: they are shorter than [`SHORT_ROW`] and not empty, and all outputs
+/// and counted indices can access both dimensions as one.
 fn is_merged(program: &Program, outer: &Dim, row: &Dim) -> bool {
     let is_copied = |(i, operand): (usize, &Operand)| operand.role == Role::Input || is_even(outer, row, i);
     (1..SHORT_ROW).contains(&row.size) && program.operands.iter().enumerate().all(is_copied)

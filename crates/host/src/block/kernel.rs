@@ -18,8 +18,8 @@ use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
-/// The number of lanes of a part. Rows are grouped up to it, and longer rows are cut into pieces of this length if the
-/// kernel has one phase.
+/// The largest number of lanes of a part of a kernel that is divided by [`By::Rows`], unless the part is one long row.
+/// Rows are grouped up to it, and longer rows are cut into pieces of this length if the kernel has one phase.
 const PART: usize = 32_768;
 /// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;

@@ -28,7 +28,7 @@ pub(crate) struct Ins {
     pub extra: u32,
     /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the numbers.
     pub step: isize,
-    /// An address, or the bits of an immediate.
+    /// An address, or the bits of an immediate. For [`Op::Iota`], the first number.
     pub base: *mut u8,
 }
 
@@ -84,24 +84,39 @@ macro_rules! machine {
         pub(crate) enum Op {
             $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($reduce,)*
             $($function,)* $($function2,)*
-            /// Loads or stores a whole word for each lane. `StoreStreaming` bypasses the caches.
-            Load, Store, StoreStreaming,
+            /// Loads a whole word for each lane.
+            Load,
+            /// Stores a whole word for each lane.
+            Store,
+            /// Stores as `Store` does, but bypasses the caches.
+            StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,
             /// Prefetches `extra` cache lines, which start [`AHEAD`] bytes after the address.
             Prefetch,
             LoadImm,
-            /// `memory - accumulator` and `memory / accumulator`. Names with `Imm` have the immediate in place of
-            /// memory.
-            FRsub, FRsubImm, IRsub, IRsubImm, FRdiv, FRdivImm,
+            /// `memory - accumulator`, of floats.
+            FRsub,
+            /// `immediate - accumulator`, of floats.
+            FRsubImm,
+            /// `memory - accumulator`, of integers.
+            IRsub,
+            /// `immediate - accumulator`, of integers.
+            IRsubImm,
+            /// `memory / accumulator`, of floats.
+            FRdiv,
+            /// `immediate / accumulator`, of floats.
+            FRdivImm,
             /// `accumulator ? memory : second temporary`.
             Select,
             /// Integers that count up from `base`, by 1 for each lane and `step` for each block.
             Iota,
             /// Keeps the first `extra` lanes of the block and sets the others to the immediate.
             Keep,
-            /// Copies strided elements to or from a temporary; `base` is the address of a `Strided`.
-            Gather, Scatter,
+            /// Copies strided elements to a temporary. `base` is the address of a [`Strided`].
+            Gather,
+            /// Copies the elements of a temporary to strided places. `base` is the address of a [`Strided`].
+            Scatter,
         }
 
         impl Op {

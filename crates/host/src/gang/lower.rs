@@ -16,7 +16,8 @@ use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
 /// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`. If
-/// `checks` refuses numbers, no ops are fused, and steps that look for such numbers are around all others.
+/// `checks` refuses numbers, no ops are fused, except that views are read through, and each step that computes results
+/// has steps around it that look for such numbers.
 ///
 /// # Errors
 /// Fails if an op cannot be run by this engine, or if there is no memory for a known value.
@@ -62,8 +63,8 @@ impl<'m> Lowering<'m> {
         Ok(code)
     }
 
-    /// Returns a step with the steps that watch it. A step that passes buffers on is not watched, because it computes
-    /// nothing. A step that runs blocks is not watched either, because the steps inside are.
+    /// Returns a step with the steps that watch it. An alias is not watched, because it computes nothing, and neither
+    /// is a step without outputs. A step that runs blocks is not watched, because the steps inside are.
     fn watched(&mut self, step: Step) -> Vec<Step> {
         let is_passive = matches!(step.kind, StepKind::Alias) || !step.kind.blocks().is_empty();
         if is_passive || step.outputs.is_empty() {
@@ -241,14 +242,14 @@ impl<'m> Lowering<'m> {
     }
 }
 
-/// The largest number of bytes that a small step reads and writes, of all instances.
+/// The largest number of bytes that a small step with a kernel reads and writes, of all instances.
 const SMALL_BYTES: usize = 4096;
 
-/// The largest number of element operations of a small step, of all instances.
+/// The largest number of element operations of a small step with a kernel, of all instances.
 const SMALL_WORK: u64 = 2048;
 
-/// Sets how the steps of a block are measured. Returns true if all of them are small: they take less than about two
-/// microseconds.
+/// Sets how the steps of a block are measured. Returns true if all of them are small: steps that take less than about
+/// two microseconds, and loops and branches of such steps only.
 fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     let (mut all_small, mut together) = (true, 0);
     for step in code.steps.iter_mut().rev() {
@@ -267,7 +268,8 @@ fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     all_small
 }
 
-/// Returns true if a step that is no loop or branch moves no data between devices, has a kernel, and does little.
+/// Returns true if a step that is no loop or branch takes little time: an alias, or a kernel that exchanges no values
+/// between devices and whose work and data are small.
 fn is_small(step: &Step, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     match &step.kind {
         StepKind::Alias => return true,

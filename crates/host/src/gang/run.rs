@@ -55,7 +55,8 @@ pub struct Run<'a> {
     running: Option<Step<'a>>,
     /// The times of the steps, if they are measured.
     pub times: Option<StepTimes>,
-    /// True for each instance of the last watched step that read a number which a check refuses.
+    /// For each instance of the last watched step, true if it read a number which a check refuses. True for all if the
+    /// step is a collective and one instance did.
     given: Vec<bool>,
 }
 
@@ -645,7 +646,7 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
     points.axes.iter().all(|a| a.minus(mesh, &fixed).is_empty())
 }
 
-/// The largest number of devices that a message lists.
+/// The largest number of devices that a message lists for each value of a predicate.
 const MAX_SHOWN: usize = 32;
 
 /// Returns the error for a loop or branch that has a collective inside and whose predicate differs between devices. It

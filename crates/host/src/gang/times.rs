@@ -22,13 +22,14 @@ pub struct StepTimes {
     /// True if nothing has run since the last reading.
     is_now: bool,
     account: Account,
-    /// The bytes that the account has in use beside the arguments and the constants.
+    /// The bytes that the account had in use beside the arguments and the constants before the run.
     others: usize,
     recorder: Arc<Recorder>,
     /// The index of the run that began last, if it is listed.
     last: Option<usize>,
     /// For each step, by its `id`, how often it ran, and the total time. The time of small steps that were timed
-    /// together is that of the first one.
+    /// together counts as that of the first one. Steps inside of a loop or branch whose steps are not timed have no
+    /// time.
     pub totals: Vec<(u64, Duration)>,
     /// The runs, in the order of their starts. The `instruction` of each is the `id` of its first step.
     pub runs: Vec<InstructionRun>,
@@ -40,7 +41,8 @@ pub struct StepTimes {
     quiet_runs: u64,
 }
 
-/// A step that is running: its start, and its index in the list if it is listed.
+/// A run of one step, or of small steps that are timed together, that has begun: its start, its index in the list if it
+/// is listed, and the runs that were not timed and that no run had contained before.
 pub struct Begun {
     start: Duration,
     index: Option<usize>,
@@ -111,7 +113,9 @@ impl StepTimes {
         Begun { start, index, quiet_runs: self.quiet_runs }
     }
 
-    /// Records that the last step that has begun has computed its results, and has not released what it read.
+    /// Counts the bytes that are in use now in the peak of the run that began last. This is called when a step has
+    /// computed its results and has not released what it read. Does nothing if the run is not listed, and inside of a
+    /// loop or branch whose steps are not timed.
     pub fn computed(&mut self) {
         if let Some(index) = self.last.filter(|_| !self.is_quiet) {
             let bytes = self.in_use();

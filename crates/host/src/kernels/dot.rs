@@ -71,9 +71,11 @@ pub struct Sum {
 
 /// Returns the additions of a block that run as part of the product that they add, in program order.
 ///
-/// Both operands must be used by the addition alone, have the same instances as its result, and be results of ops of
-/// this block. Each of these ops has operands and is no view, and block programs do not compute it, unless it is itself
-/// a returned addition: a value that a block program computes is better computed by the pass that reads the product.
+/// One operand of such an addition is a product whose kernel can add to the other operand without rounding a sum in
+/// between. Both operands must be used by the addition alone, have the same instances as its result, and be results of
+/// ops of this block. Each of these ops has operands and is no view, and block programs do not compute it, unless it is
+/// itself a returned addition: a value that a block program computes is better computed by the pass that reads the
+/// product.
 pub fn sums(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let block: HashSet<Op> = ops.iter().copied().collect();
     let mut found: Vec<Sum> = vec![];
@@ -296,7 +298,8 @@ mod tests {
         assert_eq!(sums("bf16", "bf16"), 0);
     }
 
-    /// One dimension of an operand: its role, its number within that role, and its size.
+    /// One dimension of an operand: its role, its number within that role, and its size. The roles are batch (`b`),
+    /// contracted (`c`), and free on the left (`l`) or on the right (`r`).
     type Dim = (char, usize, usize);
 
     /// An operand, which is an argument or its transpose.

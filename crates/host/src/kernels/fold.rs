@@ -16,7 +16,8 @@ use shardwise_ir::OpView;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Reductions of more elements into each result run by the reference evaluation.
+/// The largest number of elements that a [`FoldKernel`] combines into each result. Larger reductions that need this
+/// kernel run by the reference evaluation.
 pub(super) const MAX_FOLDED: usize = 1 << 20;
 
 /// The number of elements that one pass folds in, while there are so many.

@@ -9,12 +9,13 @@ use crate::pool::{Effort, Workers};
 use shardwise_ir::OpView;
 use shardwise_ops::lapack::Batch;
 
-/// The number of multiply-adds of a part, roughly. A part has whole matrices, at least one.
+/// The largest number of multiply-adds, by estimate, of a part that has several matrices. A part has whole matrices, at
+/// least one.
 const PART: u64 = 1 << 15;
 
 struct Lapack {
     batch: Batch,
-    /// The number of matrices in a part.
+    /// The number of matrices in a part. The last part of an instance may have fewer.
     part: usize,
 }
 
@@ -129,7 +130,8 @@ mod tests {
         ),
     ];
 
-    /// Runs a call on a batch of matrices, of which some are singular and one has a NaN.
+    /// Checks that a kernel runs a call with the interpreter's bits, on a batch of matrices of which some are singular.
+    /// Every 1009th element of the batch is a NaN.
     fn check(&(target, options, [m, n], results): &Call, batch: &[usize]) {
         let whole = |shape: &[usize], ty: &str| tensor(&[batch, shape].concat(), ty);
         let from = whole(&[m, n], "f32");
@@ -151,7 +153,7 @@ mod tests {
         run_by_kernels(&text, &[Literal::from_fn(shape, element)]);
     }
 
-    /// Batches of no, one, few and many matrices, which are several parts.
+    /// Tests batches of no, one, few and many matrices. Most calls divide the last into several parts.
     #[test]
     fn bits_are_those_of_the_reference() {
         for call in CALLS {

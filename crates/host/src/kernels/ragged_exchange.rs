@@ -15,12 +15,12 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, RaggedMe
 struct RaggedExchange {
     /// The instances of each group, in order.
     groups: Vec<Group>,
-    /// A device that holds each instance, for messages.
+    /// For each instance, the id of the first device that holds it, for messages.
     devices: Vec<usize>,
     row_bytes: usize,
     rows_in: usize,
     rows_out: usize,
-    /// The number of entries of each of the four lists.
+    /// The number of entries of each of the four lists of offsets and sizes.
     entries: usize,
     /// The type of the lists' entries.
     dtype: DType,

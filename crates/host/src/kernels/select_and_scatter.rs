@@ -25,10 +25,10 @@ use shardwise_ops::{Opcode, ReduceKind};
 
 /// Windows of more elements run by the reference evaluation.
 const MAX_CHAIN: usize = 128;
-/// With fewer windows than this, no worker is woken.
+/// With fewer windows than this in all instances together, no worker is woken to combine the sources.
 const SMALL: usize = 1 << 14;
 
-/// The number of sources that are combined between two polls.
+/// The most sources that are combined between two calls of [`Pace::spend`].
 const LONG: usize = 1 << 16;
 
 /// Combines sources into the sums at their positions. The first of `sums` has the position `first`. Sources with

@@ -5,24 +5,25 @@ use shardwise_ops::window::WindowDim;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// The positions along a dimension that windows cover, some of which hold elements.
+/// The positions along a dimension from the first position of the first window to the last position of the last window.
+/// Some of them hold elements. Positions between windows count, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The number of positions from the first of the first window to the last of the last window.
+    /// The number of these positions.
     pub extent: usize,
-    /// The index of the first element that is covered, or 0 if none is.
+    /// The index of the first element that one of the positions holds, or 0 if none holds one.
     pub first: usize,
-    /// The number of elements that are covered.
+    /// The number of elements that the positions hold.
     pub count: usize,
-    /// The position of the first covered element, counted from the first position, or 0 if no element is covered.
+    /// The position of the first of these elements, counted from the first position, or 0 if there are none.
     pub at: usize,
     /// The number of positions from element to element.
     pub step: usize,
 }
 
 impl Seen {
-    /// Returns what `windows` windows cover of `n` elements. There must be at least one window. Returns `None` if a
-    /// number overflows, or if the window has no elements.
+    /// Returns the positions of `windows` windows over `n` elements. There must be at least one window. Returns `None`
+    /// if a number overflows, or if the window has no elements.
     pub fn new(w: &WindowDim, n: usize, windows: usize) -> Option<Seen> {
         let last =
             (windows - 1).checked_mul(w.stride)?.checked_add((w.size.checked_sub(1)?).checked_mul(w.dilation)?)?;

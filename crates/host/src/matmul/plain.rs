@@ -10,7 +10,7 @@ use gemmkit::{ComplexScalar, Parallelism};
 use num_complex::Complex;
 use shardwise_base::budget;
 
-/// The number of elements that are summed between two polls.
+/// The size of the parts of the summed dimension. A piece of a product polls the budget after each of them.
 const DEPTH: usize = 1 << 15;
 
 /// Computes row-major results of products whose types have no packed kernel, and results of any type and layout if
@@ -173,7 +173,7 @@ macro_rules! numbers {
     )*};
 }
 
-/// A truth value in a byte. A product is an `or` of `and`s.
+/// A truth value in a byte. An element of a product of matrices is the `or` of `and`s.
 #[derive(Clone, Copy)]
 struct Truth(u8);
 

@@ -60,7 +60,8 @@ pub struct Plan {
     pub code: Code,
     /// The values that are known at planning time, with a buffer for each instance.
     pub constants: Vec<(Slot, Vec<Buffer>)>,
-    /// The number of steps of all blocks together, which is the length of a profile.
+    /// A number that is larger than the `id` of each step of all blocks. Steps that were built and left out had ids,
+    /// too.
     pub step_count: usize,
 }
 
@@ -78,7 +79,7 @@ pub struct Code {
 
 /// One instruction for all devices.
 pub struct Step {
-    /// The index of the step in a profile. Steps of one plan have different indices.
+    /// The number under which the times of the step are measured. Steps of one plan have different numbers.
     pub id: usize,
     pub kind: StepKind,
     pub inputs: Vec<Input>,
@@ -88,13 +89,16 @@ pub struct Step {
     /// The numbers of the instances that are computed.
     pub instances: Vec<usize>,
     pub loc: Loc,
-    /// The ops that it computes, in program order, or the op for which it prepares an operand.
+    /// The ops that it computes, in program order, or the op for which it prepares an operand. For a [`Watch`], these
+    /// are the ops of the step that it watches.
     pub ops: Vec<Op>,
-    /// True if it only moves the elements of an operand for the op that needs them in another order.
+    /// True if it only copies an operand to the layout in which another step needs it: in another order, or with
+    /// padding.
     pub prepares: bool,
     /// How a profile measures the step.
     pub timing: Timing,
-    /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The name of what runs: `stablehlo.dot_general`, `fused(multiply, add)`. A [`Watch`] has the name of the step
+    /// that it watches.
     pub name: String,
     /// An estimate of the number of element operations or multiply-adds of a kernel, for each instance. It is 0 for
     /// steps of other kinds.
@@ -109,8 +113,8 @@ pub struct Step {
 pub enum Timing {
     /// The step is measured alone. The steps inside of a loop or branch are measured, too.
     Alone,
-    /// The step is measured with the steps after it, because they are small. Holds the number of steps, this one
-    /// included.
+    /// The step is measured together with the small steps directly before and after it, because it is small, too. Holds
+    /// the number of steps from this one to the last of them, both included.
     Together(usize),
     /// The step is measured alone. The steps inside of this loop or branch are only counted, because all of them are
     /// small.
@@ -189,7 +193,7 @@ pub enum StepKind {
 }
 
 impl StepKind {
-    /// Returns true if devices exchange values in the step.
+    /// Returns true if devices exchange values in the step itself. Steps inside of a loop or branch do not count.
     pub fn is_collective(&self) -> bool {
         match self {
             StepKind::Kernel(kernel) => kernel.is_collective(),
@@ -207,7 +211,7 @@ impl StepKind {
         }
     }
 
-    /// Returns what [`StepKind::blocks`] does.
+    /// Returns the blocks that [`StepKind::blocks`] returns, so that they can be changed.
     pub fn blocks_mut(&mut self) -> Vec<&mut Code> {
         match self {
             StepKind::While { cond, body, .. } => vec![cond, body],
@@ -223,7 +227,7 @@ pub struct Watch {
     pub checks: NumberChecks,
     /// True if this step runs directly before the other one, and false if it runs directly after it.
     pub is_before: bool,
-    /// True if the other step reads the values of several instances for one.
+    /// True if devices exchange values in the other step ([`StepKind::is_collective`]).
     pub is_collective: bool,
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// The most runs that are recorded. The list takes about 28 MiB.
+/// A call is not recorded if the list has this many runs when the call begins. The list then takes about 28 MiB.
 const MAX_RUNS: usize = 1 << 19;
 
 /// The key that stands for none.
@@ -36,7 +36,8 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<Recorder>>> = const { RefCell::new(None) };
 }
 
-/// Returns the recorder that this thread has entered, with the key for calls, or `None` if calls are not recorded.
+/// Returns the recorder that this thread has entered, and the key of the next call. Returns `None` if the call is not
+/// recorded: there is no recorder or no key, or the list of runs is full.
 pub(super) fn current() -> Option<(Arc<Recorder>, usize)> {
     let recorder = CURRENT.with_borrow(Option::clone)?;
     let key = recorder.key.load(Relaxed);

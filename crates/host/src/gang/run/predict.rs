@@ -35,7 +35,8 @@ pub struct Given {
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
     pub memory: RunMemory,
-    /// The number of the visit of a step at which the peak is reached, counted from the first visit of the run.
+    /// The number of the visit of a step at which the peak is reached, where the first visit of the run is number 1. If
+    /// the memory cannot be counted, this is the last visit before that. It is 0 if no step was visited.
     visit: usize,
 }
 
@@ -406,9 +407,10 @@ impl<'a> Predicting<'a> {
         carried.map(|buffer| buffer.as_ref().map(Buffer::address)).collect()
     }
 
-    /// Replaces buffers that a loop returns and that have other owners by new ones, except those with which it began,
-    /// whose addresses are in `initial`. A loop that runs for no round returns what it began with, which may have no
-    /// other owner. Fails if the new ones do not fit into the budget.
+    /// Replaces buffers that a loop returns and that have other owners by new ones, except where an instance of a
+    /// parameter has the buffer with which it began. `initial` has the addresses of these, as [`Predicting::carried`]
+    /// returns them. A loop that runs for no round returns what it began with, which may have no other owner. Fails if
+    /// the new ones do not fit into the budget.
     fn keep_initial(
         &mut self,
         body: &Code,

@@ -23,7 +23,8 @@ pub struct Conv {
     pub out: Elem,
 }
 
-/// An operand in the layout in which it is read: the strides of its dimensions, in the order stated where it is made.
+/// An operand in the layout in which it is read: its strides in elements. [`Conv::input`] and [`Conv::matrix`] state
+/// which dimensions they belong to.
 pub struct Array {
     pub strides: Vec<isize>,
     /// The copy that has the strides, if the operand does not have them.
@@ -58,9 +59,9 @@ impl Conv {
     }
 
     /// Returns how the input is read: its strides along batch, spatial dimensions and features. The features of a group
-    /// are adjacent. The input is copied if it has holes or padding, which may be negative, or if its features are not
-    /// adjacent or need padding. Returns `None` if a size overflows, or if the copy would be too large
-    /// ([`MAX_SPREAD`]).
+    /// are adjacent. The input is copied if padding or holes are among the positions from the first window to the last,
+    /// if the low padding is negative, or if its features are not adjacent or need padding. Returns `None` if a size
+    /// overflows, or if the copy would be too large ([`MAX_SPREAD`]).
     pub fn input(&self, view: &OpView<'_>) -> Option<Array> {
         let (ty, out, dims) = (view.operand_tensor(0), view.result_shape(0), &self.dims);
         let spatial = dims.input_spatial.iter().zip(&dims.output_spatial).zip(&self.window);

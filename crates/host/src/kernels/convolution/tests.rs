@@ -28,8 +28,8 @@ fn arrange(order: &[usize], sizes: &[usize], names: &[String]) -> (Vec<usize>, S
     (shape, format!("[{}]", names.join(", ")))
 }
 
-/// Generates a convolution with up to three spatial dimensions and any other attributes, and its arguments. Returns
-/// `None` if a window that was drawn does not fit into the padded input.
+/// Generates a program with a convolution of up to three spatial dimensions, whose other attributes are random, and its
+/// arguments. Returns `None` if a window that was drawn does not fit into the padded input.
 fn generated(seed: u64) -> Option<(String, [Literal; 2])> {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     (0..4).for_each(|_| _ = random.next());

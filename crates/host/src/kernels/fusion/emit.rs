@@ -27,8 +27,8 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
 }
 
-/// Compiles one op to a program that reads its operands as arrays, also those that are made by views. Returns `None` if
-/// there is no such program.
+/// Compiles one op to a program that reads its operands as arrays, also those that are made by views. Only operands
+/// that are constants of equal elements are not read. Returns `None` if there is no such program.
 pub fn compile_on_arrays(plan: &PlanCx<'_>, op: Op) -> Option<Compiled> {
     let emitter = Emitter::new(plan, &[op], needs_wide(plan, &[op]))?;
     Emitter { reads_through: false, ..emitter }.compile()
@@ -113,7 +113,7 @@ fn counted_in(iota: &OpView<'_>) -> Elem {
 /// program is compiled.
 const MAX_REGION_VALUES: usize = 256;
 
-/// Builds the block program of a group.
+/// Builds the block program of a group of ops, or of a region of scalar ops.
 struct Emitter<'a, 'm> {
     plan: &'a PlanCx<'m>,
     members: HashSet<Op>,

@@ -25,7 +25,7 @@ pub struct Group {
 }
 
 /// Returns the groups of a block, in program order of their roots. Ops of `claimed` are in no group, and no op is in
-/// two.
+/// two. Each other op that block programs can compute is in a group, unless it cannot be compiled.
 pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<Op>) -> Vec<Group> {
     let mut groups = vec![];
     for root in (0..ops.len()).rev() {

@@ -159,7 +159,8 @@ impl<'a> Cursor<'a> {
         Cursor { batch, at, places }
     }
 
-    /// Returns the number of windows from this one to the last one along the innermost dimension of the batch.
+    /// Returns the number of windows from this one to the last one along the innermost dimension of the batch, both
+    /// included. Returns 1 if the batch has no dimensions.
     fn ahead(&self) -> usize {
         self.batch.last().zip(self.at.last()).map_or(1, |(b, at)| b.size - at)
     }
@@ -183,7 +184,7 @@ impl<'a> Cursor<'a> {
 /// The most windows that are located at once.
 const LOCATED: usize = 256;
 
-/// The position of a window that is not inside of the operand.
+/// The position of a window of which a part or all is not inside of the operand.
 const OUTSIDE: usize = usize::MAX;
 
 /// Successive windows along the innermost dimension of the batch.
@@ -288,8 +289,9 @@ impl Windows {
         Indices::new(buffer, self.index_dtype)
     }
 
-    /// Calls `f` with some windows, in order, in runs of at most [`LOCATED`]. With `MOVES`, a window that is not inside of
-    /// the operand is first moved to where all of it is.
+    /// Calls `f` with the windows of this range, in order, in runs of at most [`LOCATED`]. A window that is not wholly
+    /// inside of the operand is first moved to the nearest place inside if `MOVES`. Otherwise its position is
+    /// [`OUTSIDE`].
     #[inline]
     fn for_each_run<const MOVES: bool>(&self, indices: Indices<'_>, windows: Range<usize>, mut f: impl FnMut(Run<'_>)) {
         let (mut cursor, mut pace) = (Cursor::new(&self.batch, windows.start), Pace::default());
@@ -485,7 +487,7 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Copies a run of any length, which polls the budget by `pace`.
+/// Copies a run of any length in pieces of [`SMALL`] bytes, and records the work in `pace`.
 fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     for (from, to) in from.chunks(SMALL).zip(to.chunks_mut(SMALL)) {
         to.copy_from_slice(from);
@@ -493,7 +495,7 @@ fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     }
 }
 
-/// How updates are combined with elements, each of which is rounded.
+/// The functions that combine updates with elements. Each result is rounded to the type of the elements.
 #[derive(Clone, Copy)]
 struct Combine {
     /// Combines updates with the same number of elements: `to[i] = to[i] ∘ from[i]`.
@@ -575,8 +577,8 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// Takes the `len` bytes from byte `place` of the operand on, which must be in one row. Returns those that are in
-    /// these columns, and the number of bytes before them. Returns `None` if none are.
+    /// Returns those of the `len` bytes from byte `place` of the operand on that are in these columns, and how many of
+    /// the `len` bytes are before them. All must be in one row. Returns `None` if none are in these columns.
     fn own(&mut self, place: usize, len: usize) -> Option<(&mut [u8], usize)> {
         let (row, column) = if place < self.row { (0, place) } else { (place / self.row, place % self.row) };
         let (first, end) = (column.max(self.start), (column + len).min(self.start + self.columns.width()));
@@ -585,7 +587,8 @@ impl Columns<'_> {
 }
 
 impl ScatterKernel {
-    /// Applies all updates, in order, to the elements in these columns. Updates outside of the operand are skipped.
+    /// Applies all updates, in order, to the elements in these columns. An update of an element that is outside of the
+    /// operand is skipped.
     fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
         windows.for_each_run::<false>(indices, 0..windows.count(), |run| {
@@ -610,8 +613,8 @@ impl ScatterKernel {
         });
     }
 
-    /// Returns the whole operand if windows have one element and follow each other in the updates in steps of `step`
-    /// elements, which must be 1. Returns `None` otherwise.
+    /// Returns the whole operand if these columns are all of it, windows have one element, and `step`, the number of
+    /// elements from window to window in the updates, is 1. Returns `None` otherwise.
     fn elements<'a>(&self, columns: &'a mut Columns<'_>, step: usize) -> Option<&'a mut [u8]> {
         let is_whole = columns.row == self.output_bytes && columns.columns.width() == columns.row;
         let is_single = self.windows.run == 1 && self.windows.runs.len() == 1;
@@ -646,8 +649,8 @@ fn replace(size: usize) -> Option<Combine> {
     Some(Combine { run: |to, from| to.copy_from_slice(from), elements })
 }
 
-/// Returns how elements of this type are combined as the reference does, which rounds each result. Returns `None` if the
-/// reduction is not defined for the type.
+/// Returns how elements of this type are combined as the reference does, which rounds each result. Returns `None` if
+/// the reduction is not defined for the type.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

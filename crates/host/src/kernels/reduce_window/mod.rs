@@ -28,7 +28,7 @@ use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::{WindowDim, reduced_window};
 
-/// Windows of more elements are folded pass by pass.
+/// The largest number of elements of a window that a [`Chain`] combines. Larger windows need another kernel.
 const MAX_CHAIN: usize = 128;
 
 /// Returns the step of a `reduce_window`, or `None` if there is no kernel for it. Steps that copy operands are added to
@@ -60,17 +60,19 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
 }
 
-/// The operands as arrays in which padding and holes are initial values. Operands with padding or holes are copied.
+/// The operands as arrays in which padding and holes are initial values. The operands are copied if padding or holes
+/// are among the positions from the first window to the last, or if a low padding is negative.
 struct Source {
     sizes: Vec<usize>,
     /// The windows on the arrays, one for each dimension.
     window: Vec<WindowDim>,
-    /// The elements of the operands that the copies hold, or `None` if the operands are read without a copy.
+    /// For each dimension, the elements of the operands that the copies hold. It is `None` if the operands are read
+    /// without a copy.
     seen: Option<Vec<Seen>>,
 }
 
-/// If the copy of an operand would have more than this many times the elements of operand and result, the reference
-/// evaluation runs instead.
+/// If the copy of an operand would have more than this many times the elements of operand and result together, the
+/// reference evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
 impl Source {
@@ -96,8 +98,8 @@ impl Source {
     }
 }
 
-/// Returns the kernel that copies the elements that windows cover to an array of shape `sizes`, among initial values.
-/// Elements have `size` bytes.
+/// Returns the kernel that copies the elements that [`Seen`] describes to an array of shape `sizes`, among initial
+/// values. Elements have `size` bytes.
 fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves {
     let (from, to) = (row_major(shape), row_major(sizes));
     let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
@@ -177,7 +179,8 @@ impl Kernel for Chain {
 }
 
 /// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
-/// Returns `None` if there is none, or if a named reducer must not round each time.
+/// Returns `None` for a named reducer of `bf16` or `f16`, which rounds only once, if an operand and its result have
+/// different types, if a window has more than [`MAX_FOLDED`] elements, or if [`scalar_region`] returns `None`.
 fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
     let elems = (0..n).map(|i| Elem::of(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;

@@ -16,13 +16,13 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
 use shardwise_ops::{ReduceKind, constant_value};
 
-/// The number of lines that are processed together.
+/// The largest number of lines that are processed together.
 const LANES: usize = 16;
-/// With fewer bytes than this, no worker is woken.
+/// If the results of all instances have fewer bytes than this, no worker is woken.
 const SMALL: usize = 1 << 17;
-/// The number of elements of a line between two polls.
+/// The most elements of a line that are processed between two calls of [`Pace::spend`].
 const LONG: usize = 1 << 16;
-/// The number of rows of columns between two polls.
+/// The most rows of columns that are processed between two calls of [`Pace::spend`].
 const TALL: usize = LONG / LANES;
 
 /// The kernel of cumulative results.

@@ -27,7 +27,8 @@ use shardwise_ir::OpView;
 use shardwise_ops::approximate::Selection;
 use shardwise_ops::sort::{self, Direction, KeyPattern, dimension};
 
-/// A part has as many whole lines as fit into this number of elements, but at least one.
+/// The largest number of elements of a part of a sort or a `top_k` that has several lines. A part has whole lines, at
+/// least one.
 const PART: usize = 1 << 13;
 
 struct Key {
@@ -55,7 +56,7 @@ impl Lines {
 
     /// Writes element `from[i]` of a line to position `i` of its result. `source` starts with the first element of the
     /// line. `target` is a part of the result, in which `group` and `column` are the line's number among the groups of
-    /// lines side by side, and within its group.
+    /// lines side by side, and within its group, both counted from the part's first one.
     fn put<T: Pod>(&self, source: &[u8], target: &mut Grid<'_, u8>, [group, column]: [usize; 2], from: &[u32]) {
         let source = bytemuck::cast_slice::<u8, T>(source);
         if self.step == 1 {
@@ -69,15 +70,16 @@ impl Lines {
         }
     }
 
-    /// Returns the number of elements of the matrices that are divided into parts. A matrix has whole groups of lines
-    /// side by side, and is one part. If a group of several lines is too large, it is a matrix, and some of its columns
-    /// are a part.
+    /// Returns the number of elements of the matrices that are divided into parts. The last one may have fewer. A
+    /// matrix has whole groups of lines side by side, and is one part. If a group of several lines is too large, it is
+    /// a matrix, and some of its columns are a part.
     fn part(&self) -> usize {
         let lines = (PART / self.n.max(1)).max(1);
         (lines / self.step).max(1) * self.n * self.step
     }
 
     /// Returns the number of elements in a row of the matrices that [`Lines::part`] describes, and in a row of a part.
+    /// The last part of a matrix may have shorter rows.
     fn columns(&self) -> [usize; 2] {
         match self.step {
             1 => [self.n; 2],
@@ -256,8 +258,9 @@ struct Approximate {
     k: usize,
 }
 
-/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, and if there is no kernel because the array or the
-/// results have no elements, a line has more elements than a u32 counts, or kernels do not order the element type.
+/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, and if there is no kernel because the array or
+/// the results have no elements, a line has more elements than a u32 counts, or kernels do not order the element type
+/// or do not compute on that of the indices.
 pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let Selection { dim, direction } = Selection::of(view)?;
     let lines = Lines::along(view.operand_shape(0), dim);
@@ -355,7 +358,7 @@ impl TopK {
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// Returns the number of lines of a part.
+    /// Returns the number of lines of a part. The last part of an array may have fewer.
     fn part(&self) -> usize {
         (PART / self.lines.n).max(1)
     }

@@ -6,10 +6,11 @@ use shardwise_ops::sort::merge_sort;
 use std::cmp::Ordering;
 use std::convert::Infallible;
 
-/// The largest number of elements of a list that is not divided into parts, between which the budget is polled.
+/// The number of elements above which a list is divided into parts, between which the budget is polled. A list that the
+/// reference's merge sort sorts is not divided.
 const LONG: usize = 1 << 18;
-/// The approximate number of parts into which a list of more than [`LONG`] elements is divided. The bounds of parts are
-/// elements of the list.
+/// The approximate number of parts into which a list of more than [`LONG`] elements is divided when it is sorted. The
+/// bounds of these parts are elements of the list.
 const MARKS: usize = 256;
 
 /// The order of the elements of a type.
@@ -24,10 +25,11 @@ pub struct Order {
 /// The keys of a line as numbers in the same order.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// Keys of 32 bits or fewer, each with its position in the low half.
+    /// Keys of 32 bits or fewer, in the high halves. Each has its position in the line in the low half.
     Short(Vec<u64>),
+    /// Keys of 64 bits, without positions.
     Long(Vec<u64>),
-    /// Keys in which `None` is NaN.
+    /// Keys of floats that are compared as numbers, without positions. `None` is NaN.
     Partial(Vec<Option<u64>>),
 }
 
@@ -49,7 +51,7 @@ impl Order {
     }
 
     /// Reads `n` elements, which are `step` elements apart from element `start` on. Returns numbers that compare as the
-    /// elements do.
+    /// elements do in this order.
     pub fn read(&self, bytes: &[u8], start: usize, step: usize, n: usize) -> Numbers {
         macro_rules! words {
             ($T:ty) => {{
