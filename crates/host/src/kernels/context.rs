@@ -5,6 +5,7 @@
 //! kernel can find out how an operand is computed.
 
 use super::fusion::Access;
+use super::small;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
 use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Timing, Watch};
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
@@ -50,6 +51,11 @@ impl<'m> PlanCx<'m> {
     pub fn fused(&self, view: &OpView<'_>) -> Option<Fused> {
         let row = self.kernels.row(Opcode::of_view(view))?;
         row.fused.filter(|_| (row.is_fusable)(view))
+    }
+
+    /// Returns the function that adds an op to a small program, or `None` if the op's row has none.
+    pub fn small(&self, view: &OpView<'_>) -> Option<small::Build> {
+        self.kernels.row(Opcode::of_view(view))?.small
     }
 
     /// Returns the points over which a value varies. A value for which this was not inferred varies everywhere.
@@ -218,18 +224,20 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
+    /// Adds the op to a small program. Ops that block programs compute, and views, need no such function.
+    pub small: Option<small::Build>,
 }
 
 impl Row {
     /// Returns the row of an op that is in no block program. `steps` are the functions that may build its step, in
     /// order.
     pub const fn of(op: Opcode, steps: &'static [Build]) -> Row {
-        Row { op, fused: None, is_fusable: |_| true, steps }
+        Row { op, fused: None, is_fusable: |_| true, steps, small: None }
     }
 
     /// Returns the row of an op that block programs compute, and that has no other kernels.
     pub const fn fused(op: Opcode, fused: Fused) -> Row {
-        Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[] }
+        Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[], small: None }
     }
 
     /// Returns the row with `is_fusable` as its condition on the op under which block programs compute it.
@@ -241,6 +249,11 @@ impl Row {
     /// order. They replace those that the row has.
     pub const fn or(self, steps: &'static [Build]) -> Row {
         Row { steps, ..self }
+    }
+
+    /// Returns the row with a function that adds the op to a small program.
+    pub const fn small(self, small: small::Build) -> Row {
+        Row { small: Some(small), ..self }
     }
 }
 
