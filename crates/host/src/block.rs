@@ -7,6 +7,7 @@
 mod bound;
 mod emit;
 mod kernel;
+pub(crate) mod lanes;
 pub(crate) mod machine;
 pub(crate) mod program;
 mod results;

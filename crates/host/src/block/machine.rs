@@ -5,11 +5,11 @@
 //! of block `b` is `base + b * step`, so nothing is updated between blocks.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
+use super::lanes::Lanes;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word, prefetch};
-use crate::small::Lanes;
 use shardwise_mathfn::with_functions;
 
 /// The number of bytes of a temporary, which holds the largest block.
@@ -135,7 +135,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Runs a unary or binary operation on the lanes of a small program. Panics for any other operation.
+            /// Computes a unary or binary operation on lanes. Panics for any other operation.
             #[inline(always)]
             pub(crate) fn on_lanes<W: Word>(self, lanes: &mut Lanes<'_, W>) {
                 match self {

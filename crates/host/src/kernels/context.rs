@@ -5,7 +5,6 @@
 //! kernel can find out how an operand is computed.
 
 use super::fusion::Access;
-use super::small;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
 use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Timing, Watch};
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
@@ -53,8 +52,8 @@ impl<'m> PlanCx<'m> {
         row.fused.filter(|_| (row.is_fusable)(view))
     }
 
-    /// Returns the function that adds an op to a small program, or `None` if the op's row has none.
-    pub fn small(&self, view: &OpView<'_>) -> Option<small::Build> {
+    /// Returns how a small program computes an op, or `None` if the op's row does not say.
+    pub fn small(&self, view: &OpView<'_>) -> Option<Small> {
         self.kernels.row(Opcode::of_view(view))?.small
     }
 
@@ -213,6 +212,18 @@ pub enum Fused {
     View(fn(&OpView<'_>, &Access) -> Option<Access>),
 }
 
+/// How a small program computes an op that block programs do not compute.
+#[derive(Clone, Copy)]
+pub enum Small {
+    /// The results are the operands.
+    Alias,
+    /// Elements move to places that are known.
+    Movement,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Dot,
+}
+
 /// The kernels of an op.
 #[derive(Clone, Copy)]
 pub struct Row {
@@ -224,8 +235,8 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
-    /// Adds the op to a small program. Ops that block programs compute, and views, need no such function.
-    pub small: Option<small::Build>,
+    /// How small programs compute the op. They also compute all ops that block programs compute, and views.
+    pub small: Option<Small>,
 }
 
 impl Row {
@@ -251,8 +262,8 @@ impl Row {
         Row { steps, ..self }
     }
 
-    /// Returns the row with a function that adds the op to a small program.
-    pub const fn small(self, small: small::Build) -> Row {
+    /// Returns the row with a way in which small programs compute the op.
+    pub const fn small(self, small: Small) -> Row {
         Row { small: Some(small), ..self }
     }
 }

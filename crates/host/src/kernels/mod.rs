@@ -44,7 +44,7 @@ pub use small::{runs, step as run_step};
 
 use crate::block::{Binary, Unary};
 use crate::plan::Step;
-use context::{Fused, KernelTable, Row};
+use context::{Fused, KernelTable, Row, Small};
 use shardwise_ir::OpView;
 use shardwise_mathfn::with_functions;
 use shardwise_ops::promote::is_promoted;
@@ -104,21 +104,21 @@ with_functions! { kernels! [
     Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
     Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape)
         .or(&[moves::alias])
-        .small(small::movement),
+        .small(Small::Movement),
     Row::fused(Opcode::Reverse, Fused::View(fusion::reverse)).or(&[moves::view]),
     Row::fused(Opcode::Slice, Fused::View(fusion::slice)).or(&[moves::view]),
     Row::fused(Opcode::Transpose, Fused::View(fusion::transpose)).or(&[moves::view]),
     Row::of(Opcode::AsyncDone, &[moves::alias]),
-    Row::of(Opcode::OptimizationBarrier, &[moves::alias]).small(small::alias),
-    Row::of(Opcode::Concatenate, &[moves::concatenate]).small(small::movement),
-    Row::of(Opcode::DynamicSlice, &[moves::dynamic_slice]).small(small::dynamic_slice),
-    Row::of(Opcode::DynamicUpdateSlice, &[moves::dynamic_update_slice]).small(small::dynamic_update_slice),
-    Row::of(Opcode::Pad, &[moves::pad]).small(small::movement),
+    Row::of(Opcode::OptimizationBarrier, &[moves::alias]).small(Small::Alias),
+    Row::of(Opcode::Concatenate, &[moves::concatenate]).small(Small::Movement),
+    Row::of(Opcode::DynamicSlice, &[moves::dynamic_slice]).small(Small::DynamicSlice),
+    Row::of(Opcode::DynamicUpdateSlice, &[moves::dynamic_update_slice]).small(Small::DynamicUpdateSlice),
+    Row::of(Opcode::Pad, &[moves::pad]).small(Small::Movement),
     Row::of(Opcode::Gather, &[index::gather]),
     Row::of(Opcode::Scatter, &[index::scatter]),
     Row::of(Opcode::Convolution, &[convolution::step]),
-    Row::of(Opcode::Dot, &[dot::step]).small(small::dot),
-    Row::of(Opcode::DotGeneral, &[dot::step]).small(small::dot),
+    Row::of(Opcode::Dot, &[dot::step]).small(Small::Dot),
+    Row::of(Opcode::DotGeneral, &[dot::step]).small(Small::Dot),
     Row::of(Opcode::RaggedDot, &[ragged_dot::step]),
     Row::of(Opcode::ReduceWindow, &[reduce_window::step]),
     Row::of(Opcode::SelectAndScatter, &[select_and_scatter::step]),

@@ -1,99 +1,14 @@
 //! The interpreter of small programs.
-#![expect(unsafe_code, reason = "a function with the instructions of a level is called if the machine has them")]
+#![forbid(unsafe_code)]
 
-use super::code::{Code, Each, Input, Ins, Output, Place};
+use super::code::{Action, Code, Input, Ins, Output, Window};
+use super::words::{Area, Place, Words};
+use crate::block::lanes::Lanes;
 use crate::block::machine::{Op, put_word, word};
 use crate::elem::Elem;
-use crate::simd::{Level, Word};
+use crate::simd::{AtLevel, run_words};
 use shardwise_base::budget;
-use shardwise_mathfn::order::{LANES_32, LANES_64};
 use std::ops::Range;
-
-/// The words of a run.
-struct Words {
-    narrow: Vec<u32>,
-    wide: Vec<u64>,
-}
-
-impl Words {
-    fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
-        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");
-        let (elements, at) = (bytes.chunks_exact(place.elem.size()), place.at as usize);
-        if place.is_wide() {
-            self.wide[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
-        } else {
-            self.narrow[at..][..len].iter_mut().zip(elements).for_each(|(w, e)| *w = word(place.elem, e));
-        }
-    }
-}
-
-/// The words that an operation reads and writes.
-pub(crate) struct Lanes<'a, W> {
-    to: &'a mut [W],
-    a: &'a [W],
-    b: &'a [W],
-}
-
-impl<'a, W: Word> Lanes<'a, W> {
-    /// Returns the lanes of an instruction. `words` are all words of its width. An operand of one word has it alone.
-    #[inline(always)]
-    fn of(each: &Each, words: &'a mut [W]) -> Lanes<'a, W> {
-        let (old, new) = words.split_at_mut(each.to as usize);
-        let len = each.len as usize;
-        let operand = |place: Place| &old[place.at as usize..][..if place.step == 0 { 1 } else { len }];
-        Lanes { to: &mut new[..len], a: operand(each.a), b: operand(each.b) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn unary(&mut self, f: impl Fn(W) -> W) {
-        match self.a {
-            [a] => self.to.fill(f(*a)),
-            a => self.to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*a)),
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn binary(&mut self, f: impl Fn(W, W) -> W) {
-        match (self.a, self.b) {
-            ([a], [b]) => self.to.fill(f(*a, *b)),
-            ([a], b) => self.to.iter_mut().zip(b).for_each(|(to, b)| *to = f(*a, *b)),
-            (a, [b]) => self.to.iter_mut().zip(a).for_each(|(to, a)| *to = f(*a, *b)),
-            (a, b) => self.to.iter_mut().zip(a).zip(b).for_each(|((to, a), b)| *to = f(*a, *b)),
-        }
-    }
-}
-
-/// Words of one width, which the instructions of this width use.
-trait Area: Word {
-    fn of(words: &mut Words) -> &mut [Self];
-
-    /// Folds `len` elements in the order of a row.
-    fn fold_row(op: Op, identity: Self, len: usize, get: impl Fn(usize) -> Self) -> Self;
-}
-
-impl Area for u32 {
-    #[inline(always)]
-    fn of(words: &mut Words) -> &mut [u32] {
-        &mut words.narrow
-    }
-
-    #[inline(always)]
-    fn fold_row(op: Op, identity: u32, len: usize, get: impl Fn(usize) -> u32) -> u32 {
-        op.fold_row::<u32, LANES_32>(identity, len, get)
-    }
-}
-
-impl Area for u64 {
-    #[inline(always)]
-    fn of(words: &mut Words) -> &mut [u64] {
-        &mut words.wide
-    }
-
-    #[inline(always)]
-    fn fold_row(op: Op, identity: u64, len: usize, get: impl Fn(usize) -> u64) -> u64 {
-        op.fold_row::<u64, LANES_64>(identity, len, get)
-    }
-}
 
 /// The bytes of an input: all elements, one after the other.
 pub(crate) enum Bytes<'a> {
@@ -108,6 +23,13 @@ impl Bytes<'_> {
             Bytes::Written(bytes) => bytes,
         }
     }
+
+    fn get_mut(&mut self) -> &mut [u8] {
+        match self {
+            Bytes::Read(_) => unreachable!("only inputs for writing are written"),
+            Bytes::Written(bytes) => bytes,
+        }
+    }
 }
 
 /// One run of a program.
@@ -115,8 +37,8 @@ struct Run<'c, 'a> {
     code: &'c Code,
     words: Words,
     inputs: &'c mut [Bytes<'a>],
-    /// The instructions that ran in loops and that no step was taken for yet.
-    unpaid: u64,
+    /// The number of instructions in loops for which no step was taken yet.
+    unpaid: u32,
 }
 
 impl Code {
@@ -128,15 +50,25 @@ impl Code {
     /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]]) {
         assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
-        let words = Words { narrow: self.narrow.clone(), wide: self.wide.clone() };
-        let mut run = Run { code: self, words, inputs, unpaid: 0 };
+        let mut run = Run { code: self, words: self.words.clone(), inputs, unpaid: 0 };
         run.load();
-        run.start();
+        run_words(&mut run);
         let places = self.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some((*place, *len)),
             Output::Array(_) => None,
         });
-        places.zip(outputs).for_each(|((place, len), bytes)| run.store(place, len, bytes));
+        places.zip(outputs).for_each(|((place, len), bytes)| run.words.store(place, len, bytes));
+    }
+}
+
+impl AtLevel for &mut Run<'_, '_> {
+    #[inline(always)]
+    fn run(self) {
+        let code = self.code;
+        let mut at = 0;
+        while let Some(ins) = code.instructions.get(at as usize) {
+            at = self.instruction(at, ins);
+        }
     }
 }
 
@@ -151,249 +83,173 @@ impl Run<'_, '_> {
         }
     }
 
-    fn store(&self, place: Place, len: usize, bytes: &mut [u8]) {
-        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an output");
-        for (i, e) in bytes.chunks_exact_mut(place.elem.size()).enumerate() {
-            if place.is_wide() {
-                put_word(place.elem, e, self.words.wide[place.word(i)]);
-            } else {
-                put_word(place.elem, e, self.words.narrow[place.word(i)]);
+    /// Runs instruction number `at`, and returns the number of the next one.
+    #[inline(always)]
+    fn instruction(&mut self, at: u32, ins: &Ins) -> u32 {
+        match *ins {
+            Ins::On32(ref action) => self.action::<u32>(action),
+            Ins::On64(ref action) => self.action::<u64>(action),
+            Ins::Widen { len, to, from } => self.words.widen(len as usize, to as usize, from),
+            Ins::Narrow { elem, len, to, from } => self.words.narrow(elem, len as usize, to as usize, from),
+            Ins::Jump { to } => {
+                self.pay(at.saturating_sub(to));
+                return to;
             }
+            Ins::Unless { predicate, to } => return if self.words.is_true(predicate) { at + 1 } else { to },
+            Ins::Branch { index, is_if, ref targets } => return self.target(index, is_if, targets),
         }
+        at + 1
     }
 
-    fn start(&mut self) {
-        let all = 0..self.code.next();
-        #[cfg(target_arch = "x86_64")]
-        if Level::best() >= Level::Avx2 {
-            return Avx2::block(self, all);
-        }
-        Portable::block(self, all);
-    }
-
-    /// Returns the number that a scalar of an integer or truth type holds.
     #[inline(always)]
-    fn index(&self, place: Place) -> i64 {
-        match place.elem {
-            Elem::I64 => self.words.wide[place.at as usize] as i64,
-            Elem::U64 => i64::try_from(self.words.wide[place.at as usize]).unwrap_or(i64::MAX),
-            elem if elem.is_signed() => i64::from(self.words.narrow[place.at as usize] as i32),
-            _ => i64::from(self.words.narrow[place.at as usize]),
+    fn action<W: Area>(&mut self, action: &Action) {
+        match *action {
+            Action::Each { op, len, to, a, b } => op.on_lanes(&mut lanes(W::of(&mut self.words), len, to, a, b)),
+            Action::Select { len, to, predicate, a, b } => {
+                select(W::of(&mut self.words), len as usize, to, predicate, a, b);
+            }
+            Action::Copy { to, ref table } => gather(W::of(&mut self.words), to, self.code.numbers(table), 0),
+            Action::Move { len, to, from } => shift(W::of(&mut self.words), len as usize, to as usize, from),
+            Action::Fold { op, identity, to, rows, row_len, ref table } => {
+                let (words, table) = (W::of(&mut self.words), self.code.numbers(table));
+                fold(words, op, W::from_bits64(identity), to, [rows, row_len].map(|n| n as usize), table);
+            }
+            Action::Dot { is_float, len, to, ref table } => {
+                dot(W::of(&mut self.words), is_float, len as usize, to, self.code.numbers(table));
+            }
+            Action::Window { to, ref window } => {
+                let moved = self.moved(window);
+                gather(W::of(&mut self.words), to, self.code.numbers(&window.table), moved);
+            }
+            Action::Update { at, update, ref window } => {
+                let moved = at as usize + self.moved(window);
+                scatter(W::of(&mut self.words), update, self.code.numbers(&window.table), moved);
+            }
+            Action::Read { elem, array, to, ref window } => self.read::<W>(elem, array, to, window),
+            Action::Write { array, update, ref window } => self.write::<W>(array, update, window),
         }
     }
 
-    /// Returns the number of words by which the window that starts at 0 moves.
+    /// Returns the number of elements by which the window that starts at 0 moves.
     #[inline(always)]
-    fn moved(&self, starts: &Range<u32>) -> usize {
-        let offset = |start: &super::Start| {
-            self.index(start.index).clamp(0, i64::from(start.most)) as usize * start.stride as usize
-        };
-        self.code.starts[starts.start as usize..starts.end as usize].iter().map(offset).sum()
+    fn moved(&self, window: &Window) -> usize {
+        let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
+        let clamped = |index: i64, most: u32| index.clamp(0, i64::from(most)) as usize;
+        starts.iter().map(|s| clamped(self.words.index(s.index), s.most) * s.stride as usize).sum()
     }
 
-    fn branch(&self, index: Place, is_if: bool, count: usize) -> usize {
-        match (is_if, self.index(index)) {
-            (true, truth) => usize::from(truth == 0),
-            (false, i) => usize::try_from(i).map_or(count - 1, |i| i.min(count - 1)),
+    #[inline(always)]
+    fn read<W: Area>(&mut self, elem: Elem, array: u32, to: u32, window: &Window) {
+        let (moved, size) = (self.moved(window), elem.size());
+        let bytes = self.inputs[array as usize].get();
+        let to = &mut W::of(&mut self.words)[to as usize..];
+        for (to, &from) in to.iter_mut().zip(self.code.numbers(&window.table)) {
+            *to = word(elem, &bytes[(from as usize + moved) * size..][..size]);
         }
     }
 
-    /// Converts narrow elements to words of 64 bits, through the bytes of the elements.
-    fn widen(&mut self, len: usize, to: usize, from: Place) {
-        let (mut bytes, size) = ([0; 8], from.elem.size());
-        for i in 0..len {
-            put_word(from.elem, &mut bytes[..size], self.words.narrow[from.word(i)]);
-            self.words.wide[to + i] = word(from.elem, &bytes[..size]);
+    #[inline(always)]
+    fn write<W: Area>(&mut self, array: u32, update: Place, window: &Window) {
+        let (moved, size) = (self.moved(window), update.elem.size());
+        let bytes = self.inputs[array as usize].get_mut();
+        let words = W::of(&mut self.words);
+        for (i, &to) in self.code.numbers(&window.table).iter().enumerate() {
+            put_word(update.elem, &mut bytes[(to as usize + moved) * size..][..size], words[update.word(i)]);
         }
     }
 
-    /// Converts words of 64 bits that hold narrow elements to words of 32 bits.
-    fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
-        let (mut bytes, size) = ([0; 8], elem.size());
-        for i in 0..len {
-            put_word(elem, &mut bytes[..size], self.words.wide[from.word(i)]);
-            self.words.narrow[to + i] = word(elem, &bytes[..size]);
-        }
+    #[inline(always)]
+    fn target(&self, index: Place, is_if: bool, targets: &[u32]) -> u32 {
+        let (index, last) = (self.words.index(index), targets.len() - 1);
+        targets[match is_if {
+            true => usize::from(index == 0),
+            false => usize::try_from(index).map_or(last, |i| i.min(last)),
+        }]
     }
 
     /// Counts the instructions of a turn of a loop as steps of the budget.
-    fn pay(&mut self, instructions: usize) {
-        self.unpaid += instructions as u64;
+    #[inline(always)]
+    fn pay(&mut self, instructions: u32) {
+        self.unpaid += instructions;
         if self.unpaid >= POLLED {
-            budget::take_steps(std::mem::take(&mut self.unpaid));
+            budget::take_steps(std::mem::take(&mut self.unpaid).into());
         }
     }
 }
 
 /// The number of instructions after which steps are taken.
-const POLLED: u64 = 64;
+const POLLED: u32 = 256;
 
-/// A level of vector instructions.
-trait Instructions {
-    /// Runs a range of instructions.
-    fn block(run: &mut Run<'_, '_>, range: Range<u32>);
-}
-
-/// The instructions that every machine has.
-struct Portable;
-
-impl Instructions for Portable {
-    #[inline(never)]
-    fn block(run: &mut Run<'_, '_>, range: Range<u32>) {
-        steps::<Portable>(run, range);
+impl Code {
+    #[inline(always)]
+    fn numbers(&self, table: &Range<u32>) -> &[u32] {
+        &self.tables[table.start as usize..table.end as usize]
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-struct Avx2;
-
-#[cfg(target_arch = "x86_64")]
-impl Instructions for Avx2 {
-    fn block(run: &mut Run<'_, '_>, range: Range<u32>) {
-        // SAFETY: this level is only chosen if the machine has its instructions.
-        unsafe { block_avx2(run, range) }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
-#[inline(never)]
-unsafe fn block_avx2(run: &mut Run<'_, '_>, range: Range<u32>) {
-    steps::<Avx2>(run, range);
-}
-
-/// Runs a range of instructions, with the loops and branches in it.
+/// Returns the lanes of an operation on `len` elements. An operand of one word has it alone.
 #[inline(always)]
-fn steps<I: Instructions>(run: &mut Run<'_, '_>, range: Range<u32>) {
-    let code = run.code;
-    let mut at = range.start;
-    while at < range.end {
-        match &code.instructions[at as usize] {
-            Ins::While { cond, predicate, body } => {
-                loop {
-                    run.pay(body.end.abs_diff(at) as usize);
-                    I::block(run, cond.clone());
-                    if run.words.narrow[*predicate as usize] == 0 {
-                        break;
-                    }
-                    I::block(run, body.clone());
-                }
-                at = body.end;
-            }
-            Ins::Case { index, is_if, branches } => {
-                I::block(run, branches[run.branch(*index, *is_if, branches.len())].clone());
-                at = branches.last().map_or(at + 1, |last| last.end);
-            }
-            Ins::Widen { len, to, from } => {
-                run.widen(*len as usize, *to as usize, *from);
-                at += 1;
-            }
-            Ins::Narrow { elem, len, to, from } => {
-                run.narrow(*elem, *len as usize, *to as usize, *from);
-                at += 1;
-            }
-            ins if ins.is_wide() => {
-                step::<u64>(run, ins);
-                at += 1;
-            }
-            ins => {
-                step::<u32>(run, ins);
-                at += 1;
-            }
-        }
+fn lanes<W: Area>(words: &mut [W], len: u32, to: u32, a: Place, b: Place) -> Lanes<'_, W> {
+    let (old, new) = words.split_at_mut(to as usize);
+    let len = len as usize;
+    let operand = |place: Place| &old[place.at as usize..][..place.count(len)];
+    Lanes { to: &mut new[..len], a: operand(a), b: operand(b) }
+}
+
+#[inline(always)]
+fn select<W: Area>(words: &mut [W], len: usize, to: u32, predicate: Place, a: Place, b: Place) {
+    let (old, new) = words.split_at_mut(to as usize);
+    for (i, to) in new[..len].iter_mut().enumerate() {
+        let is_true = old[predicate.word(i)].to_bits64() != 0;
+        *to = old[if is_true { a.word(i) } else { b.word(i) }];
     }
 }
 
-/// Runs one instruction on the words of one width.
+/// Sets the words from number `to` on to those whose numbers are `moved` more than those of the table.
 #[inline(always)]
-fn step<W: Area>(run: &mut Run<'_, '_>, ins: &Ins) {
-    match ins {
-        Ins::Each(each) => each.op.on_lanes(&mut Lanes::of(each, W::of(&mut run.words))),
-        Ins::Select { len, to, predicate, a, b, .. } => {
-            let (old, new) = W::of(&mut run.words).split_at_mut(*to as usize);
-            for (i, to) in new[..*len as usize].iter_mut().enumerate() {
-                let is_true = old[predicate.word(i)].to_bits64() != 0;
-                *to = if is_true { old[a.word(i)] } else { old[b.word(i)] };
-            }
-        }
-        Ins::Copy { to, table, .. } => {
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (old, new) = W::of(&mut run.words).split_at_mut(*to as usize);
-            new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize]);
-        }
-        Ins::Move { len, to, from, .. } => {
-            let (words, to, len) = (W::of(&mut run.words), *to as usize, *len as usize);
-            match from.step {
-                0 => {
-                    let word = words[from.at as usize];
-                    words[to..to + len].fill(word);
-                }
-                _ => words.copy_within(from.at as usize..from.at as usize + len, to),
-            }
-        }
-        Ins::Fold { op, identity, to, rows, row_len, table, .. } => {
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (old, new) = W::of(&mut run.words).split_at_mut(*to as usize);
-            let (rows, row_len) = (*rows as usize, *row_len as usize);
-            for (to, own) in new.iter_mut().zip(table.chunks_exact(rows * row_len)) {
-                *to = fold(*op, W::from_bits64(*identity), row_len, own, old);
-            }
-        }
-        Ins::Dot { is_float, len, to, table, .. } => {
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (old, new) = W::of(&mut run.words).split_at_mut(*to as usize);
-            for (to, own) in new.iter_mut().zip(table.chunks_exact(table.len() / *len as usize)) {
-                let factors = own.chunks_exact(2).map(|pair| (old[pair[0] as usize], old[pair[1] as usize]));
-                let zero = W::from_bits64(0);
-                *to = match is_float {
-                    true => factors.fold(zero, |sum, (a, b)| a.fused(b, sum)),
-                    false => factors.fold(zero, |sum, (a, b)| a.imul(b).iadd(sum)),
-                };
-            }
-        }
-        Ins::Window { to, table, starts, .. } => {
-            let moved = run.moved(starts);
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (old, new) = W::of(&mut run.words).split_at_mut(*to as usize);
-            new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize + moved]);
-        }
-        Ins::Update { at, update, table, starts, .. } => {
-            let moved = run.moved(starts) + *at as usize;
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let words = W::of(&mut run.words);
-            table.iter().enumerate().for_each(|(i, &to)| words[to as usize + moved] = words[update.word(i)]);
-        }
-        Ins::Read { elem, array, to, table, starts } => {
-            let moved = run.moved(starts);
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (bytes, size) = (run.inputs[*array as usize].get(), elem.size());
-            let to = &mut W::of(&mut run.words)[*to as usize..];
-            for (to, &from) in to.iter_mut().zip(table) {
-                *to = word(*elem, &bytes[(from as usize + moved) * size..][..size]);
-            }
-        }
-        Ins::Write { array, update, table, starts } => {
-            let moved = run.moved(starts);
-            let table = &run.code.tables[table.start as usize..table.end as usize];
-            let (words, size) = (W::of(&mut run.words), update.elem.size());
-            let Bytes::Written(bytes) = &mut run.inputs[*array as usize] else { unreachable!("it is for writing") };
-            for (i, &to) in table.iter().enumerate() {
-                put_word(update.elem, &mut bytes[(to as usize + moved) * size..][..size], words[update.word(i)]);
-            }
-        }
-        Ins::Widen { .. } | Ins::Narrow { .. } | Ins::While { .. } | Ins::Case { .. } => {
-            unreachable!("{ins:?} is no instruction of one width")
-        }
+fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize) {
+    let (old, new) = words.split_at_mut(to as usize);
+    new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize + moved]);
+}
+
+/// Sets the words whose numbers are `moved` more than those of the table to the elements of `update`.
+#[inline(always)]
+fn scatter<W: Area>(words: &mut [W], update: Place, table: &[u32], moved: usize) {
+    table.iter().enumerate().for_each(|(i, &to)| words[to as usize + moved] = words[update.word(i)]);
+}
+
+#[inline(always)]
+fn shift<W: Area>(words: &mut [W], len: usize, to: usize, from: Place) {
+    let at = from.at as usize;
+    if from.step == 0 {
+        let word = words[at];
+        words[to..to + len].fill(word);
+    } else {
+        words.copy_within(at..at + len, to);
     }
 }
 
-/// Folds the words with these numbers, which are rows of `row_len` elements, into one. There is at least one element.
 #[inline(always)]
-fn fold<W: Area>(op: Op, identity: W, row_len: usize, own: &[u32], words: &[W]) -> W {
+fn fold<W: Area>(words: &mut [W], op: Op, identity: W, to: u32, [rows, row_len]: [usize; 2], table: &[u32]) {
+    let (old, new) = words.split_at_mut(to as usize);
     let row = |row: &[u32]| match row {
-        [one] => words[*one as usize],
-        row => W::fold_row(op, identity, row.len(), |i| words[row[i] as usize]),
+        [one] => old[*one as usize],
+        row => W::fold_row(op, identity, row.len(), |i| old[row[i] as usize]),
     };
-    let rows = own.chunks_exact(row_len).map(row);
-    rows.reduce(|a, b| op.combine(a, b)).unwrap_or(identity)
+    for (to, own) in new.iter_mut().zip(table.chunks_exact(rows * row_len)) {
+        *to = own.chunks_exact(row_len).map(row).reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
+    }
+}
+
+#[inline(always)]
+fn dot<W: Area>(words: &mut [W], is_float: bool, len: usize, to: u32, table: &[u32]) {
+    let (old, new) = words.split_at_mut(to as usize);
+    for (to, own) in new.iter_mut().zip(table.chunks_exact(table.len() / len)) {
+        let factors = own.chunks_exact(2).map(|pair| (old[pair[0] as usize], old[pair[1] as usize]));
+        let zero = W::from_bits64(0);
+        *to = match is_float {
+            true => factors.fold(zero, |sum, (a, b)| a.fused(b, sum)),
+            false => factors.fold(zero, |sum, (a, b)| a.imul(b).iadd(sum)),
+        };
+    }
 }

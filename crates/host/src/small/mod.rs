@@ -12,9 +12,11 @@
 
 mod code;
 mod machine;
+mod words;
 
-pub(crate) use code::{Code, Each, Input, Ins, Output, Place, Start};
-pub(crate) use machine::{Bytes, Lanes};
+pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
+pub(crate) use machine::Bytes;
+pub(crate) use words::Place;
 
 /// The largest number of elements of an array of a small program.
 pub(crate) const MAX_SIZE: usize = 64;

@@ -1,76 +1,166 @@
 //! Ops of small programs that move elements, and products.
 
-use super::build::Builder;
+use super::builder::{Builder, Held};
 use crate::elem::Elem;
-use crate::small::{Ins, Place, Start};
+use crate::kernels::context::Small;
+use crate::kernels::fusion::{is_view, view_strides};
+use crate::kernels::strides::row_major;
+use crate::small::{Action, Place, Start, Window};
 use shardwise_base::Literal;
-use shardwise_ir::OpView;
+use shardwise_ir::{OpView, Value};
 use shardwise_ops::NoRegions;
 use shardwise_ops::dot::DotDims;
 
-/// A function that adds an op to a small program. Returns `None` if the op is not for small programs.
-pub type Build = for<'m> fn(&mut Builder<'_, 'm>, &OpView<'m>) -> Option<()>;
-
-/// Adds an op that only moves elements to places that are known. See [`Builder::movement`].
-pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    builder.movement(view)
+/// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
+pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> Option<()> {
+    match small {
+        Small::Alias => alias(builder, view),
+        Small::Movement => movement(builder, view),
+        Small::DynamicSlice => dynamic_slice(builder, view),
+        Small::DynamicUpdateSlice => dynamic_update_slice(builder, view),
+        Small::Dot => dot(builder, view),
+    }
 }
 
 /// Adds an op whose results are its operands.
-pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for (&from, &to) in view.operands().iter().zip(view.results()) {
-        let place = builder.value(from)?;
+        let place = operand(builder, from)?;
         builder.define(to, place);
     }
     Some(())
 }
 
-/// Adds a `dynamic_slice`, whose operand may be a large array.
-pub fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+/// Returns the place of a small array, as [`Builder::value`] does. If it is a view of a value of the program, the view
+/// is added to the program.
+pub fn operand<'m>(builder: &mut Builder<'_, 'm>, v: Value) -> Option<Place> {
+    let (mut views, mut base) = (vec![], v);
+    while builder.held(base).is_none() {
+        let def = builder.plan.body.def_op(base).map(|op| builder.plan.view(op));
+        let Some(view) = def.filter(|view| is_view(builder.plan, view)) else { return builder.value(v) };
+        base = view.operand(0);
+        views.push(view);
+    }
+    for view in views.into_iter().rev() {
+        movement(builder, &view)?;
+        builder.views.push(view.op);
+    }
+    builder.value(v)
+}
+
+/// Adds an op that moves elements to places that are known. A view may read a large array.
+pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
-    let (shape, window) = (view.operand_shape(0), view.result_shape(0));
+    if view.operands().iter().all(|&v| builder.shape(v).is_some()) {
+        let words = moved_words(builder, view)?;
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
+    }
+    if !is_view(builder.plan, view) {
+        return None;
+    }
+    let (array, strides, start) = view_strides(builder.plan, view)?;
+    let elements = elements_at(view.result_shape(0), &strides, start);
+    if builder.shape(array).is_some() {
+        let from = builder.value(array)?;
+        let words: Vec<u32> = elements.iter().map(|&e| from.word(e as usize) as u32).collect();
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
+    }
+    let array = builder.array(array)?;
+    let window = Window { table: builder.code.table(elements), starts: 0..0 };
+    let to = builder.code.place(elem, len);
+    builder.push(elem, Action::Read { elem, array, to: to.at, window });
+    builder.define(view.result(0), to);
+    Some(())
+}
+
+/// Returns the numbers of the words that the result of an op is made of. They are what the op's reference evaluation
+/// makes of the numbers of the operands' words.
+fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
+    let mut operands = vec![];
+    for (i, &v) in view.operands().iter().enumerate() {
+        let place = operand(builder, v)?;
+        operands.push(Literal::from_fn(view.operand_shape(i), |e| place.word(e) as u32));
+    }
+    let moved = shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?;
+    Some(moved.first()?.to_dense().as_slice::<u32>().to_vec())
+}
+
+/// Returns the numbers of the elements that are read at these strides from `start` on, for each index of a shape.
+fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
+    let along = |elements: Vec<isize>, (&n, &stride): (&usize, &isize)| {
+        elements.into_iter().flat_map(|e| (0..n as isize).map(move |i| e + i * stride)).collect()
+    };
+    shape.iter().zip(strides).fold(vec![start], along).into_iter().map(|e| e as u32).collect()
+}
+
+/// Adds a `dynamic_slice`, whose operand may be a large array.
+fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let (elem, len) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {
         let array = builder.array(view.operand(0))?;
-        let starts = builder.starts(view, 1, shape, window)?;
-        let table = builder.code.table(window_elements(shape, window));
+        let window = window(builder, view, 1, view.result_shape(0), 0)?;
         let to = builder.code.place(elem, len);
-        builder.code.push(Ins::Read { elem, array, to: to.at, table, starts });
+        builder.push(elem, Action::Read { elem, array, to: to.at, window });
         builder.define(view.result(0), to);
         return Some(());
     }
-    let from = builder.dense(view, 0)?;
-    let starts = builder.starts(view, 1, shape, window)?;
-    let table = builder.code.table(window_elements(shape, window).into_iter().map(|w| from.at + w));
+    let from = operand(builder, view.operand(0))?;
+    if from.step == 0 {
+        builder.define(view.result(0), from);
+        return Some(());
+    }
+    let window = window(builder, view, 1, view.result_shape(0), from.at)?;
     let to = builder.code.place(elem, len);
-    builder.code.push(Ins::Window { wide: elem.is_wide(), to: to.at, table, starts });
+    builder.push(elem, Action::Window { to: to.at, window });
     builder.define(view.result(0), to);
     Some(())
 }
 
-/// Adds a `dynamic_update_slice`. It may change a large array if that is one which the program writes in place.
-pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    let (shape, window) = (view.operand_shape(0), view.operand_shape(1));
-    let update = builder.value(view.operand(1))?;
+/// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place.
+fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let update = operand(builder, view.operand(1))?;
     let Some((elem, len)) = builder.shape(view.result(0)) else {
-        let array = builder.array(view.operand(0)).filter(|&array| builder.is_written(array))?;
-        let starts = builder.starts(view, 2, shape, window)?;
-        let table = builder.code.table(window_elements(shape, window));
-        builder.code.push(Ins::Write { array, update, table, starts });
-        builder.define_array(view.result(0), array);
+        let may_change = |builder: &Builder<'_, 'm>, array: u32| {
+            builder.is_written(array) && builder.replaceable.contains(&view.operand(0))
+        };
+        let array = builder.array(view.operand(0)).filter(|&array| may_change(builder, array))?;
+        let window = window(builder, view, 2, view.operand_shape(1), 0)?;
+        builder.push(update.elem, Action::Write { array, update, window });
+        builder.hold(view.result(0), Held::Array(array));
         return Some(());
     };
-    let from = builder.value(view.operand(0))?;
-    let starts = builder.starts(view, 2, shape, window)?;
+    let from = operand(builder, view.operand(0))?;
+    let window = window(builder, view, 2, view.operand_shape(1), 0)?;
     let to = builder.code.place(elem, len);
-    builder.code.push(Ins::Move { wide: elem.is_wide(), len: len as u32, to: to.at, from });
-    let table = builder.code.table(window_elements(shape, window));
-    builder.code.push(Ins::Update { wide: elem.is_wide(), at: to.at, update, table, starts });
+    builder.push(elem, Action::Move { len: len as u32, to: to.at, from });
+    builder.push(elem, Action::Update { at: to.at, update, window });
     builder.define(view.result(0), to);
     Some(())
+}
+
+/// Returns a window of the op's first operand, which has the shape `size`. The operands from number `first` on state
+/// where it starts, and `at` is the number of the operand's first element.
+fn window<'m>(
+    builder: &mut Builder<'_, 'm>,
+    view: &OpView<'m>,
+    first: usize,
+    size: &[usize],
+    at: u32,
+) -> Option<Window> {
+    let (shape, from) = (view.operand_shape(0), builder.code.starts.len() as u32);
+    let strides = row_major(shape);
+    for d in 0..shape.len() {
+        let index = operand(builder, view.operand(first + d))?;
+        builder.code.starts.push(Start { index, most: (shape[d] - size[d]) as u32, stride: strides[d] as u32 });
+    }
+    let table = builder.code.table(elements_at(size, &strides, at as isize));
+    Some(Window { table, starts: from..builder.code.starts.len() as u32 })
 }
 
 /// Adds a product of two arrays of one type, whose words hold the sums. Returns `None` for other types.
-pub fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let fills = matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
@@ -78,103 +168,26 @@ pub fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
         return None;
     }
     let dims = DotDims::of(view)?;
-    let [left, right] = [0, 1].map(|i| builder.value(view.operand(i)));
-    let (left, right) = (left?, right?);
+    let (left, right) = (operand(builder, view.operand(0))?, operand(builder, view.operand(1))?);
     let factors = factors(&dims, view.operand_shape(0), view.operand_shape(1));
     let words = factors.into_iter().flat_map(|(a, b)| [left.word(a) as u32, right.word(b) as u32]);
     let table = builder.code.table(words);
     let to = builder.code.place(elem, len);
-    let (wide, is_float) = (elem.is_wide(), elem.is_float());
-    builder.code.push(Ins::Dot { wide, is_float, len: len as u32, to: to.at, table });
+    builder.push(elem, Action::Dot { is_float: elem.is_float(), len: len as u32, to: to.at, table });
     builder.define(view.result(0), to);
     Some(())
 }
 
-impl<'m> Builder<'_, 'm> {
-    /// Adds an op that only moves elements to places that are known. Where they go is what the op's reference
-    /// evaluation makes of the numbers of their words. If these are consecutive or all equal, the result has the
-    /// words of the operand.
-    pub(super) fn movement(&mut self, view: &OpView<'m>) -> Option<()> {
-        let (elem, len) = self.shape(view.result(0))?;
-        let mut operands = vec![];
-        for (i, &v) in view.operands().iter().enumerate() {
-            let place = self.value(v)?;
-            operands.push(Literal::from_fn(view.operand_shape(i), |e| place.word(e) as u32));
-        }
-        let moved = shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?;
-        let words = moved.first()?.to_dense();
-        let words = words.as_slice::<u32>();
-        let place = match consecutive(words) {
-            Some(step) => Place { elem, at: words[0], step },
-            None => {
-                let table = self.code.table(words.iter().copied());
-                let to = self.code.place(elem, len);
-                self.code.push(Ins::Copy { wide: elem.is_wide(), to: to.at, table });
-                to
-            }
-        };
-        self.define(view.result(0), place);
-        Some(())
-    }
-
-    /// Returns the place of an operand with one word for each element.
-    fn dense(&mut self, view: &OpView<'m>, i: usize) -> Option<Place> {
-        let place = self.value(view.operand(i))?;
-        let (elem, len) = self.shape(view.operand(i))?;
-        if place.step == 1 || len == 1 {
-            return Some(place);
-        }
-        let to = self.code.place(elem, len);
-        self.code.push(Ins::Move { wide: elem.is_wide(), len: len as u32, to: to.at, from: place });
-        Some(to)
-    }
-
-    /// Returns the starts of a window of an array. Its operands from number `first` on state them.
-    fn starts(
-        &mut self,
-        view: &OpView<'m>,
-        first: usize,
-        shape: &[usize],
-        window: &[usize],
-    ) -> Option<std::ops::Range<u32>> {
-        let from = self.code.starts.len() as u32;
-        for d in 0..shape.len() {
-            let index = self.value(view.operand(first + d))?;
-            let stride = shape[d + 1..].iter().product::<usize>() as u32;
-            self.code.starts.push(Start { index, most: (shape[d] - window[d]) as u32, stride });
-        }
-        Some(from..self.code.starts.len() as u32)
-    }
-}
-
-/// Returns the distance between neighbours if it is 0 or 1 everywhere, or 0 for a single word. Else returns `None`.
-fn consecutive(words: &[u32]) -> Option<u32> {
-    let all = |step: u32| words.windows(2).all(|pair| pair[1] == pair[0] + step);
-    [0, 1].into_iter().find(|&step| all(step))
-}
-
-/// Returns the numbers of the elements of a window that starts at 0, in an array of this shape.
-fn window_elements(shape: &[usize], window: &[usize]) -> Vec<u32> {
-    let stride = |d: usize| shape[d + 1..].iter().product::<usize>() as u32;
-    (0..shape.len()).fold(vec![0], |words, d| {
-        words.iter().flat_map(|w| (0..window[d] as u32).map(move |i| (w, i))).map(|(w, i)| w + i * stride(d)).collect()
-    })
-}
-
 /// Returns the numbers of the two elements of each product. Those of one result follow each other.
 fn factors(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> Vec<(usize, usize)> {
-    let stride = |shape: &[usize], d: usize| shape[d + 1..].iter().product::<usize>();
-    let mut pairs = vec![(0, 0)];
-    let mut extend = |size: usize, left: usize, right: usize| {
-        pairs = pairs.iter().flat_map(|&(a, b)| (0..size).map(move |i| (a + i * left, b + i * right))).collect();
+    let (left, right) = (row_major(lhs), row_major(rhs));
+    let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(|(&l, &r)| (lhs[l], left[l], right[r]));
+    let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], left[d], 0));
+    let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], 0, right[d]));
+    let contract = dims.lhs_contract.iter().zip(&dims.rhs_contract).map(|(&l, &r)| (lhs[l], left[l], right[r]));
+    let along = |pairs: Vec<(usize, usize)>, (size, l, r): (usize, isize, isize)| {
+        let next = |(a, b): (usize, usize)| (0..size).map(move |i| (a + i * l as usize, b + i * r as usize));
+        pairs.into_iter().flat_map(next).collect()
     };
-    for (&l, &r) in dims.lhs_batch.iter().zip(&dims.rhs_batch) {
-        extend(lhs[l], stride(lhs, l), stride(rhs, r));
-    }
-    dims.lhs_free(lhs.len()).into_iter().for_each(|d| extend(lhs[d], stride(lhs, d), 0));
-    dims.rhs_free(rhs.len()).into_iter().for_each(|d| extend(rhs[d], 0, stride(rhs, d)));
-    for (&l, &r) in dims.lhs_contract.iter().zip(&dims.rhs_contract) {
-        extend(lhs[l], stride(lhs, l), stride(rhs, r));
-    }
-    pairs
+    batch.chain(lhs_free).chain(rhs_free).chain(contract).fold(vec![(0, 0)], along)
 }

@@ -1,12 +1,11 @@
-//! The runs of a block, and their steps.
+//! The runs of a block.
 
-use super::build::Builder;
-use crate::kernels::buffers::{own_or_copy_of, written as unique};
-use crate::kernels::context::{PlanCx, operations};
+use super::builder::Builder;
+use super::ops::add;
+use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::is_view;
-use crate::memory::{Buffer, OutOfMemory};
-use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
-use crate::small::{self, Bytes, Code, Output};
+use crate::plan::Points;
+use crate::small::Code;
 use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
@@ -21,11 +20,13 @@ pub struct Run {
     pub units: Vec<usize>,
     /// The unit in front of which the step is placed; the number of units if it is the last step.
     pub before: usize,
-    code: Code,
-    points: Points,
-    inputs: Vec<Value>,
-    outputs: Vec<Value>,
-    ops: Vec<Op>,
+    pub code: Code,
+    /// The instances of the results.
+    pub points: Points,
+    pub inputs: Vec<Value>,
+    pub outputs: Vec<Value>,
+    /// The ops, in program order.
+    pub ops: Vec<Op>,
 }
 
 /// Returns the runs of a block. A unit is the list of ops of one step, in program order, and units are in the order of
@@ -55,10 +56,33 @@ struct Open<'a, 'm> {
     units: Vec<usize>,
     /// What the ops of the run define.
     own: HashSet<Value>,
-    /// The first unit that reads a result, if there is one.
+    /// The unit in front of which the run is placed, if that is known: the first one that reads a result, or the one
+    /// after a unit of the run that reads a large array.
     before: Option<usize>,
     /// The results of units from that one on that are in no run.
     late: HashSet<Value>,
+}
+
+impl Open<'_, '_> {
+    /// Records that a unit with these results has joined. If the program reads large arrays, its step comes at once, so
+    /// that they are not in use for longer than without it.
+    fn joined(&mut self, unit: usize, results: Vec<Value>) {
+        self.units.push(unit);
+        self.own.extend(results);
+        if self.before.is_none() && self.builder.reads_arrays() {
+            self.before = Some(unit + 1);
+        }
+    }
+
+    /// Records that a unit with these operands and results is not in the run.
+    fn pass_by(&mut self, unit: usize, reads: &[Value], results: Vec<Value>) {
+        if self.before.is_none() && reads.iter().any(|v| self.own.contains(v)) {
+            self.before = Some(unit);
+        }
+        if self.before.is_some() {
+            self.late.extend(results);
+        }
+    }
 }
 
 impl Finder<'_, '_> {
@@ -71,18 +95,17 @@ impl Finder<'_, '_> {
         if self.join(unit, &reads) || self.open_for(unit) {
             return;
         }
-        let results = ops.iter().flat_map(|&op| self.plan.body[op].results.iter().copied());
+        let results = self.results(unit);
         if let Some(open) = &mut self.open {
-            if open.before.is_none() && reads.iter().any(|v| open.own.contains(v)) {
-                open.before = Some(unit);
-            }
-            if open.before.is_some() {
-                open.late.extend(results);
-            }
+            open.pass_by(unit, &reads, results);
         }
     }
 
-    /// Returns true if a unit is a view of what a later unit computes, or of such a view.
+    fn results(&self, unit: usize) -> Vec<Value> {
+        self.units[unit].iter().flat_map(|&op| self.plan.body[op].results.iter().copied()).collect()
+    }
+
+    /// Returns true if a unit is a view of what a later unit computes, or of such a view. Only that unit reads it.
     fn defers(&mut self, unit: usize, reads: &[Value]) -> bool {
         let [op] = self.units[unit][..] else { return false };
         let is_later = |v: &Value| self.plan.body.def_op(*v).is_some_and(|op| self.unit_of.get(&op) > Some(&unit));
@@ -95,13 +118,12 @@ impl Finder<'_, '_> {
     }
 
     fn join(&mut self, unit: usize, reads: &[Value]) -> bool {
-        let ops = &self.units[unit];
+        let results = self.results(unit);
         let Some(open) = &mut self.open else { return false };
-        if reads.iter().any(|v| open.late.contains(v)) || open.builder.add(ops).is_none() {
+        if reads.iter().any(|v| open.late.contains(v)) || add(&mut open.builder, &self.units[unit]).is_none() {
             return false;
         }
-        open.units.push(unit);
-        open.own.extend(ops.iter().flat_map(|&op| self.plan.body[op].results.iter().copied()));
+        open.joined(unit, results);
         true
     }
 
@@ -109,18 +131,15 @@ impl Finder<'_, '_> {
     /// returns false.
     fn open_for(&mut self, unit: usize) -> bool {
         let ops = &self.units[unit];
-        let Some(&last) = ops.last() else { return false };
-        let view = self.plan.view(last);
-        if view.results().is_empty() {
-            return false;
-        }
-        let mut builder = Builder::new(self.plan, self.uses, self.plan.result_points(&view));
-        if builder.add(ops).is_none() {
+        let Some(&last) = self.results(unit).last() else { return false };
+        let mut builder = Builder::new(self.plan, self.uses, self.plan.points(last));
+        if add(&mut builder, ops).is_none() {
             return false;
         }
         self.close();
-        let own = ops.iter().flat_map(|&op| self.plan.body[op].results.iter().copied()).collect();
-        self.open = Some(Open { builder, units: vec![unit], own, before: None, late: HashSet::new() });
+        let mut open = Open { builder, units: vec![], own: HashSet::new(), before: None, late: HashSet::new() };
+        open.joined(unit, self.results(unit));
+        self.open = Some(open);
         true
     }
 
@@ -128,12 +147,7 @@ impl Finder<'_, '_> {
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let ops: Vec<Op> = open.units.iter().flat_map(|&unit| self.units[unit].iter().copied()).collect();
-        let mut inside: HashSet<Op> = ops.iter().copied().chain(open.builder.views.iter().copied()).collect();
-        for &op in &ops {
-            let mut inner = vec![];
-            self.plan.body[op].regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut inner));
-            inside.extend(inner);
-        }
+        let inside = self.inside(&ops, &open.builder.views);
         let outputs = self.outputs(&ops, &inside);
         if inside.len() < MIN_OPS || outputs.is_empty() {
             return;
@@ -143,6 +157,23 @@ impl Finder<'_, '_> {
         let Builder { code, points, inputs, .. } = builder;
         let before = open.before.unwrap_or(open.units.last().expect("a run has units") + 1);
         self.runs.push(Run { units: open.units, before, code, points, inputs, outputs, ops });
+    }
+
+    /// Returns the ops of a run, with those in their regions and those of its views that only the run reads.
+    fn inside(&self, ops: &[Op], views: &[Op]) -> HashSet<Op> {
+        let mut inside = HashSet::new();
+        for &op in ops {
+            let mut inner = vec![op];
+            self.plan.body[op].regions.iter().for_each(|&r| self.plan.body.walk_region(r, &mut inner));
+            inside.extend(inner);
+        }
+        for &view in views.iter().rev() {
+            let mut uses = self.plan.body[view].results.iter().flat_map(|&v| self.uses.of(v));
+            if uses.all(|u| inside.contains(&u.op)) {
+                inside.insert(view);
+            }
+        }
+        inside
     }
 
     /// Returns the results of the ops that others use. Kernels read through views, so that the operand of a view that
@@ -174,93 +205,5 @@ impl Finder<'_, '_> {
         };
         let is_constant = |v: &Value| self.plan.body.def_op(*v).is_some_and(|op| self.is_constant(op));
         ops.iter().flat_map(of).filter(|v| !is_constant(v)).collect()
-    }
-}
-
-/// Returns the step of a run.
-pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
-    let last = plan.view(*run.ops.last().expect("a run has ops"));
-    let inputs: Vec<Input> = run.inputs.iter().map(|&v| plan.input(v, &run.points)).collect();
-    let outputs = run.outputs.iter().map(|&v| plan.slot(v)).collect();
-    let mut names: Vec<&str> = vec![];
-    let mut work = 0;
-    for &op in &run.ops {
-        let view = plan.view(op);
-        let name = view.name().split_once('.').map_or(view.name(), |(_, op)| op);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-        work += operations(&view);
-    }
-    let name = format!("small({})", names.join(", "));
-    let kernel = SmallKernel { code: run.code };
-    let mut step = plan.step_with(&last, StepKind::Kernel(Box::new(kernel)), inputs, outputs, run.points);
-    (step.name, step.work, step.ops) = (name, work, run.ops);
-    step
-}
-
-struct SmallKernel {
-    code: Code,
-}
-
-impl Kernel for SmallKernel {
-    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for &i in cx.instances.clone().iter() {
-            let mut written = self.written(cx, i)?;
-            let mut results = self.results(cx)?;
-            let mut inputs: Vec<Bytes<'_>> = vec![];
-            for (k, own) in written.iter_mut().enumerate() {
-                inputs.push(match own {
-                    Some(own) => Bytes::Written(unique(own)),
-                    None => Bytes::Read(cx.input(k, i).bytes()),
-                });
-            }
-            let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(unique).collect();
-            self.code.run(&mut inputs, &mut outputs);
-            self.set(cx, i, results, written);
-        }
-        Ok(())
-    }
-
-    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        for &i in cx.instances.clone().iter() {
-            let written = self.written(cx, i)?;
-            let results = self.results(cx)?;
-            self.set(cx, i, results, written);
-        }
-        Ok(())
-    }
-}
-
-impl SmallKernel {
-    /// Returns, for each input that the program writes, a buffer that has the input's contents and no other owner: the
-    /// input's own, taken from `cx`, or a copy.
-    fn written(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Vec<Option<Buffer>>, OutOfMemory> {
-        let own = |(k, input): (usize, &small::Input)| match *input {
-            small::Input::Array { bytes, is_written: true } => own_or_copy_of(cx, k, instance, bytes).map(Some),
-            _ => Ok(None),
-        };
-        self.code.inputs.iter().enumerate().map(own).collect()
-    }
-
-    /// Returns new buffers for the results that are small arrays.
-    fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
-        let bytes = self.code.outputs.iter().filter_map(|output| match output {
-            Output::Words(place, len) => Some(place.elem.size() * len),
-            Output::Array(_) => None,
-        });
-        bytes.map(|bytes| cx.memory.allocate(bytes)).collect()
-    }
-
-    fn set(&self, cx: &mut KernelCx<'_>, instance: usize, results: Vec<Buffer>, written: Vec<Option<Buffer>>) {
-        let mut results = results.into_iter();
-        for (k, output) in self.code.outputs.iter().enumerate() {
-            cx.outputs[k][instance] = match *output {
-                Output::Words(..) => results.next(),
-                Output::Array(input) => {
-                    Some(written[input].as_ref().unwrap_or_else(|| cx.input(input, instance)).clone())
-                }
-            };
-        }
     }
 }
