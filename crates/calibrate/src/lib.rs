@@ -83,10 +83,10 @@ fn machine_facts(facts: &mut Facts) {
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let [few, many] = [20, 120].map(|count| Timed::new(&programs::chain(count))?.whole_seconds());
     let instruction = (many? - few?).max(1e-9) / 100.0;
-    add(facts, "instruction_s", instruction, "programs of 120 and of 20 instructions of one element");
+    add(facts, "instruction_s", instruction, "programs of 120 and of 20 instructions of few elements");
     let [few, many] = [100, 1100].map(|turns| Timed::new(&programs::turns(turns))?.whole_seconds());
-    let turn = (many? - few?) / 1000.0 - 2.0 * instruction;
-    add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with two instructions each");
+    let turn = (many? - few?) / 1000.0 - 3.0 * instruction;
+    add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with three instructions each");
     Ok(())
 }
 

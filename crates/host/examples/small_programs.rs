@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release -p shardwise-host --example small_programs
 //! ```
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
 
 use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, Signature};

@@ -31,20 +31,26 @@ fn run_both(source: &str, inputs: &[Literal]) -> [Vec<InstructionTime>; 2] {
     let module = parse(source);
     let want = shardwise_interp::run(&module, inputs).expect("it runs");
     let on = |engine: HostEngine| {
-        let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
-        let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
-        let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
-        let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+        let (got, times) = results(&engine, &module, inputs);
         assert_eq!(got.len(), want.len());
-        for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
-            assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
+        for (got, want) in got.iter().zip(&want) {
+            assert_eq!(got.raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
         }
-        profile.instructions
+        times
     };
     let [first, second] = [0xa5, 0x5a].map(HostEngine::guarded);
     on(HostEngine::default());
     on(first);
     [on(second.clone()), on(second.without_runs())]
+}
+
+/// Runs a program on one engine. Returns its results, and the times of its instructions.
+pub fn results(engine: &HostEngine, module: &Module, inputs: &[Literal]) -> (Vec<Literal>, Vec<InstructionTime>) {
+    let program = engine.compile(module).unwrap_or_else(|e| panic!("{e}"));
+    let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
+    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
+    let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+    (got.iter().map(|r| r.to_literal().to_dense()).collect(), profile.instructions)
 }
 
 /// Runs a program as [`run`] does, and returns the names of its instructions. Panics if one of them has no kernel.

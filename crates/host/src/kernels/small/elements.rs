@@ -22,7 +22,8 @@ pub fn computed(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) 
     }
 }
 
-/// Adds an op without operands as words that are constant, by its reference evaluation.
+/// Adds an op without operands as words that are constant, by its reference evaluation. Returns `None` if the result
+/// is no small array.
 fn evaluated(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     let results = shardwise_ops::evaluate(view, &[], &mut NoRegions).ok()?;
@@ -43,7 +44,7 @@ fn elementwise(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -
     finish(builder, view, &source, value, None)
 }
 
-/// Adds a reduction by a named reducer.
+/// Adds a reduction by a named reducer. Returns `None` if the op is not for small programs.
 fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let kind = reducer(reduce_kind_of_op(view)?);
     let mut source = Source::of(builder, view)?;
@@ -56,7 +57,8 @@ fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     finish(builder, view, &source, value, Some(&rows))
 }
 
-/// Adds the instructions of the program of one op, whose result `value` becomes the op's.
+/// Adds the instructions of the program of one op, whose result `value` becomes the op's. Returns `None` if the op's
+/// result is no small array.
 fn finish(
     builder: &mut Builder<'_, '_>,
     view: &OpView<'_>,

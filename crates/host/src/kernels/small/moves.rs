@@ -22,7 +22,7 @@ pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>)
     }
 }
 
-/// Adds an op whose results are its operands.
+/// Adds an op whose results are its operands. Returns `None` if one of them is no small array.
 fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for (&from, &to) in view.operands().iter().zip(view.results()) {
         let place = operand(builder, from)?;
@@ -31,8 +31,8 @@ fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     Some(())
 }
 
-/// Returns the place of a small array, as [`Builder::value`] does. If it is a view of a value of the program, the view
-/// is added to the program.
+/// Returns the place of a small array, or `None` as [`Builder::value`] does. If it is a view of a value of the program,
+/// the view is added to the program.
 pub fn operand<'m>(builder: &mut Builder<'_, 'm>, v: Value) -> Option<Place> {
     let (mut views, mut base) = (vec![], v);
     while builder.held(base).is_none() {
@@ -48,7 +48,8 @@ pub fn operand<'m>(builder: &mut Builder<'_, 'm>, v: Value) -> Option<Place> {
     builder.value(v)
 }
 
-/// Adds an op that moves elements to places that are known. A view may read a large array.
+/// Adds an op that moves elements to places that are known. A view may read a large array. Returns `None` if the op is
+/// not for small programs.
 pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     if view.operands().iter().all(|&v| builder.shape(v).is_some()) {
@@ -76,7 +77,7 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
 }
 
 /// Returns the numbers of the words that the result of an op is made of. They are what the op's reference evaluation
-/// makes of the numbers of the operands' words.
+/// makes of the numbers of the operands' words. Returns `None` if it fails, or if an operand is no small array.
 fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
     let mut operands = vec![];
     for (i, &v) in view.operands().iter().enumerate() {
@@ -95,7 +96,8 @@ fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
     shape.iter().zip(strides).fold(vec![start], along).into_iter().map(|e| e as u32).collect()
 }
 
-/// Adds a `dynamic_slice`, whose operand may be a large array.
+/// Adds a `dynamic_slice`, whose operand may be a large array. Returns `None` if its result is none, or if kernels do
+/// not compute on its types.
 fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {
@@ -118,7 +120,8 @@ fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option
     Some(())
 }
 
-/// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place.
+/// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place. Returns `None`
+/// for other large arrays.
 fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let update = operand(builder, view.operand(1))?;
     let Some((elem, len)) = builder.shape(view.result(0)) else {
@@ -141,7 +144,8 @@ fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) ->
 }
 
 /// Returns a window of the op's first operand, which has the shape `size`. The operands from number `first` on state
-/// where it starts, and `at` is the number of the operand's first element.
+/// where it starts, and `at` is the number of the operand's first element. Returns `None` if the program cannot hold
+/// one of these operands.
 fn window<'m>(
     builder: &mut Builder<'_, 'm>,
     view: &OpView<'m>,

@@ -93,7 +93,8 @@ fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop: the carried arrays get places, which each turn sets.
+/// Adds a loop: the carried arrays get places, which each turn sets. Returns `None` if the loop is not for small
+/// programs.
 fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [cond, body] = [view.regions()[0], view.regions()[1]];
     let carried: Vec<Carried> = (0..view.results().len()).map(|i| carried(builder, view, i)).collect::<Option<_>>()?;
@@ -152,7 +153,7 @@ fn may_replace(builder: &Builder<'_, '_>, array: Value) -> bool {
 
 /// If the array that a loop carries at index `i` only changes in windows, so that it can be written in place, returns
 /// the arrays that are replaced in a turn: each turn reads windows of the array, then an update makes the next array,
-/// and so on until the last one is carried on.
+/// and so on until the last one is carried on. Returns `None` if it changes in another way.
 fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Vec<Value>> {
     let (body, mut replaced) = (builder.plan.body, vec![]);
     let (mut array, last) = (body[region].args[i], body.region_results(region)[i]);
@@ -203,7 +204,8 @@ fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     })
 }
 
-/// Adds a branch: each of its regions sets the places of the results.
+/// Adds a branch: each of its regions sets the places of the results. Returns `None` if the branch is not for small
+/// programs.
 fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let index = operand(builder, view.operand(0))?;
     let targets = own_places(builder, view.results());
@@ -223,7 +225,8 @@ fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     Some(())
 }
 
-/// Adds the ops of a region, and returns the places of those of its results that are small arrays.
+/// Adds the ops of a region, and returns the places of those of its results that are small arrays. Returns `None` if an
+/// op is not for small programs.
 fn add_region(builder: &mut Builder<'_, '_>, region: Region) -> Option<Vec<Place>> {
     let (plan, is_inner) = (builder.plan, std::mem::replace(&mut builder.is_in_region, true));
     body_ops(plan, region).iter().try_for_each(|&op| add_op(builder, op))?;
@@ -232,7 +235,7 @@ fn add_region(builder: &mut Builder<'_, '_>, region: Region) -> Option<Vec<Place
     results
 }
 
-/// Returns the places of those of the values that are small arrays.
+/// Returns the places of those of the values that are small arrays, or `None` if the program cannot hold one of them.
 fn places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Option<Vec<Place>> {
     let mut places = vec![];
     for &v in values {

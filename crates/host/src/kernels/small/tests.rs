@@ -1,6 +1,7 @@
 //! Small programs, each of which is compared with the interpreter and with the kernels of its ops.
 
-use crate::kernels::testing::{run, run_in_small_programs};
+use crate::HostEngine;
+use crate::kernels::testing::{parse, results, run, run_in_small_programs};
 use shardwise_base::Literal;
 
 /// Returns a function of these arguments and results. `body` ends with a `return` without types.
@@ -158,7 +159,8 @@ fn branches_and_products_run_in_loops() {
   %is = stablehlo.compare GT, %i, %even : (tensor<i32>, tensor<i32>) -> tensor<i1>
   %next0 = \"stablehlo.if\"(%is) ({ stablehlo.return %c : tensor<3x3xf32> }, { stablehlo.return %y : tensor<3x3xf32> }) : (tensor<i1>) -> tensor<3x3xf32>";
     let source = program(&format!("%x: {t}, %y: {t}"), t, &(repeated(&[("%a", "%x", t)], body) + "return %w#1"));
-    assert_eq!(run_in_small_programs(&source, &[thirds(&[3, 3]), thirds(&[3, 3])]).len(), 1);
+    let whole = |by: usize| Literal::from_fn([3, 3], |i| ((i * by) % 3) as f32 - 1.0);
+    assert_eq!(run_in_small_programs(&source, &[whole(1), whole(2)]).len(), 1);
 }
 
 #[test]
@@ -178,4 +180,24 @@ return %h, %k, %a";
     let names = run_in_small_programs(&source, &[thirds(&[50, 100])]);
     assert!(names.iter().any(|name| name.starts_with("small(")), "{names:?}");
     assert!(names.iter().any(|name| name.contains("multiply") && !name.starts_with("small(")), "{names:?}");
+}
+
+#[test]
+fn products_have_the_bits_of_their_kernels() {
+    for t in ["f32", "f64"] {
+        let source = format!(
+            "func.func @main(%x: tensor<2x4x6xf32>, %y: tensor<2x6x5xf32>) -> tensor<2x4x5x{t}> {{
+  %a = stablehlo.convert %x : (tensor<2x4x6xf32>) -> tensor<2x4x6x{t}>
+  %b = stablehlo.convert %y : (tensor<2x6x5xf32>) -> tensor<2x6x5x{t}>
+  %c = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+      : (tensor<2x4x6x{t}>, tensor<2x6x5x{t}>) -> tensor<2x4x5x{t}>
+  return %c : tensor<2x4x5x{t}>
+}}"
+        );
+        let (module, inputs) = (parse(&source), [thirds(&[2, 4, 6]), thirds(&[2, 6, 5])]);
+        let (small, times) = results(&HostEngine::default(), &module, &inputs);
+        assert_eq!(times.len(), 1, "{times:?}");
+        let (by_kernels, _) = results(&HostEngine::default().without_runs(), &module, &inputs);
+        assert_eq!(small, by_kernels, "{t}");
+    }
 }
