@@ -43,7 +43,7 @@ enum Unit {
     /// A product with the addition of its result.
     Sum(Sum),
     /// The ops of one block program.
-    Group(Group),
+    Group(Box<Group>),
     Op(Op),
 }
 
@@ -118,7 +118,7 @@ impl<'m> Lowering<'m> {
             let step = match unit {
                 _ if in_runs.contains(&i) || i == count => None,
                 Some(Unit::Sum(sum)) => Some(kernels::sum_step(&mut self.plan, &sum)),
-                Some(Unit::Group(group)) => Some(kernels::fused_step(&mut self.plan, group)),
+                Some(Unit::Group(group)) => Some(kernels::fused_step(&mut self.plan, *group)),
                 Some(Unit::Op(op)) => self.op(op)?,
                 None => None,
             };
@@ -140,7 +140,7 @@ impl<'m> Lowering<'m> {
             if let Some(sum) = sums.next_if(|s| s.add == op) {
                 units.push(Unit::Sum(sum));
             } else if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
-                units.push(Unit::Group(group));
+                units.push(Unit::Group(Box::new(group)));
             } else if !claimed.contains(&op) {
                 units.push(Unit::Op(op));
             }

@@ -33,7 +33,7 @@ fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
 
 /// Returns the place of a small array, or `None` as [`Builder::value`] does. If it is a view of a value of the program,
 /// the view is added to the program.
-pub fn operand<'m>(builder: &mut Builder<'_, 'm>, v: Value) -> Option<Place> {
+pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
     let (mut views, mut base) = (vec![], v);
     while builder.held(base).is_none() {
         let def = builder.plan.body.def_op(base).map(|op| builder.plan.view(op));
@@ -155,9 +155,9 @@ fn window<'m>(
 ) -> Option<Window> {
     let (shape, from) = (view.operand_shape(0), builder.code.starts.len() as u32);
     let strides = row_major(shape);
-    for d in 0..shape.len() {
+    for (d, ((&n, &own), &stride)) in shape.iter().zip(size).zip(&strides).enumerate() {
         let index = operand(builder, view.operand(first + d))?;
-        builder.code.starts.push(Start { index, most: (shape[d] - size[d]) as u32, stride: strides[d] as u32 });
+        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: stride as u32 });
     }
     let table = builder.code.table(elements_at(size, &strides, at as isize));
     Some(Window { table, starts: from..builder.code.starts.len() as u32 })
