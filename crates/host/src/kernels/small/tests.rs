@@ -12,11 +12,9 @@ fn program(args: &str, results: &str, body: &str) -> String {
 /// Returns the text of a loop whose counter `%i` goes from 0 to 7. `carried` has the names in the body, the initial
 /// values and the types of the other arrays, which are results `%w#1` and so on. `body` defines `%next0` and so on.
 fn repeated(carried: &[(&str, &str, &str)], body: &str) -> String {
-    let list = |f: &dyn Fn(usize, &(&str, &str, &str)) -> String| {
-        carried.iter().enumerate().map(|(k, c)| f(k, c)).collect::<Vec<_>>().join("")
-    };
-    let (init, types) = (list(&|_, c| format!(", {} = {}", c.0, c.1)), list(&|_, c| format!(", {}", c.2)));
-    let next = list(&|k, _| format!(", %next{k}"));
+    let init: String = carried.iter().map(|(name, from, _)| format!(", {name} = {from}")).collect();
+    let types: String = carried.iter().map(|(_, _, ty)| format!(", {ty}")).collect();
+    let next: String = (0..carried.len()).map(|k| format!(", %next{k}")).collect();
     format!(
         "%from = stablehlo.constant dense<0> : tensor<i32>
 %to = stablehlo.constant dense<7> : tensor<i32>
