@@ -50,36 +50,42 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// Returns a program with `count` instructions, each of which computes one element. The program returns all of their
+/// The type of an array that is too large for the small programs of the engine, in which instructions of few elements
+/// are one. Its elements take much less time than an instruction.
+const FEW: &str = "tensor<80xf32>";
+
+/// Returns a program with `count` instructions, each of which computes few elements. The program returns all of their
 /// results, so that the instructions are not fused.
 pub(crate) fn chain(count: usize) -> String {
     let line = |i: usize| {
         let operand = if i == 0 { "%x".to_string() } else { format!("%{}", i - 1) };
-        format!("  %{i} = stablehlo.negate {operand} : tensor<f32>\n")
+        format!("  %{i} = stablehlo.negate {operand} : {FEW}\n")
     };
     let body: String = (0..count).map(line).collect();
     let names: Vec<String> = (0..count).map(|i| format!("%{i}")).collect();
-    let types = vec!["tensor<f32>"; count].join(", ");
+    let types = vec![FEW; count].join(", ");
     let results = names.join(", ");
-    format!("func.func @main(%x: tensor<f32>) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
+    format!("func.func @main(%x: {FEW}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
 }
 
-/// Returns a program with a loop of so many turns with two instructions each: the condition and the counter.
+/// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one of
+/// few elements.
 pub(crate) fn turns(count: usize) -> String {
     let body = format!(
         "  %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<{count}> : tensor<i32>
   %o = stablehlo.constant dense<1> : tensor<i32>
-  %r = stablehlo.while(%i = %z) : tensor<i32>
+  %r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i32>, {FEW}
   cond {{
     %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   }} do {{
     %j = stablehlo.add %i, %o : tensor<i32>
-    stablehlo.return %j : tensor<i32>
+    %b = stablehlo.negate %a : {FEW}
+    stablehlo.return %j, %b : tensor<i32>, {FEW}
   }}"
     );
-    main("", &body, "tensor<i32>")
+    format!("func.func @main(%x: {FEW}) -> {FEW} {{\n{body}\n  return %r#1 : {FEW}\n}}\n")
 }
 
 /// Returns a program of one op and one of [`CHAIN`] ops, for f32, bf16, f64 and i32 and each elementwise op of

@@ -7,8 +7,9 @@
 mod bound;
 mod emit;
 mod kernel;
+pub(crate) mod lanes;
 pub(crate) mod machine;
-mod program;
+pub(crate) mod program;
 mod results;
 #[cfg(test)]
 pub(crate) mod tests;

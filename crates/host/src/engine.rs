@@ -1,6 +1,6 @@
 //! The embedded engine as an implementation of the engine trait.
 
-use crate::gang::{Given, Predicted, Run, StepTimes, check, fill, lower};
+use crate::gang::{Given, Options, Predicted, Run, StepTimes, check, fill, lower};
 use crate::memory::{Buffer, Guard, Memory};
 use crate::plan::{Plan, Points};
 use crate::profile::profile;
@@ -22,13 +22,21 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub struct HostEngine {
     memory: Memory,
+    /// True if each op on small arrays is a step of its own, so that the kernel of the op runs.
+    has_no_runs: bool,
 }
 
 impl HostEngine {
     /// Returns an engine whose buffers and scratch memory are guarded and filled with `fill` when they are made. For
     /// tests, see [`Memory::guarded`].
     pub fn guarded(fill: u8) -> HostEngine {
-        HostEngine { memory: Memory::guarded(fill) }
+        HostEngine { memory: Memory::guarded(fill), ..HostEngine::default() }
+    }
+
+    /// Returns the engine, set to run ops on small arrays by their kernels, one by one, for tests of these kernels.
+    #[cfg(test)]
+    pub(crate) fn without_runs(self) -> HostEngine {
+        HostEngine { has_no_runs: true, ..self }
     }
 
     /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory, or if the run is
@@ -210,7 +218,8 @@ impl Engine for HostEngine {
     fn compile_checked(&self, module: &Module, checks: NumberChecks) -> Result<Arc<dyn Executable>, Diagnostics> {
         let main = module.main().ok_or_else(|| no_function(&module.loc))?;
         verify(module).or(())?;
-        let plan = lower(module, main, &self.memory, checks)?;
+        let runs_small = !self.has_no_runs && !checks.any();
+        let plan = lower(module, main, &self.memory, Options { runs_small, checks })?;
         check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;

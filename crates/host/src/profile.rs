@@ -7,8 +7,8 @@ use crate::pool::Workers;
 use shardwise_base::counted;
 use shardwise_engine::{InstructionRun, InstructionTime, RunProfile};
 use shardwise_ir::{Func, Module, OpView};
-use shardwise_ops::Opcode;
 use shardwise_ops::collective::{CollectiveView, Transfer};
+use shardwise_ops::{Opcode, Semantics};
 use shardwise_view::MemoryPart;
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ impl Rows<'_> {
             count,
             total,
             instances: step.instances.len(),
-            flops: (!is_control && !is_collective).then(|| flops(step, &views)),
+            flops: (!is_control && !is_collective).then(|| flops(step, &views)).flatten(),
             memory_bytes: self.memory_bytes(step),
             received_bytes: if is_collective { self.received_bytes(&views) } else { None },
             after: written.collect(),
@@ -188,14 +188,18 @@ fn started(view: OpView<'_>) -> OpView<'_> {
     }
 }
 
-/// Returns the flops of one instance. A step that only passes on or moves what an op needs has none.
-fn flops(step: &Step, views: &[OpView<'_>]) -> u64 {
+/// Returns the flops of one instance. A step that only passes on or moves what an op needs has none. Returns `None` for
+/// a step with a loop or branch, whose turns are not counted.
+fn flops(step: &Step, views: &[OpView<'_>]) -> Option<u64> {
     if matches!(step.kind, StepKind::Alias) || step.prepares {
-        return 0;
+        return Some(0);
+    }
+    if views.iter().any(|view| Opcode::of_view(view).facts().semantics(view) == Semantics::Control) {
+        return None;
     }
     let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
     // A cast from a float saturates.
-    flops.round() as u64
+    Some(flops.round() as u64)
 }
 
 fn sharding(view: &OpView<'_>) -> Option<String> {
@@ -268,22 +272,22 @@ mod tests {
 
     #[test]
     fn a_loop_of_small_instructions_is_one_span_with_counts() {
-        let source = "func.func @main(%x: tensor<i32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+        let source = "func.func @main(%x: tensor<i32>, %y: tensor<100xf32>) -> tensor<100xf32> {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<100> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<4xf32>
+  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<100xf32>
   cond {
     %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   } do {
     %o = stablehlo.constant dense<1> : tensor<i32>
     %j = stablehlo.add %i, %o : tensor<i32>
-    %b = stablehlo.sine %a : tensor<4xf32>
-    stablehlo.return %j, %b : tensor<i32>, tensor<4xf32>
+    %b = stablehlo.sine %a : tensor<100xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<100xf32>
   }
-  %2 = stablehlo.negate %r#1 : tensor<4xf32>
-  %3 = stablehlo.reverse %2, dims = [0] : tensor<4xf32>
-  return %3 : tensor<4xf32>
+  %2 = stablehlo.negate %r#1 : tensor<100xf32>
+  %3 = stablehlo.reverse %2, dims = [0] : tensor<100xf32>
+  return %3 : tensor<100xf32>
 }";
         let profile = profile(source);
         let timeline = profile.timeline("loop");
@@ -295,5 +299,29 @@ mod tests {
         assert_eq!(seen, [(SpanKind::Control, 1), (SpanKind::Compute, 301), (SpanKind::Compute, after)]);
         assert_eq!(profile.instructions.iter().map(|i| i.count).sum::<u64>(), 1 + 301 + after);
         assert!(timeline.notes.is_empty(), "{:?}", timeline.notes);
+    }
+
+    #[test]
+    fn a_run_of_small_ops_is_one_instruction_with_all_of_them() {
+        let source = "func.func @main(%x: tensor<i32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r:2 = stablehlo.while(%i = %x, %a = %y) : tensor<i32>, tensor<4xf32>
+  cond {
+    %n = stablehlo.constant dense<100> : tensor<i32>
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %o = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %o : tensor<i32>
+    %b = stablehlo.sine %a : tensor<4xf32>
+    stablehlo.return %j, %b : tensor<i32>, tensor<4xf32>
+  }
+  %3 = stablehlo.reverse %r#1, dims = [0] : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}";
+        let profile = profile(source);
+        let [run] = &profile.instructions[..] else { panic!("{:?}", profile.instructions) };
+        assert_eq!((&run.name[..], run.count, run.flops), ("small(while, reverse)", 1, None));
+        assert_eq!(run.ops, ["stablehlo.while", "stablehlo.reverse"]);
+        assert_eq!(profile.timeline("loop").check(), Ok(()));
     }
 }

@@ -5,6 +5,7 @@
 //! of block `b` is `base + b * step`, so nothing is updated between blocks.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
+use super::lanes::Lanes;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
@@ -154,6 +155,43 @@ macro_rules! machine {
                     Op::IRsub | Op::IRsubImm => Some(b.isub(a)),
                     Op::FRdiv | Op::FRdivImm => Some(b.fdiv(a)),
                     _ => None,
+                }
+            }
+
+            /// Computes a unary or binary operation on lanes. Panics for any other operation.
+            #[inline(always)]
+            pub(crate) fn on_lanes<W: Word>(self, lanes: &mut Lanes<'_, W>) {
+                match self {
+                    $(Op::$unary => lanes.unary(|a| a.$unary_fn()),)*
+                    $(Op::$binary | Op::$binary_imm => lanes.binary(|a, b| a.$binary_fn(b)),)*
+                    $(Op::$heavy => lanes.unary(|a| a.$heavy_fn()),)*
+                    $(Op::$function => lanes.unary(|a| a.$function_fn()),)*
+                    $(Op::$heavy2 => lanes.binary(|a, b| a.$heavy2_fn(b)),)*
+                    $(Op::$function2 => lanes.binary(|a, b| a.$function2_fn(b)),)*
+                    Op::FRsub | Op::FRsubImm => lanes.binary(|a, b| b.fsub(a)),
+                    Op::IRsub | Op::IRsubImm => lanes.binary(|a, b| b.isub(a)),
+                    Op::FRdiv | Op::FRdivImm => lanes.binary(|a, b| b.fdiv(a)),
+                    _ => unreachable!("{self:?} is no function of lanes"),
+                }
+            }
+
+            /// Folds the elements that `get` returns for the numbers below `len` into one, in the order that
+            /// `shardwise_mathfn::order` states for a row with `N` partial results. `identity` changes no element.
+            /// Panics if `self` is not the operation of a reduction.
+            #[inline(always)]
+            pub(crate) fn fold_row<W: Word, const N: usize>(
+                self,
+                identity: W,
+                len: usize,
+                get: impl Fn(usize) -> W,
+            ) -> W {
+                let mut partials = [identity; N];
+                match self {
+                    $(Op::$reduce => {
+                        (0..len).for_each(|i| partials[i % N] = partials[i % N].$reduce_fn(get(i)));
+                        fold_halves(&mut partials, |a, b| a.$reduce_fn(b))
+                    })*
+                    _ => unreachable!("{self:?} is no reduction"),
                 }
             }
 
@@ -575,10 +613,18 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
 
 /// Returns an element, given by its bytes, as a word. The element must be real and fit into a word. Panics if `bytes`
 /// does not have the size of one element.
-pub(super) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
+pub(crate) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.
     unsafe { read_word(elem, bytes.as_ptr()) }
+}
+
+/// Writes a word as an element to its bytes. The element must be real and fit into a word. Panics if `bytes` does not
+/// have the size of one element.
+pub(crate) fn put_word<W: Word>(elem: Elem, bytes: &mut [u8], word: W) {
+    assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
+    // SAFETY: there are as many bytes as an element has.
+    unsafe { write_word(elem, bytes.as_mut_ptr(), word) }
 }
 
 /// Reads one element as a word. The element must be real and fit into a word.

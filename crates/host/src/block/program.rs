@@ -112,14 +112,14 @@ impl Reducer {
 /// A value of a program: the result of an operation, an input, a constant or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value {
-    pub(super) node: usize,
+    pub(crate) node: usize,
     /// The element type.
     pub elem: Elem,
 }
 
 /// A node of a program's graph: an operand, a constant, or a machine operation on earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Node {
+pub(crate) enum Node {
     /// The elements of the program's operand with this number.
     Input(usize),
     /// A constant, given by the bits of the word that all lanes have.
@@ -162,8 +162,8 @@ pub struct Program {
     pub(super) space: Vec<usize>,
     /// For each dimension, true if it is reduced.
     pub(super) reduced: Vec<bool>,
-    pub(super) wide: bool,
-    pub(super) nodes: Vec<Node>,
+    pub(crate) wide: bool,
+    pub(crate) nodes: Vec<Node>,
     pub(super) operands: Vec<Operand>,
     known: HashMap<Node, usize>,
 }

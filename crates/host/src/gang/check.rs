@@ -166,7 +166,7 @@ fn inconsistent(step: &Step, what: &str) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gang::lower;
+    use crate::gang::{Options, lower};
     use crate::kernels::testing::parse;
     use crate::memory::Memory;
     use shardwise_engine::NumberChecks;
@@ -184,7 +184,8 @@ mod tests {
 
     fn found(change: impl FnOnce(&mut Plan)) -> String {
         let module = parse(PROGRAM);
-        let mut plan = lower(&module, module.main().unwrap(), &Memory::default(), NumberChecks::default()).unwrap();
+        let options = Options { runs_small: false, checks: NumberChecks::default() };
+        let mut plan = lower(&module, module.main().unwrap(), &Memory::default(), options).unwrap();
         change(&mut plan);
         check(&plan).map_or_else(|d| d.message, |()| "nothing".to_string())
     }

@@ -5,7 +5,7 @@
 //! value without them is taken to vary everywhere.
 
 use super::literal::fill;
-use crate::kernels::{self, KERNELS, PlanCx};
+use crate::kernels::{self, Group, KERNELS, PlanCx, Sum};
 use crate::memory::{Buffer, Memory};
 use crate::plan::*;
 use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, EntityVec, Literal, Mesh};
@@ -15,15 +15,23 @@ use shardwise_ops::collective::{AxisIndexOp, CollectiveView};
 use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
-/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`. If
-/// `checks` refuses numbers, no ops are fused, except that views are read through, and each step that computes results
-/// has steps around it that look for such numbers.
+/// How a program is converted to a plan.
+#[derive(Clone, Copy)]
+pub struct Options {
+    /// True if runs of ops on small arrays become one step each. It must be false if numbers are checked.
+    pub runs_small: bool,
+    /// If these checks refuse numbers, no ops are fused, except that views are read through, and each step that computes
+    /// results has steps around it that look for such numbers.
+    pub checks: NumberChecks,
+}
+
+/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`.
 ///
 /// # Errors
 /// Fails if an op cannot be run by this engine, or if there is no memory for a known value.
-pub fn lower(module: &Module, func: &Func, memory: &Memory, checks: NumberChecks) -> Result<Plan, Diagnostics> {
+pub fn lower(module: &Module, func: &Func, memory: &Memory, options: Options) -> Result<Plan, Diagnostics> {
     let plan = PlanCx::new(module, func, &KERNELS);
-    let mut lowering = Lowering { plan, checks, memory, uses: Uses::compute(&func.body), constants: vec![] };
+    let mut lowering = Lowering { plan, options, memory, uses: Uses::compute(&func.body), constants: vec![] };
     let mut code = lowering.block(func.body.entry())?;
     let Lowering { plan, constants, .. } = lowering;
     let (slots, step_count) = plan.finish();
@@ -31,11 +39,30 @@ pub fn lower(module: &Module, func: &Func, memory: &Memory, checks: NumberChecks
     Ok(Plan { slots, params: code.params.clone(), code, constants, step_count })
 }
 
+/// The ops of one step.
+enum Unit {
+    /// A product with the addition of its result.
+    Sum(Sum),
+    /// The ops of one block program.
+    Group(Box<Group>),
+    Op(Op),
+}
+
+impl Unit {
+    fn ops(&self) -> Vec<Op> {
+        match self {
+            Unit::Sum(sum) => vec![sum.dot, sum.add],
+            Unit::Group(group) => group.ops.clone(),
+            Unit::Op(op) => vec![*op],
+        }
+    }
+}
+
 /// The state of converting one function.
 struct Lowering<'m> {
     /// The slots and steps so far, which kernels extend.
     plan: PlanCx<'m>,
-    checks: NumberChecks,
+    options: Options,
     memory: &'m Memory,
     uses: Uses,
     constants: Vec<(Slot, Vec<Buffer>)>,
@@ -47,14 +74,14 @@ impl<'m> Lowering<'m> {
         let params = data.args.iter().map(|&v| self.plan.slot(v)).collect();
         let (&last, ops) = data.ops.split_last().expect("verified: a region has a terminator");
         // Ops of different lists are not fused.
-        let list_size = if self.checks.any() { 1 } else { ops.len().max(1) };
+        let list_size = if self.options.checks.any() { 1 } else { ops.len().max(1) };
         let mut steps = vec![];
         for ops in ops.chunks(list_size) {
             steps.append(&mut self.block_steps(ops)?);
         }
         let results: Vec<Slot> = self.plan.body[last].operands.iter().map(|&v| self.plan.slot(v)).collect();
         drop_dead(&mut steps, &results);
-        if self.checks.any() {
+        if self.options.checks.any() {
             steps = steps.into_iter().flat_map(|step| self.watched(step)).collect();
         }
         let own_results = own_results(&steps, &results);
@@ -70,34 +97,56 @@ impl<'m> Lowering<'m> {
         if is_passive || step.outputs.is_empty() {
             return vec![step];
         }
-        let [before, after] = self.plan.watches(&step, self.checks);
+        let [before, after] = self.plan.watches(&step, self.options.checks);
         vec![before, step, after]
     }
 
     /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
     /// its result, is one step at the position of its last op. Steps that prepare operands of a kernel come directly
-    /// before it. Fails as [`Lowering::op`] does for one of the ops.
+    /// before it. A run of ops on small arrays is one step before the first step that reads one of its results. Fails
+    /// as [`Lowering::op`] does for one of the ops.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
-        let sums = kernels::sums(&self.plan, ops, &self.uses);
-        let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
-        let groups = kernels::groups(&self.plan, ops, &self.uses, summed.clone());
-        let claimed: HashSet<Op> = groups.iter().flat_map(|g| g.ops.iter().copied()).chain(summed).collect();
-        let (mut groups, mut sums) = (groups.into_iter().peekable(), sums.into_iter().peekable());
-        let mut steps = vec![];
-        for &op in ops {
-            let step = if let Some(sum) = sums.next_if(|s| s.add == op) {
-                Some(kernels::sum_step(&mut self.plan, &sum))
-            } else if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
-                Some(kernels::fused_step(&mut self.plan, group))
-            } else if claimed.contains(&op) {
-                None
-            } else {
-                self.op(op)?
+        let units = self.units(ops);
+        let members: Vec<Vec<Op>> = units.iter().map(Unit::ops).collect();
+        let runs = if self.options.runs_small { kernels::runs(&self.plan, &members, &self.uses) } else { vec![] };
+        let in_runs: HashSet<usize> = runs.iter().flat_map(|run| run.units.iter().copied()).collect();
+        let (mut runs, mut steps) = (runs.into_iter().peekable(), vec![]);
+        let count = units.len();
+        for (i, unit) in units.into_iter().map(Some).chain([None]).enumerate() {
+            while let Some(run) = runs.next_if(|run| run.before == i) {
+                steps.push(kernels::run_step(&mut self.plan, run));
+            }
+            let step = match unit {
+                _ if in_runs.contains(&i) || i == count => None,
+                Some(Unit::Sum(sum)) => Some(kernels::sum_step(&mut self.plan, &sum)),
+                Some(Unit::Group(group)) => Some(kernels::fused_step(&mut self.plan, *group)),
+                Some(Unit::Op(op)) => self.op(op)?,
+                None => None,
             };
             steps.append(&mut self.plan.take_before());
             steps.extend(step);
         }
         Ok(steps)
+    }
+
+    /// Returns what becomes one step each if it joins no run of small ops.
+    fn units(&self, ops: &[Op]) -> Vec<Unit> {
+        let sums = kernels::sums(&self.plan, ops, &self.uses);
+        let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
+        let groups = kernels::groups(&self.plan, ops, &self.uses, summed.clone());
+        let claimed: HashSet<Op> = groups.iter().flat_map(|g| g.ops.iter().copied()).chain(summed).collect();
+        let (mut groups, mut sums) = (groups.into_iter().peekable(), sums.into_iter().peekable());
+        let mut units = vec![];
+        for &op in ops {
+            if let Some(sum) = sums.next_if(|s| s.add == op) {
+                units.push(Unit::Sum(sum));
+            } else if let Some(group) = groups.next_if(|g| g.ops.last() == Some(&op)) {
+                units.push(Unit::Group(Box::new(group)));
+            } else if !claimed.contains(&op) {
+                units.push(Unit::Op(op));
+            }
+        }
+        units
     }
 
     /// Builds the step of an op. Returns `None` for an op whose value is known now, as [`Lowering::constant`]

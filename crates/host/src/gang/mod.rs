@@ -17,7 +17,7 @@ mod times;
 
 pub use check::check;
 pub use literal::fill;
-pub use lower::lower;
+pub use lower::{Options, lower};
 pub use run::Run;
 pub use run::predict::{Given, Predicted};
 pub use times::StepTimes;

@@ -58,15 +58,26 @@ pub fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
 /// # Panics
 /// Panics if an input was not computed, or if one that is copied does not have `bytes` bytes.
 pub fn own_or_copy(cx: &mut KernelCx<'_>, index: usize, bytes: usize) -> Result<Vec<Buffer>, OutOfMemory> {
-    let mut outputs = Vec::with_capacity(cx.instances.len());
-    for &i in cx.instances.clone().iter() {
-        if let Some(own) = cx.take_input(index, i, bytes) {
-            outputs.push(own);
-            continue;
-        }
-        let mut new = cx.memory.allocate(bytes)?;
-        copy(Workers::global(), [(cx.input(index, i).bytes(), written(&mut new))]);
-        outputs.push(new);
+    cx.instances.clone().iter().map(|&i| own_or_copy_of(cx, index, i, bytes)).collect()
+}
+
+/// Returns the buffer of one instance as [`own_or_copy`] does.
+///
+/// # Errors
+/// Fails if there is no memory for a copy.
+///
+/// # Panics
+/// Panics as [`own_or_copy`] does.
+pub fn own_or_copy_of(
+    cx: &mut KernelCx<'_>,
+    index: usize,
+    instance: usize,
+    bytes: usize,
+) -> Result<Buffer, OutOfMemory> {
+    if let Some(own) = cx.take_input(index, instance, bytes) {
+        return Ok(own);
     }
-    Ok(outputs)
+    let mut new = cx.memory.allocate(bytes)?;
+    copy(Workers::global(), [(cx.input(index, instance).bytes(), written(&mut new))]);
+    Ok(new)
 }

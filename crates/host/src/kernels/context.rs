@@ -52,6 +52,11 @@ impl<'m> PlanCx<'m> {
         row.fused.filter(|_| (row.is_fusable)(view))
     }
 
+    /// Returns how a small program computes an op, or `None` if the op's row does not say.
+    pub fn small(&self, view: &OpView<'_>) -> Option<Small> {
+        self.kernels.row(Opcode::of_view(view))?.small
+    }
+
     /// Returns the points over which a value varies. A value for which this was not inferred varies everywhere.
     pub fn points(&self, v: Value) -> Points {
         let varying = self.body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
@@ -207,6 +212,18 @@ pub enum Fused {
     View(fn(&OpView<'_>, &Access) -> Option<Access>),
 }
 
+/// How a small program computes an op that block programs do not compute.
+#[derive(Clone, Copy)]
+pub enum Small {
+    /// The results are the operands.
+    Alias,
+    /// Elements move to places that are known.
+    Movement,
+    DynamicSlice,
+    DynamicUpdateSlice,
+    Dot,
+}
+
 /// The kernels of an op.
 #[derive(Clone, Copy)]
 pub struct Row {
@@ -218,18 +235,20 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
+    /// How small programs compute the op. They also compute all ops that block programs compute, and views.
+    pub small: Option<Small>,
 }
 
 impl Row {
     /// Returns the row of an op that is in no block program. `steps` are the functions that may build its step, in
     /// order.
     pub const fn of(op: Opcode, steps: &'static [Build]) -> Row {
-        Row { op, fused: None, is_fusable: |_| true, steps }
+        Row { op, fused: None, is_fusable: |_| true, steps, small: None }
     }
 
     /// Returns the row of an op that block programs compute, and that has no other kernels.
     pub const fn fused(op: Opcode, fused: Fused) -> Row {
-        Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[] }
+        Row { op, fused: Some(fused), is_fusable: |_| true, steps: &[], small: None }
     }
 
     /// Returns the row with `is_fusable` as its condition on the op under which block programs compute it.
@@ -241,6 +260,11 @@ impl Row {
     /// order. They replace those that the row has.
     pub const fn or(self, steps: &'static [Build]) -> Row {
         Row { steps, ..self }
+    }
+
+    /// Returns the row with a way in which small programs compute the op.
+    pub const fn small(self, small: Small) -> Row {
+        Row { small: Some(small), ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`KERNELS`] has a row for each such op. There is one file for each kind of kernel; its functions build the step of
 //! an op, or return none, so that the op's reference evaluation runs. A kernel knows the planner only as its
 //! [`context`](context::PlanCx). What several kernels need has a file of its own: `buffers`, `copies`, `indices`,
-//! `members`, `products`, `reducers`, `strides`, `window`.
+//! `members`, `products`, `reducers`, `strides`, `window`. Runs of ops on small arrays are one step (`small`).
 #![forbid(unsafe_code)]
 
 mod buffers;
@@ -29,6 +29,7 @@ mod reduce;
 mod reduce_window;
 mod reducers;
 mod select_and_scatter;
+mod small;
 mod sort;
 mod strides;
 #[cfg(test)]
@@ -36,13 +37,14 @@ pub(crate) mod testing;
 mod window;
 
 pub use context::PlanCx;
-pub use dot::{sum_step, sums};
-pub use fusion::{groups, step as fused_step};
+pub use dot::{Sum, sum_step, sums};
+pub use fusion::{Group, groups, step as fused_step};
 pub use members::members;
+pub use small::{runs, step as run_step};
 
 use crate::block::{Binary, Unary};
 use crate::plan::Step;
-use context::{Fused, KernelTable, Row};
+use context::{Fused, KernelTable, Row, Small};
 use shardwise_ir::OpView;
 use shardwise_mathfn::with_functions;
 use shardwise_ops::promote::is_promoted;
@@ -100,21 +102,23 @@ with_functions! { kernels! [
         .or(&[moves::bitcast]),
     Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[reduce::step, fold::step]),
     Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
-    Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape).or(&[moves::alias]),
+    Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape)
+        .or(&[moves::alias])
+        .small(Small::Movement),
     Row::fused(Opcode::Reverse, Fused::View(fusion::reverse)).or(&[moves::view]),
     Row::fused(Opcode::Slice, Fused::View(fusion::slice)).or(&[moves::view]),
     Row::fused(Opcode::Transpose, Fused::View(fusion::transpose)).or(&[moves::view]),
     Row::of(Opcode::AsyncDone, &[moves::alias]),
-    Row::of(Opcode::OptimizationBarrier, &[moves::alias]),
-    Row::of(Opcode::Concatenate, &[moves::concatenate]),
-    Row::of(Opcode::DynamicSlice, &[moves::dynamic_slice]),
-    Row::of(Opcode::DynamicUpdateSlice, &[moves::dynamic_update_slice]),
-    Row::of(Opcode::Pad, &[moves::pad]),
+    Row::of(Opcode::OptimizationBarrier, &[moves::alias]).small(Small::Alias),
+    Row::of(Opcode::Concatenate, &[moves::concatenate]).small(Small::Movement),
+    Row::of(Opcode::DynamicSlice, &[moves::dynamic_slice]).small(Small::DynamicSlice),
+    Row::of(Opcode::DynamicUpdateSlice, &[moves::dynamic_update_slice]).small(Small::DynamicUpdateSlice),
+    Row::of(Opcode::Pad, &[moves::pad]).small(Small::Movement),
     Row::of(Opcode::Gather, &[index::gather]),
     Row::of(Opcode::Scatter, &[index::scatter]),
     Row::of(Opcode::Convolution, &[convolution::step]),
-    Row::of(Opcode::Dot, &[dot::step]),
-    Row::of(Opcode::DotGeneral, &[dot::step]),
+    Row::of(Opcode::Dot, &[dot::step]).small(Small::Dot),
+    Row::of(Opcode::DotGeneral, &[dot::step]).small(Small::Dot),
     Row::of(Opcode::RaggedDot, &[ragged_dot::step]),
     Row::of(Opcode::ReduceWindow, &[reduce_window::step]),
     Row::of(Opcode::SelectAndScatter, &[select_and_scatter::step]),

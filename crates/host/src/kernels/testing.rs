@@ -11,26 +11,46 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Runs a program on three engines, two of which fill new memory with different bytes. Returns the times of the
-/// instructions on the third. Panics if the results of any engine do not have the bits of the interpreter's.
+/// Runs a program on four engines, two of which fill new memory with different bytes. The last one runs ops on small
+/// arrays by their kernels, and the others by small programs. Returns the times of the instructions on the last one.
+/// Panics if the results of any engine do not have the bits of the interpreter's.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<InstructionTime> {
+    let [_, by_kernels] = run_both(source, inputs);
+    by_kernels
+}
+
+/// Runs a program as [`run`] does, and returns the names of its instructions on an engine with small programs.
+pub fn run_in_small_programs(source: &str, inputs: &[Literal]) -> Vec<String> {
+    let [small, _] = run_both(source, inputs);
+    small.into_iter().map(|t| t.name).collect()
+}
+
+/// Runs a program as [`run`] does, and returns the times of its instructions on an engine with and on one without small
+/// programs.
+fn run_both(source: &str, inputs: &[Literal]) -> [Vec<InstructionTime>; 2] {
     let module = parse(source);
     let want = shardwise_interp::run(&module, inputs).expect("it runs");
-    let engines = [HostEngine::guarded(0xa5), HostEngine::guarded(0x5a), HostEngine::default()];
-    let mut times = vec![];
-    for engine in engines {
-        let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}\n{source}"));
-        let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
-        let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
-        let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
-        let took = profile.instructions;
+    let on = |engine: HostEngine| {
+        let (got, times) = results(&engine, &module, inputs);
         assert_eq!(got.len(), want.len());
-        for (got, want) in got.iter().map(|r| r.to_literal()).zip(&want) {
-            assert_eq!(got.to_dense().raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
+        for (got, want) in got.iter().zip(&want) {
+            assert_eq!(got.raw_bytes(), want.to_dense().raw_bytes(), "{got:?} is not {want:?}\n{source}");
         }
-        times = took;
-    }
-    times
+        times
+    };
+    let [first, second] = [0xa5, 0x5a].map(HostEngine::guarded);
+    on(HostEngine::default());
+    on(first);
+    [on(second.clone()), on(second.without_runs())]
+}
+
+/// Runs a program on one engine. Returns its results, and the times of its instructions.
+pub fn results(engine: &HostEngine, module: &Module, inputs: &[Literal]) -> (Vec<Literal>, Vec<InstructionTime>) {
+    let program = engine.compile(module).unwrap_or_else(|e| panic!("{e}"));
+    let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
+    let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
+    let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
+    (got.iter().map(|r| r.to_literal().to_dense()).collect(), profile.instructions)
 }
 
 /// Runs a program as [`run`] does, and returns the names of its instructions. Panics if one of them has no kernel.

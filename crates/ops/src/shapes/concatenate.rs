@@ -81,7 +81,8 @@ impl Facts for Concatenate {
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (shape, dim) = (op.result_shape(0), op.attrs().size("dimension").expect("verified"));
-        let mut out = Literal::zeros(op.result_tensor(0).dtype, shape).to_dense();
+        // Only elements move, so that the result has the type of the given ones.
+        let mut out = Literal::zeros(x[0].dtype(), shape).to_dense();
         let mut start = vec![0; shape.len()];
         for piece in x {
             let to = Layout::block(shape, &start, &vec![1; shape.len()]);

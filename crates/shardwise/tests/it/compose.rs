@@ -28,7 +28,7 @@ fn an_eager_call_is_one_program() {
     let ran = shardwise::profile(|| gradient(&x)).unwrap();
     // Ops of several lines run as one instruction, which only happens within one program.
     let names: Vec<String> = (&ran).into_iter().map(|i| i.name.clone()).collect();
-    assert!(names.iter().any(|n| n.starts_with("fused")), "{names:?}");
+    assert!(names.iter().any(|n| n.starts_with("small(")), "{names:?}");
     // A value cannot be read inside, as in `jit`.
     let reads = |x: &Array| x * x.sum(..).item::<f32>().map_or(1.0, f64::from);
     let inside = std::panic::catch_unwind(|| grad(|x: &Array| reads(x).sum(..))(&x));
@@ -44,7 +44,8 @@ fn an_eager_call_is_one_program() {
 
 #[test]
 fn the_time_of_a_loop_counts_once() {
-    let x = ones([64], F32);
+    // A loop over fewer elements would be one instruction.
+    let x = ones([100], F32);
     let looped = jit(|x: &Array| fori_loop(0..100, x.clone(), |_, x| x.sin()).exp());
     let ran = shardwise::profile(|| looped(&x)).unwrap();
     let sum = |is_counted: fn(usize) -> bool| -> std::time::Duration {

@@ -15,7 +15,7 @@ mod views;
 
 pub use access::{Access, broadcast, is_trivial_reshape, reshape, reverse, slice, transpose};
 pub use emit::{region_value, repeated_region, scalar_region};
-pub use groups::groups;
+pub use groups::{Group, groups};
 pub use ops::*;
 pub use step::step;
 pub use views::{is_view, view_strides};

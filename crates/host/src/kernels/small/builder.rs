@@ -1,0 +1,208 @@
+//! The small program of a run while it is built, and where its values are.
+
+use crate::elem::Elem;
+use crate::kernels::context::PlanCx;
+use crate::plan::Points;
+use crate::small::{Action, Code, Input, Ins, MAX_SIZE, Mark, Output, Place};
+use shardwise_ir::{Op, Uses, Value};
+use shardwise_ops::constant_value;
+use std::collections::{HashMap, HashSet};
+
+/// The largest number of words of a small program, which then fit into the first cache, and of numbers in its tables.
+const MAX_WORDS: usize = 4096;
+const MAX_TABLES: usize = 1 << 14;
+
+/// The program of a run while it is built.
+pub struct Builder<'a, 'm> {
+    pub plan: &'a PlanCx<'m>,
+    pub uses: &'a Uses,
+    pub code: Code,
+    /// The instances of the run's results.
+    pub points: Points,
+    /// The arrays that the program reads from outside, in the order of the code's inputs.
+    pub inputs: Vec<Value>,
+    /// The views that were added because an op reads through them.
+    pub views: Vec<Op>,
+    /// The large arrays that an op of the program may change in place, because nothing reads them after it.
+    pub replaceable: HashSet<Value>,
+    /// True while the ops of a region are added.
+    pub is_in_region: bool,
+    held: HashMap<Value, Held>,
+    /// The values in `held`, in the order in which they were added.
+    order: Vec<Value>,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// In words.
+    Words(Place),
+    /// In the large array that is the input with this number.
+    Array(u32),
+}
+
+/// The state of a [`Builder`] between two ops of the block, to which it can return.
+pub struct State {
+    code: Mark,
+    inputs: usize,
+    views: usize,
+    held: usize,
+}
+
+impl<'a, 'm> Builder<'a, 'm> {
+    /// Returns an empty program, whose results will have these instances.
+    pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
+        let (code, held, replaceable) = (Code::default(), HashMap::new(), HashSet::new());
+        let (inputs, views, order) = (vec![], vec![], vec![]);
+        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, held, order }
+    }
+
+    /// Returns the present state.
+    pub fn state(&self) -> State {
+        let (inputs, views) = (self.inputs.len(), self.views.len());
+        State { code: self.code.mark(), inputs, views, held: self.order.len() }
+    }
+
+    /// Removes all that was added since the program had this state.
+    pub fn return_to(&mut self, state: &State) {
+        self.code.cut(&state.code);
+        self.inputs.truncate(state.inputs);
+        self.views.truncate(state.views);
+        for v in self.order.drain(state.held..) {
+            self.held.remove(&v);
+        }
+        self.is_in_region = false;
+    }
+
+    /// Returns true if the program is not too large.
+    pub fn fits(&self) -> bool {
+        self.code.words.counts().iter().sum::<usize>() <= MAX_WORDS && self.code.tables.len() <= MAX_TABLES
+    }
+
+    /// Makes a value that an op of the program defines an output. Panics if no op does.
+    pub fn output(&mut self, v: Value) {
+        let output = match self.held[&v] {
+            Held::Words(place) => Output::Words(place, self.shape(v).expect("only small arrays are in words").1),
+            Held::Array(array) => Output::Array(array as usize),
+        };
+        self.code.outputs.push(output);
+    }
+
+    /// Returns the element type and the number of elements of a value, or `None` if it is no array of real elements, is
+    /// empty, or has more than [`MAX_SIZE`] elements.
+    pub fn shape(&self, v: Value) -> Option<(Elem, usize)> {
+        let (elem, size) = self.elements(v)?;
+        (1..=MAX_SIZE).contains(&size).then_some((elem, size))
+    }
+
+    /// Returns the element type and the number of elements of an array of real elements, or `None` for other values,
+    /// and for arrays whose elements cannot be counted by 32 bits.
+    fn elements(&self, v: Value) -> Option<(Elem, usize)> {
+        let ty = self.plan.body.ty(v).as_tensor()?;
+        let elem = Elem::of(ty.dtype).filter(|e| !e.is_complex())?;
+        let size = ty.shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n))?;
+        u32::try_from(size).is_ok().then_some((elem, size))
+    }
+
+    /// Returns where the program holds a value, or `None` if it does not.
+    pub fn held(&self, v: Value) -> Option<Held> {
+        self.held.get(&v).copied()
+    }
+
+    /// Records where a value is.
+    pub fn hold(&mut self, v: Value, held: Held) {
+        self.held.insert(v, held);
+        self.order.push(v);
+    }
+
+    /// Makes words the place of a small array.
+    pub fn define(&mut self, v: Value, place: Place) {
+        self.hold(v, Held::Words(place));
+    }
+
+    /// Returns the place of a small array. One that the program does not hold becomes an input, or words that are
+    /// constant. Returns `None` for other values.
+    pub fn value(&mut self, v: Value) -> Option<Place> {
+        match self.held(v) {
+            Some(Held::Words(place)) => return Some(place),
+            Some(Held::Array(_)) => return None,
+            None => {}
+        }
+        let (elem, size) = self.shape(v)?;
+        let constant = self.plan.body.def_op(v).and_then(|op| constant_value(&self.plan.view(op)).cloned());
+        let place = match constant {
+            Some(literal) => self.code.array(elem, literal.to_dense().raw_bytes()),
+            None => {
+                let place = self.code.place(elem, size);
+                self.input(v, Input::Words(place, size));
+                place
+            }
+        };
+        self.define(v, place);
+        Some(place)
+    }
+
+    fn input(&mut self, v: Value, input: Input) -> u32 {
+        self.code.inputs.push(input);
+        self.inputs.push(v);
+        self.inputs.len() as u32 - 1
+    }
+
+    /// Returns the number of the input that a large array is. One that the program does not hold becomes an input,
+    /// which is only read. Returns `None` for small arrays, and for arrays that are not of real elements or whose
+    /// elements cannot be counted by 32 bits.
+    pub fn array(&mut self, v: Value) -> Option<u32> {
+        match self.held(v) {
+            Some(Held::Array(array)) => Some(array),
+            Some(Held::Words(_)) => None,
+            None => {
+                let array = self.new_array(v, false)?;
+                self.hold(v, Held::Array(array));
+                Some(array)
+            }
+        }
+    }
+
+    /// Makes a large array an input, of which the program changes a copy, if it `is_written`. Returns `None` as
+    /// [`Builder::array`] does.
+    pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
+        let (elem, size) = self.elements(v).filter(|(_, size)| *size > MAX_SIZE)?;
+        Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
+    }
+
+    /// Returns true if the program reads windows of large arrays.
+    pub fn reads_arrays(&self) -> bool {
+        self.code.inputs.iter().any(|input| matches!(input, Input::Array { .. }))
+    }
+
+    /// Returns true if an array is an input that the program writes.
+    pub fn is_written(&self, array: u32) -> bool {
+        matches!(self.code.inputs[array as usize], Input::Array { is_written: true, .. })
+    }
+
+    /// Adds an instruction on the words of arrays of this type.
+    pub fn push(&mut self, elem: Elem, action: Action) {
+        self.code.push(Ins::on(elem.is_wide(), action));
+    }
+
+    /// Makes the words with these numbers a small array of type `elem`. If they are consecutive or all the same, the
+    /// array has these words themselves.
+    pub fn arrange(&mut self, v: Value, elem: Elem, words: &[u32]) {
+        let place = match step_between(words) {
+            Some(step) => Place { elem, at: words[0], step },
+            None => {
+                let table = self.code.table(words.iter().copied());
+                let to = self.code.place(elem, words.len());
+                self.push(elem, Action::Copy { to: to.at, table });
+                to
+            }
+        };
+        self.define(v, place);
+    }
+}
+
+/// Returns the distance between neighbours if it is 0 or 1 everywhere, or 0 for a single word. Else returns `None`.
+fn step_between(words: &[u32]) -> Option<u32> {
+    let all = |step: u32| words.windows(2).all(|pair| pair[1] == pair[0] + step);
+    [0, 1].into_iter().find(|&step| all(step))
+}

@@ -1,0 +1,228 @@
+//! Ops of small programs that compute elements or reduce arrays, by the operations of block programs.
+
+use super::builder::Builder;
+use crate::block::Program;
+use crate::block::machine::Op as LaneOp;
+use crate::block::program::{Node, Value as BlockValue};
+use crate::elem::Elem;
+use crate::kernels::context::Fused;
+use crate::kernels::reducers::reducer;
+use crate::small::{Action, Code, Ins, MAX_SIZE, Place};
+use shardwise_ir::OpView;
+use shardwise_ops::NoRegions;
+use shardwise_ops::reduce::Reduce;
+use shardwise_ops::reducer::reduce_kind_of_op;
+
+/// Adds an op that block programs compute, other than a view. Returns `None` if the op is not for small programs.
+pub fn computed(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -> Option<()> {
+    match fused {
+        Fused::Iota => evaluated(builder, view),
+        Fused::Reduce => reduce(builder, view),
+        _ => elementwise(builder, fused, view),
+    }
+}
+
+/// Adds an op without operands as words that are constant, by its reference evaluation. Returns `None` if the result
+/// is no small array.
+fn evaluated(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
+    let (elem, _) = builder.shape(view.result(0))?;
+    let results = shardwise_ops::evaluate(view, &[], &mut NoRegions).ok()?;
+    let place = builder.code.array(elem, results.first()?.to_dense().raw_bytes());
+    builder.define(view.result(0), place);
+    Some(())
+}
+
+fn elementwise(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -> Option<()> {
+    let mut source = Source::of(builder, view)?;
+    let operands = source.operands.clone();
+    let value = match fused {
+        Fused::Unary(function) => source.program.unary(function, operands[0]),
+        Fused::Binary(function) => source.program.binary(function, operands[0], operands[1]),
+        Fused::Elements(compute) => compute(&mut source.program, view, &operands),
+        Fused::Iota | Fused::Reduce | Fused::View(_) => None,
+    }?;
+    finish(builder, view, &source, value, None)
+}
+
+/// Adds a reduction by a named reducer. Returns `None` if the op is not for small programs.
+fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
+    let kind = reducer(reduce_kind_of_op(view)?);
+    let mut source = Source::of(builder, view)?;
+    let (x, init) = (source.operands[0], source.operands[1]);
+    let rows = Rows::of(view);
+    let value = match rows.row_len * rows.count {
+        1 => source.program.combine(kind, x, init),
+        _ => source.program.reduce(kind, x, init),
+    }?;
+    finish(builder, view, &source, value, Some(&rows))
+}
+
+/// Adds the instructions of the program of one op, whose result `value` becomes the op's. Returns `None` if the op's
+/// result is no small array.
+fn finish(
+    builder: &mut Builder<'_, '_>,
+    view: &OpView<'_>,
+    source: &Source,
+    value: BlockValue,
+    rows: Option<&Rows>,
+) -> Option<()> {
+    let (_, len) = builder.shape(view.result(0))?;
+    let mut emitted = Emitted { places: vec![None; source.program.nodes.len()], source, rows };
+    let place = emitted.node(&mut builder.code, value.node, len);
+    let place = match source.program.wide && !value.elem.is_wide() {
+        true => narrowed(&mut builder.code, value.elem, len, place),
+        false => Place { elem: value.elem, ..place },
+    };
+    builder.define(view.result(0), place);
+    Some(())
+}
+
+fn narrowed(code: &mut Code, elem: Elem, len: usize, from: Place) -> Place {
+    let count = from.count(len);
+    let to = code.place(elem, count);
+    code.push(Ins::Narrow { elem, len: count as u32, to: to.at, from });
+    Place { step: from.step.min(to.step), ..to }
+}
+
+/// The block program of one op, and where its operands are.
+struct Source {
+    program: Program,
+    operands: Vec<BlockValue>,
+    /// For each input of the program, its place.
+    places: Vec<Place>,
+}
+
+impl Source {
+    /// Returns a program with the op's operands as its inputs. Returns `None` if they or a result are no small arrays.
+    fn of(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<Source> {
+        let mut wide = false;
+        for &v in view.operands().iter().chain(view.results()) {
+            wide |= builder.shape(v)?.0.is_wide();
+        }
+        let program = Program::new(&[MAX_SIZE]);
+        let mut source =
+            Source { program: if wide { program.wide() } else { program }, operands: vec![], places: vec![] };
+        for &v in view.operands() {
+            let (elem, len) = builder.shape(v)?;
+            let place = builder.value(v)?;
+            let place = if wide && !elem.is_wide() { widened(&mut builder.code, len, place) } else { place };
+            source.operands.push(source.program.input(elem, &[1]));
+            source.places.push(place);
+        }
+        Some(source)
+    }
+}
+
+fn widened(code: &mut Code, len: usize, from: Place) -> Place {
+    let count = from.count(len);
+    let to = code.place(Elem::U64, count);
+    code.push(Ins::Widen { len: count as u32, to: to.at, from });
+    to
+}
+
+/// The nodes of the program of one op as instructions.
+struct Emitted<'l> {
+    source: &'l Source,
+    rows: Option<&'l Rows>,
+    places: Vec<Option<Place>>,
+}
+
+impl Emitted<'_> {
+    /// Returns the place of a node, whose result has `len` elements.
+    fn node(&mut self, code: &mut Code, node: usize, len: usize) -> Place {
+        if let Some(place) = self.places[node] {
+            return place;
+        }
+        let wide = self.source.program.wide;
+        let place = match self.source.program.nodes[node] {
+            Node::Input(operand) => self.source.places[operand],
+            Node::Constant(bits) => code.constant(word_type(wide), wide, bits),
+            Node::Unary(op, a) => {
+                let a = self.node(code, a, len);
+                self.each(code, op, [a, a], len)
+            }
+            Node::Binary(op, a, b) => {
+                let operands = [a, b].map(|n| self.node(code, n, len));
+                self.each(code, op, operands, len)
+            }
+            Node::Select(predicate, a, b) => {
+                let operands = [predicate, a, b].map(|n| self.node(code, n, len));
+                self.select(code, operands, len)
+            }
+            Node::Reduce { op, identity, of } => self.fold(code, op, identity, of, len),
+            Node::Index(_) => unreachable!("no index is added to the program of one op"),
+        };
+        self.places[node] = Some(place);
+        place
+    }
+
+    fn each(&self, code: &mut Code, op: LaneOp, [a, b]: [Place; 2], len: usize) -> Place {
+        let (wide, len) = (self.source.program.wide, count([a, b], len));
+        let to = code.place(word_type(wide), len);
+        code.push(Ins::on(wide, Action::Each { op, len: len as u32, to: to.at, a, b }));
+        to
+    }
+
+    fn select(&self, code: &mut Code, [predicate, a, b]: [Place; 3], len: usize) -> Place {
+        let (wide, len) = (self.source.program.wide, count([predicate, a, b], len));
+        let to = code.place(word_type(wide), len);
+        code.push(Ins::on(wide, Action::Select { len: len as u32, to: to.at, predicate, a, b }));
+        to
+    }
+
+    fn fold(&mut self, code: &mut Code, op: LaneOp, identity: u64, of: usize, len: usize) -> Place {
+        let wide = self.source.program.wide;
+        let rows = self.rows.expect("only a reduction has this node");
+        let from = self.node(code, of, rows.elements.len());
+        let table = code.table(rows.elements.iter().map(|&i| from.word(i) as u32));
+        let to = code.place(word_type(wide), len);
+        let (rows, row_len) = (rows.count as u32, rows.row_len as u32);
+        code.push(Ins::on(wide, Action::Fold { op, identity, to: to.at, rows, row_len, table }));
+        to
+    }
+}
+
+/// Returns a type whose words have 64 or 32 bits.
+fn word_type(wide: bool) -> Elem {
+    if wide { Elem::U64 } else { Elem::U32 }
+}
+
+/// Returns the number of elements to compute: one if all operands are one word.
+fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
+    operands.iter().map(|p| p.count(len)).max().unwrap_or(len)
+}
+
+/// The elements of a reduction.
+struct Rows {
+    /// For each result, the numbers of the elements that are combined, row by row.
+    elements: Vec<usize>,
+    /// The number of rows of each result, and of elements of each row.
+    count: usize,
+    row_len: usize,
+}
+
+impl Rows {
+    /// Returns the elements of a `reduce`. A row is along the trailing dimensions that are reduced, as in block
+    /// programs.
+    fn of(view: &OpView<'_>) -> Rows {
+        let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
+        reduced.sort_unstable();
+        let kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
+        let last_kept = kept.iter().rposition(|&d| shape[d] != 1).map(|i| kept[i]);
+        let trailing = last_kept.map_or(0, |d| d + 1);
+        let row_len = reduced.iter().filter(|&&d| d >= trailing).map(|&d| shape[d]).product();
+        let inner = offsets(shape, &reduced);
+        let elements = offsets(shape, &kept).iter().flat_map(|k| inner.iter().map(move |i| k + i)).collect();
+        Rows { elements, count: inner.len() / row_len, row_len }
+    }
+}
+
+/// Returns the numbers of the elements of an array whose indices along all dimensions but those of `over` are 0, in
+/// the order of the indices.
+fn offsets(shape: &[usize], over: &[usize]) -> Vec<usize> {
+    let stride = |d: usize| shape[d + 1..].iter().product::<usize>();
+    over.iter().fold(vec![0], |offsets, &d| {
+        let along = |o: usize| (0..shape[d]).map(move |i| o + i * stride(d));
+        offsets.into_iter().flat_map(along).collect()
+    })
+}

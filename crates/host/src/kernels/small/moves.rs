@@ -1,0 +1,197 @@
+//! Ops of small programs that move elements, and products.
+
+use super::builder::{Builder, Held};
+use crate::elem::Elem;
+use crate::kernels::context::Small;
+use crate::kernels::fusion::{is_view, view_strides};
+use crate::kernels::strides::row_major;
+use crate::small::{Action, Place, Start, Window};
+use shardwise_base::Literal;
+use shardwise_ir::{OpView, Value};
+use shardwise_ops::NoRegions;
+use shardwise_ops::dot::DotDims;
+
+/// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
+pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> Option<()> {
+    match small {
+        Small::Alias => alias(builder, view),
+        Small::Movement => movement(builder, view),
+        Small::DynamicSlice => dynamic_slice(builder, view),
+        Small::DynamicUpdateSlice => dynamic_update_slice(builder, view),
+        Small::Dot => dot(builder, view),
+    }
+}
+
+/// Adds an op whose results are its operands. Returns `None` if one of them is no small array.
+fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    for (&from, &to) in view.operands().iter().zip(view.results()) {
+        let place = operand(builder, from)?;
+        builder.define(to, place);
+    }
+    Some(())
+}
+
+/// Returns the place of a small array, or `None` as [`Builder::value`] does. If it is a view of a value of the program,
+/// the view is added to the program.
+pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
+    let (mut views, mut base) = (vec![], v);
+    while builder.held(base).is_none() {
+        let def = builder.plan.body.def_op(base).map(|op| builder.plan.view(op));
+        let Some(view) = def.filter(|view| is_view(builder.plan, view)) else { return builder.value(v) };
+        base = view.operand(0);
+        views.push(view);
+    }
+    for view in views.into_iter().rev() {
+        movement(builder, &view)?;
+        builder.views.push(view.op);
+    }
+    builder.value(v)
+}
+
+/// Adds an op that moves elements to places that are known. A view may read a large array. Returns `None` if the op is
+/// not for small programs.
+pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let (elem, len) = builder.shape(view.result(0))?;
+    if view.operands().iter().all(|&v| builder.shape(v).is_some()) {
+        let words = moved_words(builder, view)?;
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
+    }
+    if !is_view(builder.plan, view) {
+        return None;
+    }
+    let (array, strides, start) = view_strides(builder.plan, view)?;
+    let elements = elements_at(view.result_shape(0), &strides, start);
+    if builder.shape(array).is_some() {
+        let from = builder.value(array)?;
+        let words: Vec<u32> = elements.iter().map(|&e| from.word(e as usize) as u32).collect();
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
+    }
+    let array = builder.array(array)?;
+    let window = Window { table: builder.code.table(elements), starts: 0..0 };
+    let to = builder.code.place(elem, len);
+    builder.push(elem, Action::Read { elem, array, to: to.at, window });
+    builder.define(view.result(0), to);
+    Some(())
+}
+
+/// Returns the numbers of the words that the result of an op is made of. They are what the op's reference evaluation
+/// makes of the numbers of the operands' words. Returns `None` if it fails, or if an operand is no small array.
+fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
+    let mut operands = vec![];
+    for (i, &v) in view.operands().iter().enumerate() {
+        let place = operand(builder, v)?;
+        operands.push(Literal::from_fn(view.operand_shape(i), |e| place.word(e) as u32));
+    }
+    let moved = shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?;
+    Some(moved.first()?.to_dense().as_slice::<u32>().to_vec())
+}
+
+/// Returns the numbers of the elements that are read at these strides from `start` on, for each index of a shape.
+fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
+    let along = |elements: Vec<isize>, (&n, &stride): (&usize, &isize)| {
+        elements.into_iter().flat_map(|e| (0..n as isize).map(move |i| e + i * stride)).collect()
+    };
+    shape.iter().zip(strides).fold(vec![start], along).into_iter().map(|e| e as u32).collect()
+}
+
+/// Adds a `dynamic_slice`, whose operand may be a large array. Returns `None` if its result is none, or if kernels do
+/// not compute on its types.
+fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let (elem, len) = builder.shape(view.result(0))?;
+    if builder.shape(view.operand(0)).is_none() {
+        let array = builder.array(view.operand(0))?;
+        let window = window(builder, view, 1, view.result_shape(0), 0)?;
+        let to = builder.code.place(elem, len);
+        builder.push(elem, Action::Read { elem, array, to: to.at, window });
+        builder.define(view.result(0), to);
+        return Some(());
+    }
+    let from = operand(builder, view.operand(0))?;
+    if from.step == 0 {
+        builder.define(view.result(0), from);
+        return Some(());
+    }
+    let window = window(builder, view, 1, view.result_shape(0), from.at)?;
+    let to = builder.code.place(elem, len);
+    builder.push(elem, Action::Window { to: to.at, window });
+    builder.define(view.result(0), to);
+    Some(())
+}
+
+/// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place. Returns `None`
+/// for other large arrays.
+fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let update = operand(builder, view.operand(1))?;
+    let Some((elem, len)) = builder.shape(view.result(0)) else {
+        let may_change = |builder: &Builder<'_, 'm>, array: u32| {
+            builder.is_written(array) && builder.replaceable.contains(&view.operand(0))
+        };
+        let array = builder.array(view.operand(0)).filter(|&array| may_change(builder, array))?;
+        let window = window(builder, view, 2, view.operand_shape(1), 0)?;
+        builder.push(update.elem, Action::Write { array, update, window });
+        builder.hold(view.result(0), Held::Array(array));
+        return Some(());
+    };
+    let from = operand(builder, view.operand(0))?;
+    let window = window(builder, view, 2, view.operand_shape(1), 0)?;
+    let to = builder.code.place(elem, len);
+    builder.push(elem, Action::Move { len: len as u32, to: to.at, from });
+    builder.push(elem, Action::Update { at: to.at, update, window });
+    builder.define(view.result(0), to);
+    Some(())
+}
+
+/// Returns a window of the op's first operand, which has the shape `size`. The operands from number `first` on state
+/// where it starts, and `at` is the number of the operand's first element. Returns `None` if the program cannot hold
+/// one of these operands.
+fn window<'m>(
+    builder: &mut Builder<'_, 'm>,
+    view: &OpView<'m>,
+    first: usize,
+    size: &[usize],
+    at: u32,
+) -> Option<Window> {
+    let (shape, from) = (view.operand_shape(0), builder.code.starts.len() as u32);
+    let strides = row_major(shape);
+    for (d, ((&n, &own), &stride)) in shape.iter().zip(size).zip(&strides).enumerate() {
+        let index = operand(builder, view.operand(first + d))?;
+        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: stride as u32 });
+    }
+    let table = builder.code.table(elements_at(size, &strides, at as isize));
+    Some(Window { table, starts: from..builder.code.starts.len() as u32 })
+}
+
+/// Adds a product of two arrays of one type, whose words hold the sums. Returns `None` for other types.
+fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let (elem, len) = builder.shape(view.result(0))?;
+    let fills = matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+    let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
+    if !fills || !is_same {
+        return None;
+    }
+    let dims = DotDims::of(view)?;
+    let (left, right) = (operand(builder, view.operand(0))?, operand(builder, view.operand(1))?);
+    let factors = factors(&dims, view.operand_shape(0), view.operand_shape(1));
+    let words = factors.into_iter().flat_map(|(a, b)| [left.word(a) as u32, right.word(b) as u32]);
+    let table = builder.code.table(words);
+    let to = builder.code.place(elem, len);
+    builder.push(elem, Action::Dot { is_float: elem.is_float(), len: len as u32, to: to.at, table });
+    builder.define(view.result(0), to);
+    Some(())
+}
+
+/// Returns the numbers of the two elements of each product. Those of one result follow each other.
+fn factors(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> Vec<(usize, usize)> {
+    let (left, right) = (row_major(lhs), row_major(rhs));
+    let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(|(&l, &r)| (lhs[l], left[l], right[r]));
+    let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], left[d], 0));
+    let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], 0, right[d]));
+    let contract = dims.lhs_contract.iter().zip(&dims.rhs_contract).map(|(&l, &r)| (lhs[l], left[l], right[r]));
+    let along = |pairs: Vec<(usize, usize)>, (size, l, r): (usize, isize, isize)| {
+        let next = |(a, b): (usize, usize)| (0..size).map(move |i| (a + i * l as usize, b + i * r as usize));
+        pairs.into_iter().flat_map(next).collect()
+    };
+    batch.chain(lhs_free).chain(rhs_free).chain(contract).fold(vec![(0, 0)], along)
+}

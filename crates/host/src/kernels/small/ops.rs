@@ -1,0 +1,287 @@
+//! All ops of small programs, with loops and branches.
+
+use super::builder::{Builder, Held};
+use super::elements::computed;
+use super::moves::{movement, operand, small};
+use crate::elem::Elem;
+use crate::kernels::context::{Fused, PlanCx, Small};
+use crate::kernels::fusion::is_computed;
+use crate::small::{Action, Ins, Place};
+use shardwise_ir::{Op, OpView, Region, Use, Value};
+use shardwise_ops::{Opcode, constant_value};
+
+/// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
+/// programs or has results with other instances, or if the program would become too large.
+pub fn add(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
+    let plan = builder.plan;
+    let mut results = ops.iter().flat_map(|&op| plan.body[op].results.iter());
+    if !results.all(|&v| plan.points(v).axes == builder.points.axes) {
+        return None;
+    }
+    let state = builder.state();
+    let added = ops.iter().try_for_each(|&op| add_op(builder, op)).filter(|()| builder.fits());
+    if added.is_none() {
+        builder.return_to(&state);
+    }
+    added
+}
+
+/// How a small program runs an op.
+enum Kind {
+    /// A value that is known.
+    Constant,
+    Loop,
+    Branch,
+    View,
+    /// By operations of block programs.
+    Computed(Fused),
+    Small(Small),
+}
+
+/// Returns how a small program runs an op if its arrays are small, or `None` if no small program can.
+fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
+    match Opcode::of_view(view) {
+        Opcode::While => return Some(Kind::Loop),
+        Opcode::Case | Opcode::If => return Some(Kind::Branch),
+        _ if constant_value(view).is_some() => return Some(Kind::Constant),
+        _ => {}
+    }
+    match plan.fused(view) {
+        Some(Fused::View(_)) => Some(Kind::View),
+        Some(fused) if is_computed(plan, view) => Some(Kind::Computed(fused)),
+        _ => plan.small(view).map(Kind::Small),
+    }
+}
+
+fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
+    let view = builder.plan.view(op);
+    // What a region computes may be the same on all devices.
+    let is_here = |v: &Value| {
+        let axes = builder.plan.points(*v).axes;
+        axes == builder.points.axes || axes.is_empty()
+    };
+    if !view.results().iter().all(is_here) {
+        return None;
+    }
+    match kind(builder.plan, &view)? {
+        Kind::Constant => Some(()),
+        Kind::Loop if may_join(builder, &view) => while_loop(builder, &view),
+        Kind::Branch if may_join(builder, &view) => case(builder, &view),
+        Kind::Loop | Kind::Branch => None,
+        Kind::View => movement(builder, &view),
+        Kind::Computed(fused) => {
+            view.operands().iter().try_for_each(|&v| operand(builder, v).map(drop))?;
+            computed(builder, fused, &view)
+        }
+        Kind::Small(own) => small(builder, own, &view),
+    }
+}
+
+/// Returns true if an op and the ops in its regions have a form for small programs, and all their results are small or
+/// may be large arrays that change in place. This is quick, and says nothing else about whether they can be added.
+fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
+    let Some(kind) = kind(builder.plan, view) else { return false };
+    let may_be_large = matches!(kind, Kind::Constant | Kind::Loop | Kind::Small(Small::DynamicUpdateSlice));
+    let regions: &[Region] = if matches!(kind, Kind::Loop | Kind::Branch) { view.regions() } else { &[] };
+    let mut inner = regions.iter().flat_map(|&region| body_ops(builder.plan, region));
+    (may_be_large || view.results().iter().all(|&v| builder.shape(v).is_some()))
+        && inner.all(|&op| may_join(builder, &builder.plan.view(op)))
+}
+
+/// Returns the ops of a region without its terminator.
+fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
+    plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
+}
+
+/// Adds a loop: the carried arrays get places, which each turn sets. Returns `None` if the loop is not for small
+/// programs.
+fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let [cond, body] = [view.regions()[0], view.regions()[1]];
+    let carried: Vec<Carried> = (0..view.results().len()).map(|i| carried(builder, view, i)).collect::<Option<_>>()?;
+    let initial = places(builder, view.operands())?;
+    let targets = own_places(builder, view.operands());
+    assign(builder, &initial, &targets);
+    capture(builder, view)?;
+    let plan = builder.plan;
+    for region in [cond, body] {
+        hold_all(builder, &plan.body[region].args, &carried, &targets);
+    }
+    let start = builder.code.next();
+    let predicate = add_region(builder, cond)?[0].at;
+    let exit = builder.code.push(Ins::Unless { predicate, to: 0 });
+    let results = add_region(builder, body)?;
+    assign(builder, &results, &targets);
+    builder.code.push(Ins::Jump { to: start });
+    builder.code.instructions[exit as usize] = Ins::Unless { predicate, to: builder.code.next() };
+    hold_all(builder, view.results(), &carried, &targets);
+    Some(())
+}
+
+/// Where a loop keeps an array that it carries.
+enum Carried {
+    Words,
+    /// In the large array that is the input with this number.
+    Array(u32),
+}
+
+/// Returns where a loop keeps the array that it carries at index `i`. Returns `None` if the loop is not for small
+/// programs.
+fn carried(builder: &mut Builder<'_, '_>, view: &OpView<'_>, i: usize) -> Option<Carried> {
+    let (initial, body) = (view.operand(i), view.regions()[1]);
+    if builder.shape(initial).is_some() {
+        return Some(Carried::Words);
+    }
+    if builder.plan.body.region_results(body)[i] == builder.plan.body[body].args[i] {
+        return builder.array(initial).filter(|&array| !builder.is_written(array)).map(Carried::Array);
+    }
+    let replaced = replaced_in(builder, body, i)?;
+    let array = match builder.held(initial) {
+        None => builder.new_array(initial, true)?,
+        // The array of a loop around this one, or of one before it.
+        Some(Held::Array(array)) if builder.is_written(array) && may_replace(builder, initial) => array,
+        Some(_) => return None,
+    };
+    builder.replaceable.extend(replaced);
+    Some(Carried::Array(array))
+}
+
+/// Returns true if nothing reads a large array after the op that replaces it. An array from outside of a region may be
+/// read again when the region runs again.
+fn may_replace(builder: &Builder<'_, '_>, array: Value) -> bool {
+    builder.replaceable.contains(&array) || (!builder.is_in_region && builder.uses.of(array).len() == 1)
+}
+
+/// If the array that a loop carries at index `i` only changes in windows, so that it can be written in place, returns
+/// the arrays that are replaced in a turn: each turn reads windows of the array, then an update makes the next array,
+/// and so on until the last one is carried on. Returns `None` if it changes in another way.
+fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Vec<Value>> {
+    let (body, mut replaced) = (builder.plan.body, vec![]);
+    let (mut array, last) = (body[region].args[i], body.region_results(region)[i]);
+    while array != last {
+        replaced.push(array);
+        array = replacement(builder, region, array)?;
+    }
+    (builder.uses.of(last).len() == 1).then_some(replaced)
+}
+
+/// Returns the array that replaces `array` in a region, if all other uses are windows that are read before.
+fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
+    let ops = &builder.plan.body[region].ops;
+    let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));
+    let uses: Vec<(usize, Use)> = builder.uses.of(array).iter().map(position).collect::<Option<_>>()?;
+    let &(at, next) = uses.iter().max_by_key(|(at, _)| *at)?;
+    let opcode = |u: &Use| Opcode::of_view(&builder.plan.view(u.op));
+    let is_read = |u: &Use| u.index == 0 && matches!(opcode(u), Opcode::DynamicSlice | Opcode::Slice);
+    if !uses.iter().all(|(other, u)| *u == next || (*other < at && is_read(u))) {
+        return None;
+    }
+    let view = builder.plan.view(next.op);
+    match Opcode::of_view(&view) {
+        Opcode::DynamicUpdateSlice if next.index == 0 => Some(view.result(0)),
+        Opcode::While => replaced_in(builder, view.regions()[1], next.index).map(|_| view.result(next.index)),
+        _ => None,
+    }
+}
+
+/// Records where a loop holds these values, which are its arguments or results. `places` are those of the small ones.
+fn hold_all(builder: &mut Builder<'_, '_>, values: &[Value], carried: &[Carried], places: &[Words]) {
+    let mut places = places.iter();
+    for (&v, carried) in values.iter().zip(carried) {
+        let held = match carried {
+            Carried::Words => Held::Words(places.next().expect("a place for each small array").place),
+            Carried::Array(array) => Held::Array(*array),
+        };
+        builder.hold(v, held);
+    }
+}
+
+/// Makes what the regions of an op read from outside known before its instructions. Returns `None` if a value is not
+/// for small programs.
+fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    view.captured().into_iter().try_for_each(|v| match builder.shape(v) {
+        Some(_) => operand(builder, v).map(drop),
+        None => builder.array(v).map(drop),
+    })
+}
+
+/// Adds a branch: each of its regions sets the places of the results. Returns `None` if the branch is not for small
+/// programs.
+fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let index = operand(builder, view.operand(0))?;
+    let targets = own_places(builder, view.results());
+    capture(builder, view)?;
+    let branch = builder.code.push(Ins::Jump { to: 0 });
+    let (mut starts, mut ends) = (vec![], vec![]);
+    for &region in view.regions() {
+        starts.push(builder.code.next());
+        let results = add_region(builder, region)?;
+        assign(builder, &results, &targets);
+        ends.push(builder.code.push(Ins::Jump { to: 0 }));
+    }
+    let (is_if, after) = (Opcode::of_view(view) == Opcode::If, builder.code.next());
+    builder.code.instructions[branch as usize] = Ins::Branch { index, is_if, targets: starts };
+    ends.into_iter().for_each(|end| builder.code.instructions[end as usize] = Ins::Jump { to: after });
+    view.results().iter().zip(targets).for_each(|(&v, words)| builder.define(v, words.place));
+    Some(())
+}
+
+/// Adds the ops of a region, and returns the places of those of its results that are small arrays. Returns `None` if an
+/// op is not for small programs.
+fn add_region(builder: &mut Builder<'_, '_>, region: Region) -> Option<Vec<Place>> {
+    let (plan, is_inner) = (builder.plan, std::mem::replace(&mut builder.is_in_region, true));
+    body_ops(plan, region).iter().try_for_each(|&op| add_op(builder, op))?;
+    let results = places(builder, plan.body.region_results(region));
+    builder.is_in_region = is_inner;
+    results
+}
+
+/// Returns the places of those of the values that are small arrays, or `None` if the program cannot hold one of them.
+fn places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Option<Vec<Place>> {
+    let mut places = vec![];
+    for &v in values {
+        if builder.shape(v).is_some() {
+            places.push(operand(builder, v)?);
+        }
+    }
+    Some(places)
+}
+
+/// The words of a small array that a loop or branch sets.
+#[derive(Clone, Copy)]
+struct Words {
+    place: Place,
+    elem: Elem,
+    len: usize,
+}
+
+/// Returns new words for those of the values that are small arrays.
+fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
+    let shapes: Vec<(Elem, usize)> = values.iter().filter_map(|&v| builder.shape(v)).collect();
+    shapes.into_iter().map(|(elem, len)| Words { place: builder.code.place(elem, len), elem, len }).collect()
+}
+
+/// Copies arrays to the places of others, as if at one time.
+fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
+    let mut sources = from.to_vec();
+    for (k, (source, own)) in sources.iter_mut().zip(to).enumerate() {
+        let overwrites = |(other, words): (usize, &Words)| {
+            other != k
+                && words.place.is_wide() == source.is_wide()
+                && source.overlaps(own.len, words.place.at, words.len)
+        };
+        if to.iter().enumerate().any(overwrites) {
+            let copy = builder.code.place(own.elem, own.len);
+            shift(builder, *source, Words { place: copy, ..*own });
+            *source = copy;
+        }
+    }
+    sources.into_iter().zip(to).for_each(|(source, &own)| shift(builder, source, own));
+}
+
+/// Copies an array to words, if it is not there.
+fn shift(builder: &mut Builder<'_, '_>, from: Place, to: Words) {
+    let is_there = from.at == to.place.at && (from.step == 1 || to.len == 1);
+    if !is_there {
+        builder.push(to.elem, Action::Move { len: to.len as u32, to: to.place.at, from });
+    }
+}

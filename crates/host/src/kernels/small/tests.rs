@@ -1,0 +1,201 @@
+//! Small programs, each of which is compared with the interpreter and with the kernels of its ops.
+
+use crate::HostEngine;
+use crate::kernels::testing::{parse, results, run, run_in_small_programs};
+use shardwise_base::Literal;
+
+/// Returns a function of these arguments and results. `body` ends with a `return` without types.
+fn program(args: &str, results: &str, body: &str) -> String {
+    format!("func.func @main({args}) -> ({results}) {{\n{body} : {results}\n}}")
+}
+
+/// Returns the text of a loop whose counter `%i` goes from 0 to 7. `carried` has the names in the body, the initial
+/// values and the types of the other arrays, which are results `%w#1` and so on. `body` defines `%next0` and so on.
+fn repeated(carried: &[(&str, &str, &str)], body: &str) -> String {
+    let init: String = carried.iter().map(|(name, from, _)| format!(", {name} = {from}")).collect();
+    let types: String = carried.iter().map(|(_, _, ty)| format!(", {ty}")).collect();
+    let next: String = (0..carried.len()).map(|k| format!(", %next{k}")).collect();
+    format!(
+        "%from = stablehlo.constant dense<0> : tensor<i32>
+%to = stablehlo.constant dense<7> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%w:{} = stablehlo.while(%i = %from{init}) : tensor<i32>{types} cond {{
+  %p = stablehlo.compare LT, %i, %to : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1>
+}} do {{
+{body}
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j{next} : tensor<i32>{types}
+}}
+",
+        carried.len() + 1
+    )
+}
+
+fn thirds(shape: &[usize]) -> Literal {
+    let values: Vec<f32> = (0..shape.iter().product()).map(|i: usize| (i * 37 % 101) as f32 / 3.0 - 16.0).collect();
+    Literal::new(shape, &values)
+}
+
+#[test]
+fn ops_of_many_types_are_one_step() {
+    let body = "%a = stablehlo.convert %x : (tensor<6xf32>) -> tensor<6xf64>
+%b = stablehlo.sine %a : tensor<6xf64>
+%c = stablehlo.convert %b : (tensor<6xf64>) -> tensor<6xbf16>
+%d = stablehlo.reshape %c : (tensor<6xbf16>) -> tensor<2x3xbf16>
+%e = stablehlo.transpose %d, dims = [1, 0] : (tensor<2x3xbf16>) -> tensor<3x2xbf16>
+%f = stablehlo.multiply %e, %e : tensor<3x2xbf16>
+%g = stablehlo.constant dense<[[1, -2], [3, 4], [-5, 6]]> : tensor<3x2xi8>
+%h = stablehlo.convert %f : (tensor<3x2xbf16>) -> tensor<3x2xi8>
+%k = stablehlo.add %g, %h : tensor<3x2xi8>
+%l = stablehlo.convert %k : (tensor<3x2xi8>) -> tensor<3x2xi64>
+%m = stablehlo.constant dense<0> : tensor<i64>
+%n = stablehlo.compare GT, %k, %g : (tensor<3x2xi8>, tensor<3x2xi8>) -> tensor<3x2xi1>
+%o = stablehlo.select %n, %k, %g : tensor<3x2xi1>, tensor<3x2xi8>
+%r = stablehlo.reduce(%l init: %m) applies stablehlo.add across dimensions = [0] : (tensor<3x2xi64>, tensor<i64>) -> tensor<2xi64>
+%s = stablehlo.reverse %r, dims = [0] : tensor<2xi64>
+%t = stablehlo.concatenate %r, %s, dim = 0 : (tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+%u = stablehlo.pad %t, %m, low = [1], high = [0], interior = [1] : (tensor<4xi64>, tensor<i64>) -> tensor<8xi64>
+return %u, %o, %n";
+    let source = program("%x: tensor<6xf32>", "tensor<8xi64>, tensor<3x2xi8>, tensor<3x2xi1>", body);
+    assert_eq!(run_in_small_programs(&source, &[thirds(&[6])]).len(), 1);
+}
+
+#[test]
+fn carried_arrays_are_exchanged_and_joined() {
+    // The array `%v` is joined from neighbours, one of which the loop has just set.
+    let body = "  %next0 = stablehlo.add %b, %b : tensor<2xf32>
+  %next1 = stablehlo.reverse %a, dims = [0] : tensor<2xf32>
+  %next2 = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %next3 = stablehlo.slice %v [1:3] : (tensor<4xf32>) -> tensor<2xf32>
+  %next4 = stablehlo.slice %v [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+  %next5 = stablehlo.concatenate %y, %a, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>";
+    let t = "tensor<2xf32>";
+    let u = "tensor<4xf32>";
+    let carried =
+        [("%a", "%x", t), ("%b", "%y", t), ("%v", "%z", u), ("%c", "%x", t), ("%d", "%x", t), ("%e", "%z", u)];
+    let body = repeated(&carried, body) + "return %w#1, %w#2, %w#3, %w#4, %w#5, %w#6";
+    let results = [t, t, u, t, t, u].join(", ");
+    let source = program(&format!("%x: {t}, %y: {t}, %z: {u}"), &results, &body);
+    let inputs = [thirds(&[2]), Literal::new([2], &[3.5f32, -0.25]), thirds(&[4])];
+    assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
+}
+
+#[test]
+fn windows_of_large_arrays_change_in_place() {
+    let body = "  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %row = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 5] : (tensor<20x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
+  %last = stablehlo.slice %a [19:20, 0:5] : (tensor<20x5xf32>) -> tensor<1x5xf32>
+  %new = stablehlo.add %row, %last : tensor<1x5xf32>
+  %k = stablehlo.add %i, %one : tensor<i32>
+  %b = stablehlo.dynamic_update_slice %a, %new, %k, %zero : (tensor<20x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>
+  %again = stablehlo.dynamic_slice %b, %k, %zero, sizes = [1, 5] : (tensor<20x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
+  %far = stablehlo.constant dense<40> : tensor<i32>
+  %next0 = stablehlo.dynamic_update_slice %b, %again, %far, %zero : (tensor<20x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>";
+    let t = "tensor<20x5xf32>";
+    let last = "%z = stablehlo.constant dense<3> : tensor<i32>
+%q = stablehlo.slice %x [0:1, 1:3] : (tensor<20x5xf32>) -> tensor<1x2xf32>
+%after = stablehlo.dynamic_update_slice %w#1, %q, %z, %z : (tensor<20x5xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>
+return %w#1, %after, %x";
+    let source = program(&format!("%x: {t}"), &[t; 3].join(", "), &(repeated(&[("%a", "%x", t)], body) + last));
+    let names = run_in_small_programs(&source, &[thirds(&[20, 5])]);
+    assert!(!names.iter().any(|name| name == "stablehlo.while"), "{names:?}");
+}
+
+#[test]
+fn an_array_that_is_needed_again_is_not_changed() {
+    // The inner loop begins with the same array in each turn of the outer one.
+    let t = "tensor<100xf32>";
+    let inner = "  %n = stablehlo.constant dense<3> : tensor<i32>
+  %v:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<100xf32> cond {
+    %q = stablehlo.compare LT, %m, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %o = stablehlo.dynamic_slice %a, %m, sizes = [1] : (tensor<100xf32>, tensor<i32>) -> tensor<1xf32>
+    %s = stablehlo.add %o, %o : tensor<1xf32>
+    %b = stablehlo.dynamic_update_slice %a, %s, %m : (tensor<100xf32>, tensor<1xf32>, tensor<i32>) -> tensor<100xf32>
+    %l = stablehlo.add %m, %one : tensor<i32>
+    stablehlo.return %l, %b : tensor<i32>, tensor<100xf32>
+  }
+  %r = stablehlo.dynamic_slice %v#1, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+  %next0 = stablehlo.add %r, %u : tensor<2xf32>";
+    let body = repeated(&[("%u", "%y", "tensor<2xf32>")], inner) + "return %w#1";
+    let source = program(&format!("%x: {t}, %y: tensor<2xf32>"), "tensor<2xf32>", &body);
+    run(&source, &[thirds(&[100]), thirds(&[2])]);
+    // The same with an array that a loop before has made.
+    let made = source.replace("%a = %x)", "%a = %made#1)").replace(
+        "%w:2",
+        "%made:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<100xf32> cond {
+    %q = stablehlo.compare LT, %m, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %o = stablehlo.constant dense<0.5> : tensor<1xf32>
+    %b = stablehlo.dynamic_update_slice %a, %o, %m : (tensor<100xf32>, tensor<1xf32>, tensor<i32>) -> tensor<100xf32>
+    %l = stablehlo.add %m, %one : tensor<i32>
+    stablehlo.return %l, %b : tensor<i32>, tensor<100xf32>
+  }
+%w:2",
+    );
+    assert_ne!(made, source);
+    run(&made, &[thirds(&[100]), thirds(&[2])]);
+}
+
+#[test]
+fn branches_and_products_run_in_loops() {
+    let t = "tensor<3x3xf32>";
+    let body = "  %even = stablehlo.constant dense<2> : tensor<i32>
+  %rest = stablehlo.remainder %i, %even : tensor<i32>
+  %c = \"stablehlo.case\"(%rest) ({
+    %sq = stablehlo.dot_general %a, %y, contracting_dims = [0] x [1] : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+    stablehlo.return %sq : tensor<3x3xf32>
+  }, {
+    %d = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<3x3xi32>
+    %e = stablehlo.convert %d : (tensor<3x3xi32>) -> tensor<3x3xf32>
+    %f = stablehlo.subtract %a, %e : tensor<3x3xf32>
+    stablehlo.return %f : tensor<3x3xf32>
+  }) : (tensor<i32>) -> tensor<3x3xf32>
+  %is = stablehlo.compare GT, %i, %even : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %next0 = \"stablehlo.if\"(%is) ({ stablehlo.return %c : tensor<3x3xf32> }, { stablehlo.return %y : tensor<3x3xf32> }) : (tensor<i1>) -> tensor<3x3xf32>";
+    let source = program(&format!("%x: {t}, %y: {t}"), t, &(repeated(&[("%a", "%x", t)], body) + "return %w#1"));
+    let whole = |by: usize| Literal::from_fn([3, 3], |i| ((i * by) % 3) as f32 - 1.0);
+    assert_eq!(run_in_small_programs(&source, &[whole(1), whole(2)]).len(), 1);
+}
+
+#[test]
+fn large_arrays_around_small_ones_keep_their_kernels() {
+    let body = "%a = stablehlo.slice %x [3:4, 0:100] : (tensor<50x100xf32>) -> tensor<1x100xf32>
+%b = stablehlo.slice %a [0:1, 7:10] : (tensor<1x100xf32>) -> tensor<1x3xf32>
+%c = stablehlo.exponential %b : tensor<1x3xf32>
+%d = stablehlo.reshape %c : (tensor<1x3xf32>) -> tensor<3xf32>
+%e = stablehlo.slice %d [1:2] : (tensor<3xf32>) -> tensor<1xf32>
+%f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+%g = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<50x100xf32>
+%h = stablehlo.multiply %x, %g : tensor<50x100xf32>
+%k = stablehlo.negate %d : tensor<3xf32>
+return %h, %k, %a";
+    let results = "tensor<50x100xf32>, tensor<3xf32>, tensor<1x100xf32>";
+    let source = program("%x: tensor<50x100xf32>", results, body);
+    let names = run_in_small_programs(&source, &[thirds(&[50, 100])]);
+    assert!(names.iter().any(|name| name.starts_with("small(")), "{names:?}");
+    assert!(names.iter().any(|name| name.contains("multiply") && !name.starts_with("small(")), "{names:?}");
+}
+
+#[test]
+fn products_have_the_bits_of_their_kernels() {
+    for t in ["f32", "f64"] {
+        let source = format!(
+            "func.func @main(%x: tensor<2x4x6xf32>, %y: tensor<2x6x5xf32>) -> tensor<2x4x5x{t}> {{
+  %a = stablehlo.convert %x : (tensor<2x4x6xf32>) -> tensor<2x4x6x{t}>
+  %b = stablehlo.convert %y : (tensor<2x6x5xf32>) -> tensor<2x6x5x{t}>
+  %c = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+      : (tensor<2x4x6x{t}>, tensor<2x6x5x{t}>) -> tensor<2x4x5x{t}>
+  return %c : tensor<2x4x5x{t}>
+}}"
+        );
+        let (module, inputs) = (parse(&source), [thirds(&[2, 4, 6]), thirds(&[2, 6, 5])]);
+        let (small, times) = results(&HostEngine::default(), &module, &inputs);
+        assert_eq!(times.len(), 1, "{times:?}");
+        let (by_kernels, _) = results(&HostEngine::default().without_runs(), &module, &inputs);
+        assert_eq!(small, by_kernels, "{t}");
+    }
+}

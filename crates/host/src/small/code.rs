@@ -1,0 +1,194 @@
+//! The code of small programs, and how it is built.
+#![forbid(unsafe_code)]
+
+use super::words::{Place, Words};
+use crate::block::machine::{Op, word};
+use crate::elem::Elem;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) enum Ins {
+    /// An action on words of 32 bits.
+    On32(Action),
+    /// An action on words of 64 bits.
+    On64(Action),
+    /// Converts the words of an array of narrow elements from 32 to 64 bits.
+    Widen { len: u32, to: u32, from: Place },
+    /// Converts words of 64 bits, which hold elements of the narrow type `elem`, to words of 32 bits.
+    Narrow { elem: Elem, len: u32, to: u32, from: Place },
+    /// Continues at another instruction.
+    Jump { to: u32 },
+    /// Continues at another instruction if the truth value at word `predicate` is false.
+    Unless { predicate: u32, to: u32 },
+    /// Continues at one of the targets: the one whose number is at `index`, or the last one if there is no such target.
+    /// With `is_if`, `index` is a truth value, and true is the first one.
+    Branch { index: Place, is_if: bool, targets: Vec<u32> },
+}
+
+impl Ins {
+    /// Returns an instruction on words of 64 bits, if it is `wide`, or of 32 bits.
+    pub fn on(wide: bool, action: Action) -> Ins {
+        if wide { Ins::On64(action) } else { Ins::On32(action) }
+    }
+}
+
+/// The effect of an instruction on the words of one width. Results of all actions but `Move`, `Update` and `Write` come
+/// after all words that the action reads.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// Computes an operation on `len` elements. Unary operations ignore `b`.
+    Each { op: Op, len: u32, to: u32, a: Place, b: Place },
+    /// Sets each element to that of `a` where `predicate` is true, and to that of `b` elsewhere.
+    Select { len: u32, to: u32, predicate: Place, a: Place, b: Place },
+    /// Sets each element to the word whose number is in the table.
+    Copy { to: u32, table: Range<u32> },
+    /// Copies an array to words that may come before it.
+    Move { len: u32, to: u32, from: Place },
+    /// Sets each result to the combination of the `rows * row_len` words whose numbers are in its part of the table, in
+    /// the order of `shardwise_mathfn::order`. Both numbers are at least 1.
+    Fold { op: Op, identity: u64, to: u32, rows: u32, row_len: u32, table: Range<u32> },
+    /// Sets each of `len` elements to a sum of products. The table has the number of the first and of the second factor
+    /// for each product, and as many products for each element.
+    Dot { is_float: bool, len: u32, to: u32, table: Range<u32> },
+    /// Copies a window of an array in words. The table has the words of the window that starts at 0.
+    Window { to: u32, window: Window },
+    /// Copies `update` into a window of the array that starts at word `at`.
+    Update { at: u32, update: Place, window: Window },
+    /// Sets elements to those of a window of a large array, which is input number `array`.
+    Read { elem: Elem, array: u32, to: u32, window: Window },
+    /// Copies `update` into a window of a large array, which is input number `array`.
+    Write { array: u32, update: Place, window: Window },
+}
+
+/// Some elements of an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// Where the table has the numbers of the elements of the window that starts at 0.
+    pub table: Range<u32>,
+    /// Where the list of starts has those of this window. They may be none.
+    pub starts: Range<u32>,
+}
+
+/// The start of a window along one dimension of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// The scalar that states the start. It is clamped to the numbers from 0 to `most`.
+    pub index: Place,
+    pub most: u32,
+    /// The number of elements of the array from one index of the dimension to the next.
+    pub stride: u32,
+}
+
+/// A small program.
+#[derive(Default)]
+pub(crate) struct Code {
+    pub instructions: Vec<Ins>,
+    pub tables: Vec<u32>,
+    pub starts: Vec<Start>,
+    /// The words at the start of a run, among them the constants.
+    pub words: Words,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    constants: HashMap<(bool, u64), u32>,
+}
+
+/// An array that a program is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Input {
+    /// A small array, and its number of elements. It is read at the start.
+    Words(Place, usize),
+    /// A large array, which stays where it is, and its number of bytes. Windows of it are read and, if `is_written`,
+    /// written.
+    Array { bytes: usize, is_written: bool },
+}
+
+/// An array that a program returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// A small array, and its number of elements. It is written at the end.
+    Words(Place, usize),
+    /// The large array that is the input with this number.
+    Array(usize),
+}
+
+/// The sizes of a [`Code`] at one time, to which it can be cut.
+pub(crate) struct Mark {
+    instructions: usize,
+    tables: usize,
+    starts: usize,
+    words: [usize; 2],
+    inputs: usize,
+}
+
+impl Code {
+    /// Returns a place for an array of `len` elements.
+    pub fn place(&mut self, elem: Elem, len: usize) -> Place {
+        self.words.add(elem, len)
+    }
+
+    /// Returns the place of a word that all elements have, in an array of type `elem`. With `wide`, words have 64 bits,
+    /// whatever the type.
+    pub fn constant(&mut self, elem: Elem, wide: bool, bits: u64) -> Place {
+        if let Some(&at) = self.constants.get(&(wide, bits)) {
+            return Place { elem, at, step: 0 };
+        }
+        let place = self.place(if wide { Elem::U64 } else { Elem::U32 }, 1);
+        self.words.set(wide, place.at, bits);
+        self.constants.insert((wide, bits), place.at);
+        Place { elem, at: place.at, step: 0 }
+    }
+
+    /// Returns the place of an array with these bytes, one element after the other.
+    pub fn array(&mut self, elem: Elem, bytes: &[u8]) -> Place {
+        let wide = elem.is_wide();
+        let bits = |e: &[u8]| if wide { word::<u64>(elem, e) } else { word::<u32>(elem, e).into() };
+        let words: Vec<u64> = bytes.chunks_exact(elem.size()).map(bits).collect();
+        if words.iter().all(|w| *w == words[0]) {
+            return self.constant(elem, wide, words[0]);
+        }
+        let place = self.place(elem, words.len());
+        words.iter().zip(place.at..).for_each(|(&w, at)| self.words.set(wide, at, w));
+        place
+    }
+
+    /// Adds numbers to the tables, and returns where they are.
+    pub fn table(&mut self, numbers: impl IntoIterator<Item = u32>) -> Range<u32> {
+        let start = self.tables.len() as u32;
+        self.tables.extend(numbers);
+        start..self.tables.len() as u32
+    }
+
+    /// Adds an instruction, and returns its number.
+    pub fn push(&mut self, ins: Ins) -> u32 {
+        self.instructions.push(ins);
+        self.next() - 1
+    }
+
+    /// Returns the number of the next instruction.
+    pub fn next(&self) -> u32 {
+        self.instructions.len() as u32
+    }
+
+    /// Returns the sizes of all parts but the outputs.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            instructions: self.instructions.len(),
+            tables: self.tables.len(),
+            starts: self.starts.len(),
+            words: self.words.counts(),
+            inputs: self.inputs.len(),
+        }
+    }
+
+    /// Removes all that was added after `mark` was taken, except for outputs.
+    pub fn cut(&mut self, mark: &Mark) {
+        self.instructions.truncate(mark.instructions);
+        self.tables.truncate(mark.tables);
+        self.starts.truncate(mark.starts);
+        self.words.truncate(mark.words);
+        self.inputs.truncate(mark.inputs);
+        self.constants.retain(|(is_wide, _), at| (*at as usize) < mark.words[usize::from(*is_wide)]);
+    }
+}

@@ -1,0 +1,255 @@
+//! The interpreter of small programs.
+#![forbid(unsafe_code)]
+
+use super::code::{Action, Code, Input, Ins, Output, Window};
+use super::words::{Area, Place, Words};
+use crate::block::lanes::Lanes;
+use crate::block::machine::{Op, put_word, word};
+use crate::elem::Elem;
+use crate::simd::{AtLevel, run_words};
+use shardwise_base::budget;
+use std::ops::Range;
+
+/// The bytes of an input: all elements, one after the other.
+pub(crate) enum Bytes<'a> {
+    Read(&'a [u8]),
+    Written(&'a mut [u8]),
+}
+
+impl Bytes<'_> {
+    fn get(&self) -> &[u8] {
+        match self {
+            Bytes::Read(bytes) => bytes,
+            Bytes::Written(bytes) => bytes,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut [u8] {
+        match self {
+            Bytes::Read(_) => unreachable!("only inputs for writing are written"),
+            Bytes::Written(bytes) => bytes,
+        }
+    }
+}
+
+/// One run of a program.
+struct Run<'c, 'a> {
+    code: &'c Code,
+    words: Words,
+    inputs: &'c mut [Bytes<'a>],
+    /// The number of instructions in loops for which no step was taken yet.
+    unpaid: u32,
+}
+
+impl Code {
+    /// Runs the program. `inputs[i]` has the bytes of the code's input number `i`, for writing if the code writes it.
+    /// `outputs` has the bytes of those outputs that are small arrays, in their order. May unwind if the run is
+    /// cancelled or has exceeded its limit of steps.
+    ///
+    /// # Panics
+    /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
+    pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]]) {
+        assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
+        let mut run = Run { code: self, words: self.words.clone(), inputs, unpaid: 0 };
+        run.load();
+        run_words(&mut run);
+        let places = self.outputs.iter().filter_map(|output| match output {
+            Output::Words(place, len) => Some((*place, *len)),
+            Output::Array(_) => None,
+        });
+        places.zip(outputs).for_each(|((place, len), bytes)| run.words.store(place, len, bytes));
+    }
+}
+
+impl AtLevel for &mut Run<'_, '_> {
+    #[inline(always)]
+    fn run(self) {
+        let code = self.code;
+        let mut at = 0;
+        while let Some(ins) = code.instructions.get(at as usize) {
+            at = self.instruction(at, ins);
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    /// Reads the small inputs.
+    fn load(&mut self) {
+        for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
+            match *input {
+                Input::Words(place, len) => self.words.load(place, len, given.get()),
+                Input::Array { bytes, .. } => assert_eq!(given.get().len(), bytes, "the bytes of a large input"),
+            }
+        }
+    }
+
+    /// Runs instruction number `at`, and returns the number of the next one.
+    #[inline(always)]
+    fn instruction(&mut self, at: u32, ins: &Ins) -> u32 {
+        match *ins {
+            Ins::On32(ref action) => self.action::<u32>(action),
+            Ins::On64(ref action) => self.action::<u64>(action),
+            Ins::Widen { len, to, from } => self.words.widen(len as usize, to as usize, from),
+            Ins::Narrow { elem, len, to, from } => self.words.narrow(elem, len as usize, to as usize, from),
+            Ins::Jump { to } => {
+                self.pay(at.saturating_sub(to));
+                return to;
+            }
+            Ins::Unless { predicate, to } => return if self.words.is_true(predicate) { at + 1 } else { to },
+            Ins::Branch { index, is_if, ref targets } => return self.target(index, is_if, targets),
+        }
+        at + 1
+    }
+
+    #[inline(always)]
+    fn action<W: Area>(&mut self, action: &Action) {
+        match *action {
+            Action::Each { op, len, to, a, b } => op.on_lanes(&mut lanes(W::of(&mut self.words), len, to, a, b)),
+            Action::Select { len, to, predicate, a, b } => {
+                select(W::of(&mut self.words), len as usize, to, predicate, a, b);
+            }
+            Action::Copy { to, ref table } => gather(W::of(&mut self.words), to, self.code.numbers(table), 0),
+            Action::Move { len, to, from } => shift(W::of(&mut self.words), len as usize, to as usize, from),
+            Action::Fold { op, identity, to, rows, row_len, ref table } => {
+                let (words, table) = (W::of(&mut self.words), self.code.numbers(table));
+                fold(words, op, W::from_bits64(identity), to, [rows, row_len].map(|n| n as usize), table);
+            }
+            Action::Dot { is_float, len, to, ref table } => {
+                dot(W::of(&mut self.words), is_float, len as usize, to, self.code.numbers(table));
+            }
+            Action::Window { to, ref window } => {
+                let moved = self.moved(window);
+                gather(W::of(&mut self.words), to, self.code.numbers(&window.table), moved);
+            }
+            Action::Update { at, update, ref window } => {
+                let moved = at as usize + self.moved(window);
+                scatter(W::of(&mut self.words), update, self.code.numbers(&window.table), moved);
+            }
+            Action::Read { elem, array, to, ref window } => self.read::<W>(elem, array, to, window),
+            Action::Write { array, update, ref window } => self.write::<W>(array, update, window),
+        }
+    }
+
+    /// Returns the number of elements by which the window that starts at 0 moves.
+    #[inline(always)]
+    fn moved(&self, window: &Window) -> usize {
+        let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
+        let clamped = |index: i64, most: u32| index.clamp(0, i64::from(most)) as usize;
+        starts.iter().map(|s| clamped(self.words.index(s.index), s.most) * s.stride as usize).sum()
+    }
+
+    #[inline(always)]
+    fn read<W: Area>(&mut self, elem: Elem, array: u32, to: u32, window: &Window) {
+        let (moved, size) = (self.moved(window), elem.size());
+        let bytes = self.inputs[array as usize].get();
+        let to = &mut W::of(&mut self.words)[to as usize..];
+        for (to, &from) in to.iter_mut().zip(self.code.numbers(&window.table)) {
+            *to = word(elem, &bytes[(from as usize + moved) * size..][..size]);
+        }
+    }
+
+    #[inline(always)]
+    fn write<W: Area>(&mut self, array: u32, update: Place, window: &Window) {
+        let (moved, size) = (self.moved(window), update.elem.size());
+        let bytes = self.inputs[array as usize].get_mut();
+        let words = W::of(&mut self.words);
+        for (i, &to) in self.code.numbers(&window.table).iter().enumerate() {
+            put_word(update.elem, &mut bytes[(to as usize + moved) * size..][..size], words[update.word(i)]);
+        }
+    }
+
+    #[inline(always)]
+    fn target(&self, index: Place, is_if: bool, targets: &[u32]) -> u32 {
+        let (index, last) = (self.words.index(index), targets.len() - 1);
+        targets[match is_if {
+            true => usize::from(index == 0),
+            false => usize::try_from(index).map_or(last, |i| i.min(last)),
+        }]
+    }
+
+    /// Counts the instructions of a turn of a loop as steps of the budget.
+    #[inline(always)]
+    fn pay(&mut self, instructions: u32) {
+        self.unpaid += instructions;
+        if self.unpaid >= POLLED {
+            budget::take_steps(std::mem::take(&mut self.unpaid).into());
+        }
+    }
+}
+
+/// The number of instructions after which steps are taken.
+const POLLED: u32 = 256;
+
+impl Code {
+    #[inline(always)]
+    fn numbers(&self, table: &Range<u32>) -> &[u32] {
+        &self.tables[table.start as usize..table.end as usize]
+    }
+}
+
+/// Returns the lanes of an operation on `len` elements. An operand of one word has it alone.
+#[inline(always)]
+fn lanes<W: Area>(words: &mut [W], len: u32, to: u32, a: Place, b: Place) -> Lanes<'_, W> {
+    let (old, new) = words.split_at_mut(to as usize);
+    let len = len as usize;
+    let operand = |place: Place| &old[place.at as usize..][..place.count(len)];
+    Lanes { to: &mut new[..len], a: operand(a), b: operand(b) }
+}
+
+#[inline(always)]
+fn select<W: Area>(words: &mut [W], len: usize, to: u32, predicate: Place, a: Place, b: Place) {
+    let (old, new) = words.split_at_mut(to as usize);
+    for (i, to) in new[..len].iter_mut().enumerate() {
+        let is_true = old[predicate.word(i)].to_bits64() != 0;
+        *to = old[if is_true { a.word(i) } else { b.word(i) }];
+    }
+}
+
+/// Sets the words from number `to` on to those whose numbers are `moved` more than those of the table.
+#[inline(always)]
+fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize) {
+    let (old, new) = words.split_at_mut(to as usize);
+    new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize + moved]);
+}
+
+/// Sets the words whose numbers are `moved` more than those of the table to the elements of `update`.
+#[inline(always)]
+fn scatter<W: Area>(words: &mut [W], update: Place, table: &[u32], moved: usize) {
+    table.iter().enumerate().for_each(|(i, &to)| words[to as usize + moved] = words[update.word(i)]);
+}
+
+#[inline(always)]
+fn shift<W: Area>(words: &mut [W], len: usize, to: usize, from: Place) {
+    let at = from.at as usize;
+    if from.step == 0 {
+        let word = words[at];
+        words[to..to + len].fill(word);
+    } else {
+        words.copy_within(at..at + len, to);
+    }
+}
+
+#[inline(always)]
+fn fold<W: Area>(words: &mut [W], op: Op, identity: W, to: u32, [rows, row_len]: [usize; 2], table: &[u32]) {
+    let (old, new) = words.split_at_mut(to as usize);
+    let row = |row: &[u32]| match row {
+        [one] => old[*one as usize],
+        row => W::fold_row(op, identity, row.len(), |i| old[row[i] as usize]),
+    };
+    for (to, own) in new.iter_mut().zip(table.chunks_exact(rows * row_len)) {
+        *to = own.chunks_exact(row_len).map(row).reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
+    }
+}
+
+#[inline(always)]
+fn dot<W: Area>(words: &mut [W], is_float: bool, len: usize, to: u32, table: &[u32]) {
+    let (old, new) = words.split_at_mut(to as usize);
+    for (to, own) in new.iter_mut().zip(table.chunks_exact(table.len() / len)) {
+        let factors = own.chunks_exact(2).map(|pair| (old[pair[0] as usize], old[pair[1] as usize]));
+        let zero = W::from_bits64(0);
+        *to = match is_float {
+            true => factors.fold(zero, |sum, (a, b)| a.fused(b, sum)),
+            false => factors.fold(zero, |sum, (a, b)| a.imul(b).iadd(sum)),
+        };
+    }
+}

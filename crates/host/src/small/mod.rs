@@ -1,0 +1,22 @@
+//! Programs of small arrays: any number of ops, with loops and branches, on arrays of up to [`MAX_SIZE`] elements.
+//!
+//! An op on a few elements takes nanoseconds, and a step of the gang takes a microsecond. A small program is one step
+//! for many ops. Its arrays are runs of words in one area of memory, at places that are known when it is built. So an
+//! instruction allocates nothing and looks nothing up. A broadcast of one element and most reshapes and slices need no
+//! instruction: they are places in the same words.
+//!
+//! Large arrays of which each turn of a loop reads or writes a small window stay where they are.
+//!
+//! Each word is one lane of a block program, and the operations are those of block programs ([`crate::block`]), so the
+//! resulting bits are the same.
+
+mod code;
+mod machine;
+mod words;
+
+pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
+pub(crate) use machine::Bytes;
+pub(crate) use words::Place;
+
+/// The largest number of elements of an array of a small program.
+pub(crate) const MAX_SIZE: usize = 64;

@@ -1,0 +1,179 @@
+//! The words of small programs, and the places of arrays in them.
+#![forbid(unsafe_code)]
+
+use crate::block::machine::{Op, put_word, word};
+use crate::elem::Elem;
+use crate::simd::Word;
+use shardwise_mathfn::order::{LANES_32, LANES_64};
+
+/// The words of an array: one for each element, or a single one that all elements have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The element type. It determines whether the words have 64 or 32 bits ([`Elem::is_wide`]).
+    pub elem: Elem,
+    /// The number of the first word.
+    pub at: u32,
+    /// The number of words from one element to the next: 1, or 0 if all elements are one word.
+    pub step: u32,
+}
+
+impl Place {
+    pub fn is_wide(self) -> bool {
+        self.elem.is_wide()
+    }
+
+    /// Returns the number of the word of element `i`.
+    pub fn word(self, i: usize) -> usize {
+        self.at as usize + self.step as usize * i
+    }
+
+    /// Returns the number of words of an array with `len` elements.
+    pub fn count(self, len: usize) -> usize {
+        if self.step == 0 { 1 } else { len }
+    }
+
+    /// Returns true if one of the words of an array here, which has `len` elements, is among the `count` words from
+    /// number `at` on. Both have the same width.
+    pub fn overlaps(self, len: usize, at: u32, count: usize) -> bool {
+        let own = self.at as usize..self.at as usize + self.count(len);
+        own.start < at as usize + count && (at as usize) < own.end
+    }
+}
+
+/// All words of a program, by their width.
+#[derive(Clone, Default)]
+pub(crate) struct Words {
+    narrow: Vec<u32>,
+    wide: Vec<u64>,
+}
+
+impl Words {
+    /// Returns the numbers of narrow and of wide words.
+    pub fn counts(&self) -> [usize; 2] {
+        [self.narrow.len(), self.wide.len()]
+    }
+
+    /// Removes the last words, so that these numbers are left.
+    pub fn truncate(&mut self, [narrow, wide]: [usize; 2]) {
+        self.narrow.truncate(narrow);
+        self.wide.truncate(wide);
+    }
+
+    /// Adds words for an array of `len` elements. They are 0.
+    pub fn add(&mut self, elem: Elem, len: usize) -> Place {
+        let at = self.counts()[usize::from(elem.is_wide())];
+        if elem.is_wide() {
+            self.wide.resize(at + len, 0);
+        } else {
+            self.narrow.resize(at + len, 0);
+        }
+        Place { elem, at: u32::try_from(at).expect("small programs are small"), step: u32::from(len != 1) }
+    }
+
+    /// Sets one word, which has 64 bits if it is `wide`.
+    pub fn set(&mut self, wide: bool, at: u32, bits: u64) {
+        if wide {
+            self.wide[at as usize] = bits;
+        } else {
+            self.narrow[at as usize] = bits as u32;
+        }
+    }
+
+    /// Reads an array from the bytes of its elements. Panics if their number is not that of `len` elements.
+    pub fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
+        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");
+        if place.is_wide() {
+            load(&mut self.wide[place.at as usize..][..len], place.elem, bytes);
+        } else {
+            load(&mut self.narrow[place.at as usize..][..len], place.elem, bytes);
+        }
+    }
+
+    /// Writes an array to the bytes of its elements. Panics if their number is not that of `len` elements.
+    pub fn store(&self, place: Place, len: usize, bytes: &mut [u8]) {
+        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an output");
+        if place.is_wide() {
+            store(&self.wide, place, bytes);
+        } else {
+            store(&self.narrow, place, bytes);
+        }
+    }
+
+    /// Converts narrow elements to words of 64 bits, through the bytes of the elements.
+    pub fn widen(&mut self, len: usize, to: usize, from: Place) {
+        let (mut bytes, size) = ([0; 8], from.elem.size());
+        for i in 0..len {
+            put_word(from.elem, &mut bytes[..size], self.narrow[from.word(i)]);
+            self.wide[to + i] = word(from.elem, &bytes[..size]);
+        }
+    }
+
+    /// Converts words of 64 bits that hold elements of a narrow type to words of 32 bits.
+    pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
+        let (mut bytes, size) = ([0; 8], elem.size());
+        for i in 0..len {
+            put_word(elem, &mut bytes[..size], self.wide[from.word(i)]);
+            self.narrow[to + i] = word(elem, &bytes[..size]);
+        }
+    }
+
+    /// Returns the number that a scalar of an integer or truth type holds, or `i64::MAX` for larger ones. A truth value
+    /// that is true is not 0.
+    #[inline(always)]
+    pub fn index(&self, place: Place) -> i64 {
+        match place.elem {
+            Elem::I64 => self.wide[place.at as usize] as i64,
+            Elem::U64 => i64::try_from(self.wide[place.at as usize]).unwrap_or(i64::MAX),
+            elem if elem.is_signed() => i64::from(self.narrow[place.at as usize] as i32),
+            _ => i64::from(self.narrow[place.at as usize]),
+        }
+    }
+
+    /// Returns the truth value in a narrow word.
+    #[inline(always)]
+    pub fn is_true(&self, at: u32) -> bool {
+        self.narrow[at as usize] != 0
+    }
+}
+
+fn load<W: Word>(to: &mut [W], elem: Elem, bytes: &[u8]) {
+    to.iter_mut().zip(bytes.chunks_exact(elem.size())).for_each(|(to, e)| *to = word(elem, e));
+}
+
+fn store<W: Word>(words: &[W], place: Place, bytes: &mut [u8]) {
+    let elements = bytes.chunks_exact_mut(place.elem.size()).enumerate();
+    elements.for_each(|(i, e)| put_word(place.elem, e, words[place.word(i)]));
+}
+
+/// Words of one width, on which the actions of this width work.
+pub(crate) trait Area: Word {
+    /// Returns all words of this width.
+    fn of(words: &mut Words) -> &mut [Self];
+
+    /// Folds the elements that `get` returns for the numbers below `len` into one, in the order of a row.
+    fn fold_row(op: Op, identity: Self, len: usize, get: impl Fn(usize) -> Self) -> Self;
+}
+
+impl Area for u32 {
+    #[inline(always)]
+    fn of(words: &mut Words) -> &mut [u32] {
+        &mut words.narrow
+    }
+
+    #[inline(always)]
+    fn fold_row(op: Op, identity: u32, len: usize, get: impl Fn(usize) -> u32) -> u32 {
+        op.fold_row::<u32, LANES_32>(identity, len, get)
+    }
+}
+
+impl Area for u64 {
+    #[inline(always)]
+    fn of(words: &mut Words) -> &mut [u64] {
+        &mut words.wide
+    }
+
+    #[inline(always)]
+    fn fold_row(op: Op, identity: u64, len: usize, get: impl Fn(usize) -> u64) -> u64 {
+        op.fold_row::<u64, LANES_64>(identity, len, get)
+    }
+}
