@@ -30,13 +30,37 @@ impl Time {
     }
 }
 
-/// The source, the op and the reason of a collective, which a row of the table and a span have.
+/// The source, the kind and the reason of a collective, which a row of the table and a span have.
 type SpanKey = (Loc, String, Option<String>);
 
-/// The mean time of the collectives of each source, op and reason.
+/// The mean time of the collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
 impl Times {
+    /// Returns the times of the collectives of a scheduled program. `plain` is the run of the program as it was given.
+    ///
+    /// Where a collective was replaced by others for the same reason, such as a gather by the permutes of a collective
+    /// matmul, its time is theirs.
+    pub fn of_scheduled(timeline: &Timeline, plain: &Timeline) -> Times {
+        let (mut times, plain) = (Times::of(timeline), Times::of(plain));
+        let cause = |key: &SpanKey| (key.0.clone(), key.2.clone());
+        let mut replaced: HashMap<_, u64> = HashMap::new();
+        for (key, (_, count)) in plain.0.iter().filter(|(key, _)| !times.0.contains_key(key)) {
+            *replaced.entry(cause(key)).or_default() += count;
+        }
+        let mut made: HashMap<_, Time> = HashMap::new();
+        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !plain.0.contains_key(key)) {
+            let sum = made.entry(cause(key)).or_default();
+            *sum = sum.plus(*time);
+        }
+        for key in plain.0.into_keys() {
+            if let (Some(&time), Some(&count)) = (made.get(&cause(&key)), replaced.get(&cause(&key))) {
+                times.0.entry(key).or_insert((time, count));
+            }
+        }
+        times
+    }
+
     pub fn of(timeline: &Timeline) -> Times {
         let computes =
             |span: &&Span| span.kind == SpanKind::Compute && timeline.lanes[span.lane].kind == LaneKind::Core;
@@ -81,6 +105,37 @@ fn covered(union: &[Range<Picoseconds>], period: Range<Picoseconds>) -> Picoseco
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_view::{Lane, Maker};
+
+    /// Returns a run with these collectives on a link, each of a name, a reason and a time, one after the other.
+    fn run(spans: &[(&str, &str, u64)]) -> Timeline {
+        let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });
+        let lane = timeline.lanes.push(Lane { name: "links".into(), kind: LaneKind::Link });
+        let mut start = 0;
+        for &(name, reason, time) in spans {
+            let span = Span::new(lane, name, SpanKind::Collective, start..start + time);
+            timeline.spans.push(Span { reason: Some(reason.into()), loc: Loc::file("a", 1, 1), ..span });
+            start += time;
+        }
+        timeline
+    }
+
+    /// A gather that runs twice becomes three permutes in each run. A sum for the same reason stays.
+    #[test]
+    fn what_replaces_a_collective_has_its_time() {
+        let plain = run(&[("all_gather", "r", 50), ("all_reduce", "r", 7), ("all_gather", "r", 50)]);
+        let ring = [("collective_permute", "r", 10); 3];
+        let scheduled = run(&[&ring[..], &[("all_reduce", "r", 5)], &ring[..], &[("all_gather", "s", 1)]].concat());
+        let times = Times::of_scheduled(&scheduled, &plain);
+        let of = |kind: &str, reason: &str| {
+            times.0.get(&(Loc::file("a", 1, 1), kind.into(), Some(reason.into()))).map(|(time, n)| (time.duration, *n))
+        };
+        assert_eq!(of("all-gather", "r"), Some((60, 2)));
+        assert_eq!(of("all-reduce", "r"), Some((5, 1)));
+        assert_eq!(of("all-gather", "s"), Some((1, 1)));
+        let alone = Times::of_scheduled(&plain, &plain);
+        assert_eq!(alone.0, Times::of(&plain).0);
+    }
 
     #[test]
     fn covered_parts_are_counted_once() {

@@ -38,6 +38,7 @@ mod save;
 mod table;
 mod text;
 mod timeline;
+mod torus;
 mod xspace;
 
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
 pub use limits::{Limits, MemoryLevel, PeakRate};
 pub use picture::{Block, Chips, Picture, Style};
+pub use torus::Torus;
 pub use save::Format;
 pub use timeline::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,

@@ -199,8 +199,10 @@ function roofLines(roof, left, right) {
   if (roof.rates.length === 0 || roof.memory.length === 0) return [];
   const log = Math.log10;
   const [top, fastest] = [log(roof.rates[0][1]), log(roof.memory[0][1])];
-  const flat = roof.rates.map(([name, rate]) => ({
-    name, from: [Math.max(left, log(rate) - fastest), log(rate)], to: [right, log(rate)],
+  const rates = [...new Set(roof.rates.map(([, rate]) => rate))];
+  const names = (rate) => roof.rates.filter((of) => of[1] === rate).map(([name]) => name).join(", ");
+  const flat = rates.map((rate) => ({
+    name: names(rate), from: [Math.max(left, log(rate) - fastest), log(rate)], to: [right, log(rate)],
   }));
   const sloped = roof.memory.map(([name, rate]) => ({
     name, from: [left, log(rate) + left], to: [Math.min(right, top - log(rate)), Math.min(log(rate) + right, top)],
@@ -220,10 +222,13 @@ function withUnit(value, step, units) {
 const timeText = (time) => withUnit(time, 1000, ["ps", "ns", "us", "ms", "s"]);
 const sizeText = (bytes) => withUnit(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 const countText = (count, unit) => withUnit(count, 1000, ["", "k", "M", "G", "T", "P"].map((prefix) => prefix + unit));
+/** Returns ten to the power of `n` as text. */
+const powerText = (n, unit) => (n < 0 ? `${(10 ** n).toFixed(-n)} ${unit}` : countText(10 ** n, unit)).trim();
 const percentText = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** Returns a time as text that differs from that of a time `step` away. */
 function exactText(time, step) {
+  if (time === 0) return "0";
   let [size, unit] = [1, 0];
   while (time >= 1000 * size && unit < 4) {
     size *= 1000;

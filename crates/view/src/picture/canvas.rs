@@ -25,7 +25,7 @@ const SIDE: usize = 240;
 type Rgb = [u8; 3];
 const INK: Rgb = [32, 33, 36];
 const PAPER: Rgb = [255, 255, 255];
-/// The colours of blocks, in the order of those on terminals.
+/// The colours of blocks, all light enough for black text, so that neighbours differ.
 const COLOURS: [Rgb; 12] = [
     [135, 215, 255],
     [255, 215, 135],
