@@ -47,10 +47,10 @@ function heading(names, numbers) {
 }
 
 /**
- * Fills a table with the rows that `rowOf` makes of items. Of many items, it only says how many more there are. Columns
- * without any text are left out.
+ * Fills a table with the rows that `rowOf` makes of the first items. Of the others, of which there may be more than
+ * those in the list, it only says how many there are. Columns without any text are left out.
  */
-function fillTable(id, names, numbers, items, rowOf) {
+function fillTable(id, names, numbers, items, rowOf, count = items.length) {
   const body = element("tbody");
   const rows = items.slice(0, MAX_ROWS).map(rowOf);
   const head = heading(names, numbers);
@@ -60,8 +60,8 @@ function fillTable(id, names, numbers, items, rowOf) {
     }
   }
   body.append(...rows);
-  if (items.length > MAX_ROWS) {
-    const cell = element("td", "", `and ${items.length - MAX_ROWS} more`);
+  if (count > MAX_ROWS) {
+    const cell = element("td", "", `and ${count - MAX_ROWS} more`);
     cell.colSpan = head.firstChild.children.length;
     const row = element("tr", "more");
     row.append(cell);
@@ -87,12 +87,16 @@ function cleared(canvas) {
 }
 
 let isPending = false;
+let isAllPending = false;
 
-function redraw() {
+/** Draws what depends on the period and the selection before the next frame, and with `all` the roofline as well. */
+function redraw(all = false) {
+  isAllPending ||= all === true;
   if (isPending) return;
   isPending = true;
   requestAnimationFrame(() => {
-    isPending = false;
+    if (isAllPending) drawRoofline();
+    [isPending, isAllPending] = [false, false];
     drawLanes();
     drawMemory();
     drawText();
@@ -325,7 +329,7 @@ function describe(index) {
     ["share of the limit", least === null || duration === 0 ? null : percentText(least / duration)],
     ["waits for", (model.after.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
     ["awaited by", (model.before.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
-    ["in all", totals[row].spans > 1 ? `${totals[row].spans} spans, ${timeText(totals[row].time)}` : null],
+    ["in all", totals.spans[row] > 1 ? `${totals.spans[row]} spans, ${timeText(totals.time[row])}` : null],
   ];
   return facts.filter(([, value]) => value !== null);
 }
@@ -396,7 +400,7 @@ function selectLine(line) {
   const firsts = rows.map((row) => model.first[row]).filter((index) => index >= 0);
   if (firsts.length === 0) return;
   select(Math.min(...firsts), new Set(rows));
-  const count = rows.reduce((all, row) => all + totals[row].spans, 0);
+  const count = rows.reduce((all, row) => all + totals.spans[row], 0);
   get("status").textContent = `Line ${line} has ${count} ${count === 1 ? "span" : "spans"}. The first one is shown.`;
 }
 
@@ -502,7 +506,7 @@ function drawRoofline() {
   placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
   const drawn = new Set();
   for (const point of placed) {
-    const place = `${Math.round(point.x)} ${Math.round(point.y)}`;
+    const place = Math.round(point.y) * 65536 + Math.round(point.x);
     if (drawn.has(place)) continue;
     drawn.add(place);
     context.fillStyle = colors[model.data.rows.kind[point.row]];
@@ -571,49 +575,61 @@ function nearestPoint(x, y) {
 
 // Communication
 
-/** Returns the rows of facts for which `isWanted` is true, those with the longest time in a lane first. */
+/**
+ * Returns how many rows of facts there are for which `isWanted` is true, and those with the longest times in a lane,
+ * the longest first.
+ */
 function longestRows(isWanted) {
-  const isRow = (kind, row) => isWanted(KINDS[kind]) && totals[row].spans > 0;
+  const isRow = (kind, row) => isWanted(KINDS[kind]) && totals.spans[row] > 0;
   const rows = model.data.rows.kind.flatMap((kind, row) => (isRow(kind, row) ? [row] : []));
-  return rows.sort((a, b) => totals[b].time / totals[b].lanes - totals[a].time / totals[a].lanes);
+  const shown = rows.length <= MAX_ROWS ? rows : rows.filter(isAtLeast(rows, MAX_ROWS));
+  return { count: rows.length, rows: shown.sort((a, b) => timeOf(b) - timeOf(a)) };
+}
+
+/** Returns the time of a row of facts in a lane. */
+const timeOf = (row) => totals.time[row] / totals.lanes[row];
+
+/** Returns a function that is true for those rows of facts that have the `count` longest times, and as long ones. */
+function isAtLeast(rows, count) {
+  const least = Float64Array.from(rows, timeOf).sort()[rows.length - count];
+  return (row) => timeOf(row) >= least;
 }
 
 /** Fills the table of collectives, whose times and bytes are averages over the lanes that have them. */
 function fillCommunication() {
-  const rows = longestRows((kind) => kind === "collective");
-  if (rows.length === 0) return;
+  const { count, rows } = longestRows((kind) => kind === "collective");
+  if (count === 0) return;
   const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
   fillTable("collectives", columns, 5, rows, (row) => {
-    const { spans, lanes } = totals[row];
     const bytes = fact(model, row, "received_bytes");
-    const made = tableRow(row, bytes === null ? "" : sizeText((bytes * spans) / lanes));
+    const made = tableRow(row, bytes === null ? "" : sizeText((bytes * totals.spans[row]) / totals.lanes[row]));
     made.append(element("td", "long", text(model, model.data.rows.reason[row]) || ""));
     return made;
-  });
+  }, count);
   get("communication").hidden = false;
 }
 
 /** Fills the table of the instructions that compute. */
 function fillInstructions() {
-  const rows = longestRows((kind) => kind === "compute");
-  if (rows.length === 0) return;
+  const { count, rows } = longestRows((kind) => kind === "compute");
+  if (count === 0) return;
   const columns = ["time", "share", "spans", "operations", "share of the limit", "instruction", "source", "shape"];
   fillTable("longest", columns, 5, rows, (row) => {
-    const { time, spans } = totals[row];
-    const done = (fact(model, row, "flops") || 0) * Math.max(1, fact(model, row, "instances")) * spans;
+    const time = totals.time[row];
+    const done = (fact(model, row, "flops") || 0) * Math.max(1, fact(model, row, "instances")) * totals.spans[row];
     const made = tableRow(row, done > 0 && time > 0 ? `${countText((done * 1e12) / time, "flop")}/s` : "");
     made.append(element("td", "long", text(model, model.data.rows.shape[row]) || ""));
     return made;
-  });
+  }, count);
   get("instructions").hidden = false;
 }
 
 /** Returns a row of a table with the times of a row of facts, the text `amount`, the name and the source. */
 function tableRow(row, amount) {
-  const { spans, time, lanes } = totals[row];
+  const [spans, time] = [totals.spans[row], totals.time[row]];
   const least = fact(model, row, "least_time");
   const share = least === null || time === 0 ? "" : percentText((least * spans) / time);
-  const numbers = [timeText(time / lanes), percentText(time / lanes / model.end), String(spans), amount, share];
+  const numbers = [timeText(timeOf(row)), percentText(timeOf(row) / model.end), String(spans), amount, share];
   const made = element("tr");
   numbers.forEach((value) => made.append(element("td", "number", value)));
   const cell = element("td", "name");
@@ -716,7 +732,7 @@ function listenToKeys() {
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
     view.found = wanted === "" ? null : search(model, wanted);
-    const count = (view.found || []).reduce((all, isFound, row) => all + (isFound ? totals[row].spans : 0), 0);
+    const count = (view.found || []).reduce((all, isFound, row) => all + (isFound ? totals.spans[row] : 0), 0);
     get("found").textContent = view.found ? `${count} ${count === 1 ? "span" : "spans"}` : "";
     redraw();
   });
@@ -747,8 +763,7 @@ function isDark() {
 /** Draws everything again in the colours that are wanted now. */
 function changeTheme() {
   get("theme").textContent = isDark() ? "Light" : "Dark";
-  redraw();
-  drawRoofline();
+  redraw(true);
 }
 
 function toggleTheme() {
@@ -770,7 +785,7 @@ function fillHeader() {
     get("summary").append(pair);
   }
   get("notes").hidden = get("notes").children.length === 0;
-  const used = new Set(model.data.rows.kind.filter((_, row) => totals[row].spans > 0));
+  const used = new Set(model.data.rows.kind.filter((_, row) => totals.spans[row] > 0));
   KINDS.forEach((kind, i) => {
     if (!used.has(i)) return;
     const entry = element("span");
@@ -794,9 +809,9 @@ function start() {
   get("zoom-out").addEventListener("click", () => zoom(1 / 0.7));
   get("fit").addEventListener("click", fit);
   get("theme").addEventListener("click", toggleTheme);
-  get("text").addEventListener("scroll", redraw);
+  get("text").addEventListener("scroll", () => redraw());
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changeTheme);
-  new ResizeObserver(() => { redraw(); drawRoofline(); }).observe(document.body);
+  new ResizeObserver(() => redraw(true)).observe(document.body);
   listenToMouse();
   listenToKeys();
   changeTheme();

@@ -43,6 +43,9 @@ const MANY: [usize; 2] = [50_000, 100_000];
 /// The longest time in which a page has to be drawn, in milliseconds.
 const MOST_MS: f64 = 2_000.0;
 
+/// How often a page is opened.
+const OPENINGS: usize = 3;
+
 /// The longest time for making a page.
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -80,10 +83,14 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((report, faults.is_empty()))
 }
 
-/// Opens a page, makes its checks, and adds what is wrong to `faults`. Returns the milliseconds until it was drawn.
+/// Opens a page, makes its checks, and adds what is wrong to `faults`. Returns the milliseconds until it was drawn, the
+/// least of some openings.
 fn open(browser: &Browser, page: &Page, faults: &mut String) -> Result<f64> {
-    browser.go(&page.file)?;
-    let time = browser.after_frames()?;
+    let mut time = f64::INFINITY;
+    for _ in 0..OPENINGS {
+        browser.go(&page.file)?;
+        time = time.min(browser.after_frames()?);
+    }
     if time > MOST_MS {
         writeln!(faults, "{}: it takes {time:.0} ms to open, more than {MOST_MS:.0}", page.name)?;
     }
