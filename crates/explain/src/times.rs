@@ -36,28 +36,52 @@ type SpanKey = (Loc, String, Option<String>);
 /// The mean time of the collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
+/// The collectives of one source and reason that a scheduled program does not have, and the time of those in their
+/// place.
+struct Replaced<'a> {
+    reason: Option<&'a str>,
+    count: u64,
+    time: Time,
+}
+
+impl Replaced<'_> {
+    /// Returns true if a collective of a scheduled program has this reason, with or without how it runs.
+    fn is_reason_of(&self, key: &SpanKey) -> bool {
+        match (self.reason, &key.2) {
+            (Some(reason), Some(own)) => own.starts_with(reason),
+            (reason, own) => reason.is_none() && own.is_none(),
+        }
+    }
+}
+
 impl Times {
     /// Returns the times of the collectives of a scheduled program. `plain` is the run of the program as it was given.
     ///
-    /// Where a collective was replaced by others for the same reason, such as a gather by the permutes of a collective
-    /// matmul, its time is theirs.
+    /// Where a collective was replaced by others, such as a gather by the permutes of a collective matmul, its time is
+    /// theirs: they have its reason, to which the scheduler adds how they run.
     pub fn of_scheduled(timeline: &Timeline, plain: &Timeline) -> Times {
         let (mut times, plain) = (Times::of(timeline), Times::of(plain));
-        let cause = |key: &SpanKey| (key.0.clone(), key.2.clone());
-        let mut replaced: HashMap<_, u64> = HashMap::new();
-        for (key, (_, count)) in plain.0.iter().filter(|(key, _)| !times.0.contains_key(key)) {
-            *replaced.entry(cause(key)).or_default() += count;
-        }
-        let mut made: HashMap<_, Time> = HashMap::new();
-        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !plain.0.contains_key(key)) {
-            let sum = made.entry(cause(key)).or_default();
-            *sum = sum.plus(*time);
-        }
-        for key in plain.0.into_keys() {
-            if let (Some(&time), Some(&count)) = (made.get(&cause(&key)), replaced.get(&cause(&key))) {
-                times.0.entry(key).or_insert((time, count));
+        let is_in = |own: &Times, key: &SpanKey| own.0.contains_key(key);
+        let mut replaced: HashMap<&Loc, Vec<Replaced<'_>>> = HashMap::new();
+        for (key, (_, count)) in plain.0.iter().filter(|(key, _)| !is_in(&times, key)) {
+            let at = replaced.entry(&key.0).or_default();
+            match at.iter_mut().find(|known| known.reason == key.2.as_deref()) {
+                Some(known) => known.count += count,
+                None => at.push(Replaced { reason: key.2.as_deref(), count: *count, time: Time::default() }),
             }
         }
+        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !is_in(&plain, key)) {
+            let at = replaced.get_mut(&key.0).into_iter().flatten();
+            let own = at.filter(|known| known.is_reason_of(key)).max_by_key(|known| known.reason.map_or(0, str::len));
+            own.into_iter().for_each(|known| known.time = known.time.plus(*time));
+        }
+        let of = |key: &SpanKey| {
+            let known = replaced.get(&key.0)?.iter().find(|known| known.reason == key.2.as_deref())?;
+            (known.time.duration > 0).then(|| (key.clone(), (known.time, known.count)))
+        };
+        let found: Vec<(SpanKey, (Time, u64))> =
+            plain.0.keys().filter(|key| !is_in(&times, key)).filter_map(of).collect();
+        times.0.extend(found);
         times
     }
 
@@ -124,7 +148,7 @@ mod tests {
     #[test]
     fn what_replaces_a_collective_has_its_time() {
         let plain = run(&[("all_gather", "r", 50), ("all_reduce", "r", 7), ("all_gather", "r", 50)]);
-        let ring = [("collective_permute", "r", 10); 3];
+        let ring = [("collective_permute", "r; in pieces", 10); 3];
         let scheduled = run(&[&ring[..], &[("all_reduce", "r", 5)], &ring[..], &[("all_gather", "s", 1)]].concat());
         let times = Times::of_scheduled(&scheduled, &plain);
         let of = |kind: &str, reason: &str| {
