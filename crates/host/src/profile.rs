@@ -306,8 +306,12 @@ mod tests {
         let profile = profile(&source);
         let names: Vec<&str> = profile.instructions.iter().map(|i| &*i.name).collect();
         let named = |name: &str| names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("{names:?}"));
-        assert_eq!(profile.instructions[named("sine")].after, [named("cosine"), named("tanh")], "{names:?}");
-        assert_eq!(profile.instructions[named("tanh")].after.len(), 1, "{names:?}");
+        assert_eq!(
+            profile.instructions[named("stablehlo.sine")].after,
+            [named("stablehlo.cosine"), named("stablehlo.tanh")],
+            "{names:?}"
+        );
+        assert_eq!(profile.instructions[named("stablehlo.tanh")].after.len(), 1, "{names:?}");
     }
 
     #[test]
