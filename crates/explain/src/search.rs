@@ -105,7 +105,7 @@ fn default_trials(module: &Module, mesh: &Mesh) -> usize {
             work += (layout_count(ranks.max().unwrap_or(0), axes) / USUAL_LAYOUTS).max(1);
         }
     }
-    (3_000 / work).clamp(24, 500)
+    (3_000 / work).clamp(16, 500)
 }
 
 /// The number of layouts up to which the time for an op does not depend on it.
