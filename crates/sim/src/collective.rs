@@ -249,7 +249,7 @@ struct Block {
     cores: usize,
     /// The number of groups like this one that use the same chips.
     groups_per_chip: f64,
-    /// What the wraps of a twisted torus change, if the chips contain all chips to which they lead.
+    /// The changes by the wraps of a twisted torus, if the chips contain all chips to which they lead.
     twisted: Option<Twisted>,
 }
 

@@ -224,7 +224,7 @@ impl Topology {
     }
 }
 
-/// What follows the grid of a twisted torus.
+/// The text after the grid of a twisted torus.
 const TWISTED: &str = "_twisted";
 
 /// Returns true if dimension `dim` of a plain grid of chips wraps around.

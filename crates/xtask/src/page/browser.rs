@@ -128,17 +128,18 @@ impl Browser {
         self.driver.request("GET", &format!("{}/{path}", self.session), &Value::Null)
     }
 
-    /// Opens a file, and waits until it is loaded.
+    /// Opens a file, and waits until it is loaded. Fails if the browser does.
     pub fn go(&self, file: &Path) -> Result<()> {
         self.post("url", &json!({ "url": format!("file://{}", file.display()) })).map(drop)
     }
 
-    /// Runs a script in the page, and returns its result.
+    /// Runs a script in the page, and returns its result. Fails if the browser does.
     pub fn run(&self, script: &str) -> Result<Value> {
         self.post("execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// Waits until the page has drawn two more frames, and returns the milliseconds since it started to open.
+    /// Waits until the page has drawn two more frames, and returns the milliseconds since it started to open. Fails if
+    /// the browser does.
     pub fn after_frames(&self) -> Result<f64> {
         let script = "const done = arguments[0]; \
                       requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now())));";
@@ -153,13 +154,13 @@ impl Browser {
         Ok(entries.iter().map(|entry| entry["message"].as_str().unwrap_or_default().to_string()).collect())
     }
 
-    /// Sets the size of the page's window in pixels.
+    /// Sets the size of the page's window in pixels. Fails if the browser does.
     pub fn resize(&self, [width, height]: [u32; 2]) -> Result<()> {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.command("Emulation.setDeviceMetricsOverride", metrics)
     }
 
-    /// Sets the scheme of colours that the reader prefers: `light` or `dark`.
+    /// Sets the scheme of colours that the reader prefers: `light` or `dark`. Fails if the browser does.
     pub fn prefer(&self, scheme: &str) -> Result<()> {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
         self.command("Emulation.setEmulatedMedia", json!({ "features": [feature] }))
@@ -169,7 +170,8 @@ impl Browser {
         self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters })).map(drop)
     }
 
-    /// Moves the mouse along these points with the button down, or clicks if there is one point.
+    /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if the browser
+    /// does.
     pub fn drag(&self, points: &[[f64; 2]]) -> Result<()> {
         let to = |[x, y]: [f64; 2]| json!({ "type": "pointerMove", "duration": 0, "x": x as i64, "y": y as i64 });
         let button = |kind: &str| json!({ "type": kind, "button": 0 });
@@ -180,26 +182,26 @@ impl Browser {
         self.act(json!({ "type": "pointer", "id": "mouse", "actions": steps }))
     }
 
-    /// Turns the wheel at a point.
+    /// Turns the wheel at a point. Fails if the browser does.
     pub fn wheel(&self, [x, y]: [f64; 2], by: i32) -> Result<()> {
         let turn = json!({ "type": "scroll", "x": x as i64, "y": y as i64, "deltaX": 0, "deltaY": by, "duration": 0 });
         self.act(json!({ "type": "wheel", "id": "wheel", "actions": [turn] }))
     }
 
-    /// Types a text. WebDriver's private characters are keys without a character.
+    /// Types a text. WebDriver's private characters are keys without a character. Fails if the browser does.
     pub fn keys(&self, text: &str) -> Result<()> {
         let press = |key: char| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key }));
         let steps: Vec<Value> = text.chars().flat_map(press).collect();
         self.act(json!({ "type": "key", "id": "keyboard", "actions": steps }))
     }
 
-    /// Does these actions, and waits until the page is drawn.
+    /// Does these actions, and waits until the page is drawn. Fails if the browser does.
     fn act(&self, source: Value) -> Result<()> {
         self.post("actions", &json!({ "actions": [source] }))?;
         self.after_frames().map(drop)
     }
 
-    /// Returns a picture of the window as a PNG file.
+    /// Returns a picture of the window as a PNG file. Fails if the browser does.
     pub fn screenshot(&self) -> Result<Vec<u8>> {
         let shot = self.get("screenshot")?;
         shot.as_str().and_then(decoded).context("the driver returns no picture")

@@ -1,4 +1,4 @@
-//! What a reader does with a page, and what the page has to show then.
+//! Checks of pages: the actions of a reader, and the contents that a page has to show then.
 
 use super::browser::Browser;
 use anyhow::{Context, Result, ensure};
@@ -30,13 +30,14 @@ const ESCAPE: &str = "\u{e00c}";
 /// The size of the window, without those of small windows.
 pub const SIZE: [u32; 2] = [1200, 840];
 
-/// Returns the text of an element.
+/// Returns the text of an element. Fails if the browser does.
 fn text(browser: &Browser, id: &str) -> Result<String> {
     let text = browser.run(&format!("return document.getElementById('{id}').textContent"))?;
     Ok(text.as_str().with_context(|| format!("the page has no `{id}`"))?.to_string())
 }
 
-/// Returns the place and the size of the first element of a selector: x, y, width, height. Scrolls to it first.
+/// Returns the place and the size of the first element of a selector: x, y, width, height. Scrolls to it first. Fails
+/// if the browser does.
 fn place(browser: &Browser, selector: &str) -> Result<[f64; 4]> {
     let script = format!(
         "const found = document.querySelector('{selector}'); if (!found) return null; \
@@ -47,13 +48,14 @@ fn place(browser: &Browser, selector: &str) -> Result<[f64; 4]> {
     found.with_context(|| format!("the page has no `{selector}`"))
 }
 
-/// Clicks on the first element of a selector: on its middle, or near its left end if it is wide.
+/// Clicks on the first element of a selector: on its middle, or near its left end if it is wide. Fails if the browser
+/// does.
 fn click(browser: &Browser, selector: &str) -> Result<()> {
     let [x, y, width, height] = place(browser, selector)?;
     browser.drag(&[[x + (width / 2.0).min(20.0), y + height / 2.0]])
 }
 
-/// Returns a fact of the selected span, or `None` if it has no such fact.
+/// Returns a fact of the selected span, or `None` if it has no such fact. Fails if the browser does.
 fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
     let script = format!(
         "const term = [...document.querySelectorAll('#facts dt')].find((dt) => dt.textContent === '{label}'); \
@@ -62,7 +64,8 @@ fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
     Ok(browser.run(&script)?.as_str().map(str::to_string))
 }
 
-/// Checks that the page shows another period than `whole`, and shows the whole one again at the end.
+/// Checks that the page shows another period than `whole`, and shows the whole one again at the end. Fails if that is
+/// not so.
 fn is_moved(browser: &Browser, whole: &str) -> Result<()> {
     let shown = text(browser, "period")?;
     ensure!(shown != whole, "the period is still {shown}");
@@ -72,7 +75,7 @@ fn is_moved(browser: &Browser, whole: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that each section that is shown has a text, and that nothing that is drawn is blank.
+/// Checks that each section that is shown has a text, and that nothing that is drawn is blank. Fails if that is not so.
 fn panels_have_contents(browser: &Browser) -> Result<()> {
     let script = "const blank = (canvas) => { \
                     const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, \
@@ -119,7 +122,8 @@ fn a_drag_moves(browser: &Browser) -> Result<()> {
     is_moved(browser, &whole)
 }
 
-/// Selects the longest collective in its table, zooms to it, deselects it, and finds it with the mouse again.
+/// Selects the longest collective in its table, zooms to it, deselects it, and finds it with the mouse again. Fails if
+/// that is not so.
 fn a_click_selects(browser: &Browser) -> Result<()> {
     click(browser, "#collectives td.name button")?;
     let name = fact(browser, "name")?.context("the table selects no span")?;
@@ -179,12 +183,12 @@ fn keys_step(browser: &Browser) -> Result<()> {
     browser.keys(&format!("{ESCAPE}0"))
 }
 
-/// Returns the colour of the page.
+/// Returns the colour of the page. Fails if the browser does.
 fn page_color(browser: &Browser) -> Result<Value> {
     browser.run("return getComputedStyle(document.body).backgroundColor")
 }
 
-/// Checks that the page follows the reader's preference, and that its button overrides it.
+/// Checks that the page follows the reader's preference, and that its button overrides it. Fails if that is not so.
 fn themes_change(browser: &Browser) -> Result<()> {
     let light = page_color(browser)?;
     browser.prefer("dark")?;
@@ -199,7 +203,7 @@ fn themes_change(browser: &Browser) -> Result<()> {
 }
 
 /// Checks the contrast of texts with what is behind them in both themes: at least 4.5, as the guidelines for accessible
-/// pages (WCAG 2) ask.
+/// pages (WCAG 2) ask. Fails if that is not so.
 fn texts_have_contrast(browser: &Browser) -> Result<()> {
     let script = "const style = getComputedStyle(document.documentElement); \
         const light = (name) => { const hex = style.getPropertyValue(`--${name}`).trim(); \
@@ -221,7 +225,7 @@ fn texts_have_contrast(browser: &Browser) -> Result<()> {
     browser.prefer("light")
 }
 
-/// Checks that nothing is wider than the window, in small windows as well.
+/// Checks that nothing is wider than the window, in small windows as well. Fails if that is not so.
 fn small_windows_show_all(browser: &Browser) -> Result<()> {
     for width in [1280, 900, 600, 360] {
         browser.resize([width, 800])?;

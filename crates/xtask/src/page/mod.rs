@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Opens a page, makes its checks, and adds what is wrong to `faults`. Returns the milliseconds until it was drawn, the
-/// least of some openings.
+/// least of some openings. Fails if the browser does.
 fn open(browser: &Browser, page: &Page, faults: &mut String) -> Result<f64> {
     let mut time = f64::INFINITY;
     for _ in 0..OPENINGS {
@@ -105,7 +105,8 @@ fn open(browser: &Browser, page: &Page, faults: &mut String) -> Result<f64> {
     Ok(time)
 }
 
-/// Writes pictures of the open page in light and in dark, in which the longest collective is selected.
+/// Writes pictures of the open page in light and in dark, in which the longest collective is selected. Fails if the
+/// browser does.
 fn take_pictures(browser: &Browser, name: &str) -> Result<()> {
     let folder = repo::root().join("docs/pictures");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -146,7 +147,7 @@ fn make(folder: &Path) -> Result<Vec<Page>> {
     ])
 }
 
-/// Writes the page of the predicted times of a program.
+/// Writes the page of the predicted times of a program. Fails if the command does.
 fn simulate(ours: &Path, program: &Path, page: &Path) -> Result<()> {
     let mut command = Command::new(ours);
     command.arg("simulate").arg(program).args(["--topology", TOPOLOGY, "--output"]).arg(page);
