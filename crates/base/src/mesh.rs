@@ -44,6 +44,8 @@ pub struct Topology {
     pub kind: Arc<str>,
     /// The number of chips along each physical dimension, major to minor.
     pub grid: Vec<usize>,
+    /// True if the links around the short dimensions are shifted along the long ones.
+    pub is_twisted: bool,
 }
 
 /// Devices in a grid with named axes, row-major.

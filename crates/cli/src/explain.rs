@@ -10,6 +10,8 @@ use shardwise_explain::{
     explain as explain_module, rust_spec,
 };
 use shardwise_sim::Topology;
+use shardwise_view::Style;
+use std::fmt::Display;
 
 pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
     let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
@@ -28,16 +30,21 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         comparison.names = [&args.source.file, file].map(|path| path.display().to_string());
         match args.json {
             true => say!("{:#}", of_comparison(&comparison)),
-            false => show!("{}\n{comparison}", comparison.names.join(" -> ")),
+            false => show!("{}\n{}", comparison.names.join(" -> "), shown(&comparison)),
         }
         return Ok(());
     }
     let explanation = explain_module(&module, &options)?;
     match args.json {
         true => say!("{:#}", of_explanation(&explanation)),
-        false => show!("{}: {explanation}", args.source.file.display()),
+        false => show!("{}: {}", args.source.file.display(), shown(&explanation)),
     }
     Ok(())
+}
+
+/// Returns the text for standard output, which is in colour on a terminal.
+fn shown(text: &impl Display) -> String {
+    if Style::of_stdout().is_rich { format!("{text:#}") } else { text.to_string() }
 }
 
 /// Returns all facts for other programs. Numbers that are not known are `null`.

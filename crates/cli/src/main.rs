@@ -266,9 +266,9 @@ impl PictureFormat {
 struct SimulateArgs {
     #[command(flatten)]
     source: Source,
-    /// The machine and its grid of chips: `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, `h100:2x8` for two nodes
-    /// of eight GPUs, or `FILE:8` for eight devices on the host of a file that `calibrate` has written. The default is
-    /// what the program's mesh states.
+    /// The machine and its grid of chips: `v5e:2x4`, `v5p:4x4x4`, `v4:4x4x8_twisted` for a twisted torus, `v5e:16x16*2`
+    /// for two pods, `h100:2x8` for two nodes of eight GPUs, or `FILE:8` for eight devices on the host of a file that
+    /// `calibrate` has written. The default is what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
     /// The file of the host that `--topology host:8` means. The default is the file that the environment variable
@@ -302,7 +302,7 @@ struct ExplainArgs {
     /// time in place of bytes. The default is what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
-    /// The collectives that run beside other ops in predictions.
+    /// The collectives that run beside other ops in predictions, as for `simulate`.
     #[arg(long, value_enum, default_value = "off")]
     overlap: OverlapName,
     /// Try at most N changes of one layout. The default depends on the size of the program.

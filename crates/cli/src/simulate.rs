@@ -2,7 +2,7 @@
 
 use crate::out::{self, Output};
 use crate::source::printed;
-use crate::{SimulateArgs, calibrate, timelines};
+use crate::{SimulateArgs, timelines};
 use serde_json::{Value, json};
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::Module;
@@ -12,8 +12,12 @@ use shardwise_sim::{Machine, Overlap, Summary, Topology};
 use shardwise_view::{Span, SpanKind, Timeline};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
-    let own = calibrate::own(args.machine.as_deref())?;
-    let stated = args.topology.as_deref().map(|text| Topology::parse_with(text, own)).transpose()?;
+    let own = args.machine.as_deref().map(Machine::load).transpose()?;
+    let parsed = |text: &str| match own.clone() {
+        Some(own) => Topology::parse_with(text, Some(own)),
+        None => Topology::parse(text),
+    };
+    let stated = args.topology.as_deref().map(parsed).transpose()?;
     timelines::check(args.output.as_deref())?;
     let module = args.source.read()?;
     let topology = needed_topology(stated, &module)?;

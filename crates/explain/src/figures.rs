@@ -4,6 +4,8 @@ use crate::Options;
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::Module;
 use shardwise_ops::Opcode;
+use shardwise_schedule as schedule;
+use shardwise_sim::{Overlap, Topology};
 use shardwise_spmd::loops::run_counts;
 use shardwise_spmd::{Communication, Partitioned, Row, partition, peak_bytes};
 use shardwise_view::{Picoseconds, Timeline};
@@ -117,14 +119,32 @@ pub(crate) struct Version {
     pub timeline: Option<Timeline>,
 }
 
+/// How much is tried to hide collectives of a version behind other ops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effort {
+    /// As much as for a program that is simulated by itself.
+    Full,
+    /// A part of it, for one of this many versions.
+    OneOf(usize),
+}
+
+impl Effort {
+    fn options(self) -> schedule::Options {
+        let full = schedule::Options::default();
+        match self {
+            Effort::Full => full,
+            Effort::OneOf(count) => schedule::Options { op_budget: full.op_budget / count.max(1), ..full },
+        }
+    }
+}
+
 impl Version {
-    /// Partitions a program and computes its figures. Fails if it cannot be partitioned, or if it cannot be simulated
-    /// on the topology of the options.
-    pub fn of(module: &Module, options: &Options) -> Result<Version, Diagnostics> {
+    /// Partitions a program and computes its figures. With a topology, it is scheduled as the options say. Fails if it
+    /// cannot be partitioned, or if it cannot be simulated on the topology of the options.
+    pub fn of(module: &Module, options: &Options, effort: Effort) -> Result<Version, Diagnostics> {
         let partitioned = partition(module, &mut Default::default())?;
         let simulate = |topology| {
-            let how = shardwise_sim::Options { overlap: options.overlap };
-            shardwise_sim::simulate(&partitioned.module, topology, &how).map_err(|found| at_program(found, module))
+            timeline(&partitioned.module, topology, options.overlap, effort).map_err(|found| at_program(found, module))
         };
         let timeline = options.topology.as_ref().map(simulate).transpose()?;
         let communication = &partitioned.communication;
@@ -139,6 +159,19 @@ impl Version {
         let traffic = traffic(communication);
         Ok(Version { figures, traffic, timeline, partitioned })
     }
+}
+
+/// Predicts when each op of a per-device program runs once it is scheduled. Fails if it does not fit the topology.
+fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effort) -> Result<Timeline, Diagnostics> {
+    match overlap {
+        Overlap::Off => in_order(module, topology),
+        overlap => schedule::schedule(module, topology, overlap, &effort.options())?.timeline(topology),
+    }
+}
+
+/// Predicts when each op of a per-device program runs in its own order. Fails if it does not fit the topology.
+pub(crate) fn in_order(module: &Module, topology: &Topology) -> Result<Timeline, Diagnostics> {
+    shardwise_sim::simulate(module, topology, &shardwise_sim::Options { overlap: Overlap::Off })
 }
 
 /// Returns the messages, at the program's place where they have none.

@@ -6,6 +6,8 @@
 //! one new constraint. Candidates are *tried*: the changed program is partitioned, and its bytes, memory, flops and
 //! time are compared. So what a remedy says is what the changed program does.
 //!
+//! Times are those of the scheduled program, so that they are what a simulation of the program shows.
+//!
 //! [`compare`] reports what differs between two programs.
 //!
 //! # Examples
@@ -49,7 +51,7 @@ pub use place::{Change, Place, Spec, rust_spec, specs};
 pub use remedy::Remedy;
 pub use times::Time;
 
-use figures::Version;
+use figures::{Effort, Version};
 use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_sim::{Overlap, Topology};
@@ -71,7 +73,8 @@ pub enum Notation {
 pub struct Options {
     /// The machine on which times are predicted. Without it, remedies are compared by bytes.
     pub topology: Option<Topology>,
-    /// Which collectives run beside other ops in predictions.
+    /// Which collectives run beside other ops in predictions. The program is scheduled accordingly, as
+    /// [`shardwise_schedule::schedule`] does it.
     pub overlap: Overlap,
     /// The largest number of changes to try. The default depends on the size of the program.
     pub trials: Option<usize>,
@@ -80,7 +83,7 @@ pub struct Options {
 }
 
 /// The communication of a program, with its reasons and remedies. Formats as a text whose lines have at most 100
-/// columns, unless a word is longer.
+/// columns, unless a word is longer. The alternate form `{:#}` has the colours of a terminal.
 #[derive(Clone)]
 pub struct Explanation {
     /// The program whose specs were changed: the given one, with its layouts over one mesh and in Shardy's notation.
@@ -153,15 +156,18 @@ impl fmt::Display for Explanation {
 /// (`partitioned-twice`), or if it does not fit the topology (`topology-mesh`).
 pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagnostics> {
     let program = shardwise_spmd::prepare(module, &mut Default::default())?;
-    let now = Version::of(&program, options)?;
+    let now = Version::of(&program, options, Effort::Full)?;
     let communication = &now.partitioned.communication;
-    let times = now.timeline.as_ref().map(Times::of);
+    let times = times(&now, options)?;
     let mut groups = group::groups(communication, times.as_ref());
     let found = match now.figures.bytes_received {
         0 => search::Found::default(),
         _ => search::search(&program, &now, &groups, options),
     };
-    let remedies = remedy::choose(&found, &now, &mut groups);
+    let mut remedies = remedy::choose(&found, &now, &mut groups);
+    if options.topology.is_some() && options.overlap != Overlap::Off {
+        remedies.all.iter_mut().for_each(|remedy| remedy.schedule(&program, options));
+    }
     Ok(Explanation {
         figures: now.figures,
         bytes_least: communication.bytes_least(),
@@ -178,6 +184,15 @@ pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagno
         notation: options.notation,
         program,
     })
+}
+
+/// Returns the predicted times of the collectives, if there is a topology. Fails if the program does not fit it.
+fn times(now: &Version, options: &Options) -> Result<Option<Times>, Diagnostics> {
+    let (Some(timeline), Some(topology)) = (&now.timeline, &options.topology) else { return Ok(None) };
+    Ok(Some(match options.overlap {
+        Overlap::Off => Times::of(timeline),
+        _ => Times::of_scheduled(timeline, &figures::in_order(&now.partitioned.module, topology)?),
+    }))
 }
 
 fn notes(module: &Module, found: &search::Found) -> Vec<String> {

@@ -1,12 +1,13 @@
 //! A change of one spec that saves communication, with its saving and its price.
 
+use crate::Options;
 use crate::difference::{BY_SOURCE, Delta, DeltaKind, deltas};
-use crate::figures::{Figures, Key, Traffic, Version};
+use crate::figures::{Effort, Figures, Key, Traffic, Version};
 use crate::group::Group;
 use crate::place::{Change, Place, Spec};
 use crate::search::{Found, Trial};
 use shardwise_base::{Loc, Sharding};
-use shardwise_ir::TensorType;
+use shardwise_ir::{Module, TensorType};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -45,6 +46,14 @@ impl Remedy {
     /// Returns true if each device computes over 1 % more than before: work is replicated.
     pub fn replicates_work(&self) -> bool {
         self.after.computes_more(&self.before)
+    }
+
+    /// Predicts the time with the change again, with as much effort as for the program without it. Leaves the figures
+    /// as they are if the changed program cannot be scheduled, which was possible in its trial.
+    pub(crate) fn schedule(&mut self, program: &Module, options: &Options) {
+        if let Ok(version) = Version::of(&self.change.apply(program), options, Effort::Full) {
+            self.after = version.figures;
+        }
     }
 
     fn of(trial: &Trial, now: &Version) -> Remedy {

@@ -3,7 +3,7 @@
 
 use crate::Options;
 use crate::candidates::{MAX_LAYOUTS, first_layouts, promise};
-use crate::figures::{Figures, Key, Traffic, Version};
+use crate::figures::{Effort, Figures, Key, Traffic, Version};
 use crate::group::Group;
 use crate::near::Nearness;
 use crate::place::{Change, Place, Spec, main_of, open_ops, spec, specs};
@@ -78,18 +78,19 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     candidates.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.promise.total_cmp(&a.promise)));
     let left = candidates.len().saturating_sub(limit);
     candidates.truncate(limit);
+    let effort = Effort::OneOf(candidates.len());
     let mut found = Found { tried: candidates.len(), left, spec_count, is_complete, trials: vec![] };
     for candidate in candidates {
         let spec = &places[candidate.spec];
         let change = Change { place: spec.place, layout: candidate.layout };
-        found.trials.extend(attempt(module, spec, change, options));
+        found.trials.extend(attempt(module, spec, change, (options, effort)));
     }
     found
 }
 
 /// Returns the outcome of a change, or `None` if the changed program cannot be partitioned or simulated.
-fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options) -> Option<Trial> {
-    let version = Version::of(&change.apply(module), options).ok()?;
+fn attempt(module: &Module, spec: &Spec, change: Change, (options, effort): (&Options, Effort)) -> Option<Trial> {
+    let version = Version::of(&change.apply(module), options, effort).ok()?;
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
 }
 
@@ -104,8 +105,12 @@ fn default_trials(module: &Module, mesh: &Mesh) -> usize {
             work += (layout_count(ranks.max().unwrap_or(0), axes) / USUAL_LAYOUTS).max(1);
         }
     }
-    (3_000 / work).clamp(4, 500)
+    let least = if work < SLOW { 16 } else { 4 };
+    (3_000 / work).clamp(least, 500)
 }
+
+/// The work from which on a program takes more than a second to partition.
+const SLOW: usize = 2_000;
 
 /// The number of layouts up to which the time for an op does not depend on it.
 const USUAL_LAYOUTS: usize = 16;

@@ -1,4 +1,4 @@
-//! The text of explanations and comparisons, in at most 100 columns.
+//! The text of explanations and comparisons, in at most 100 columns. The alternate form has the colours of terminals.
 
 use crate::difference::DeltaKind;
 use crate::figures::short;
@@ -14,6 +14,42 @@ const COLUMNS: usize = 100;
 /// The column at which the text of a line with a label starts.
 const INDENT: usize = 14;
 
+/// The way in which a part of the text stands out on a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Plain,
+    Bold,
+    Faint,
+    Good,
+    Bad,
+}
+
+impl Ink {
+    /// Returns the ink of the text after a label.
+    fn of(label: &str) -> Ink {
+        match label {
+            "remedy" | "change to" | "saves" | "vanishes" | "shrinks" => Ink::Good,
+            "appears" | "grows" | "note" => Ink::Bad,
+            _ => Ink::Plain,
+        }
+    }
+
+    /// Writes a text, in colour if the form is the alternate one.
+    fn write(self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+        let code = match self {
+            Ink::Plain => "",
+            Ink::Bold => "1",
+            Ink::Faint => "2",
+            Ink::Good => "32",
+            Ink::Bad => "33",
+        };
+        match f.alternate() && !code.is_empty() && !text.is_empty() {
+            true => write!(f, "\x1b[{code}m{text}\x1b[0m"),
+            false => f.write_str(text),
+        }
+    }
+}
+
 /// The largest number of collectives that a remedy or a comparison lists.
 const MAX_LISTED: usize = 12;
 
@@ -23,7 +59,8 @@ pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::R
         return totals(f, e);
     }
     let (count, received) = (counted(e.figures.collective_count, "collective"), size(e.figures.bytes_received));
-    writeln!(f, "{count}: {received} received by the device that receives most")?;
+    Ink::Bold.write(f, &format!("{count}: {received} received by the device that receives most"))?;
+    writeln!(f)?;
     totals(f, e)?;
     for (i, group) in e.groups.iter().enumerate() {
         writeln!(f)?;
@@ -52,7 +89,8 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
 fn show_group(f: &mut fmt::Formatter<'_>, e: &Explanation, index: usize, group: &Group) -> fmt::Result {
     for (i, row) in group.rows.iter().enumerate() {
         let number = if i == 0 { format!("{}.", index + 1) } else { String::new() };
-        writeln!(f, "{number:<4}{}", clip(&collective(row, group.places), COLUMNS - 4))?;
+        Ink::Bold.write(f, &format!("{number:<4}{}", clip(&collective(row, group.places), COLUMNS - 4)))?;
+        writeln!(f)?;
     }
     let row = &group.rows[0];
     let place = if group.loc().is_unknown() { String::new() } else { format!(" at {}", group.loc()) };
@@ -120,7 +158,9 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
             (_, true) => ", which saves the most, and devices compute more".to_string(),
             _ => String::new(),
         };
-        writeln!(f, "\nchange {}{what}", i + 1)?;
+        writeln!(f)?;
+        Ink::Bold.write(f, &format!("change {}{what}", i + 1))?;
+        writeln!(f)?;
         show_remedy(f, e, remedy)?;
     }
     let tried = counted(e.tried, "change");
@@ -136,7 +176,7 @@ fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
         (_, None, false) => format!("{what}: with each one that {less}, devices compute more"),
         _ => format!("no change of one spec {less}: {what}"),
     };
-    wrapped(f, String::new(), 0, &text)?;
+    wrapped(f, 0, &text, Ink::Plain)?;
     e.notes.iter().try_for_each(|note| field(f, "note", note))
 }
 
@@ -256,25 +296,33 @@ fn change_of(before: u64, after: u64, show: impl Fn(u64) -> String) -> String {
 
 /// Prints a label and a text, whose lines are broken between words.
 fn field(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
-    wrapped(f, format!("    {label:<width$}", width = INDENT - 4), INDENT, text)
+    let is_absent = label == "remedy" && text.starts_with("none");
+    f.write_str("    ")?;
+    Ink::Faint.write(f, label)?;
+    // A text that is empty leaves no blanks at the end of the line.
+    if !text.is_empty() {
+        f.write_str(&" ".repeat((INDENT - 4).saturating_sub(label.chars().count())))?;
+    }
+    wrapped(f, INDENT, text, if is_absent { Ink::Plain } else { Ink::of(label) })
 }
 
-/// Prints a text after the start of a line. Its lines are broken between words, and all but the first are indented.
-fn wrapped(f: &mut fmt::Formatter<'_>, start: String, indent: usize, text: &str) -> fmt::Result {
-    let (mut line, mut is_empty) = (start, true);
+/// Prints a text that starts in a column. Its lines are broken between words, and start in the same column.
+fn wrapped(f: &mut fmt::Formatter<'_>, column: usize, text: &str, ink: Ink) -> fmt::Result {
+    let mut line = String::new();
     for word in text.split_whitespace() {
-        let length = line.chars().count() + usize::from(!is_empty) + word.chars().count();
-        if length > COLUMNS && !is_empty {
-            writeln!(f, "{}", line.trim_end())?;
-            (line, is_empty) = (" ".repeat(indent), true);
+        let length = column + line.chars().count() + usize::from(!line.is_empty()) + word.chars().count();
+        if length > COLUMNS && !line.is_empty() {
+            ink.write(f, &line)?;
+            write!(f, "\n{}", " ".repeat(column))?;
+            line.clear();
         }
-        if !is_empty {
+        if !line.is_empty() {
             line.push(' ');
         }
         line.push_str(word);
-        is_empty = false;
     }
-    writeln!(f, "{}", line.trim_end())
+    ink.write(f, &line)?;
+    writeln!(f)
 }
 
 /// Returns a text of at most this many columns.

@@ -36,7 +36,55 @@ type SpanKey = (Loc, String, Option<String>);
 /// The total time and the number of the simulated collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
+/// The collectives of one source and reason that a scheduled program does not have, and the time of those in their
+/// place.
+struct Replaced<'a> {
+    reason: Option<&'a str>,
+    count: u64,
+    time: Time,
+}
+
+impl Replaced<'_> {
+    /// Returns true if a collective of a scheduled program has this reason, with or without how it runs.
+    fn is_reason_of(&self, key: &SpanKey) -> bool {
+        match (self.reason, &key.2) {
+            (Some(reason), Some(own)) => own.starts_with(reason),
+            (reason, own) => reason.is_none() && own.is_none(),
+        }
+    }
+}
+
 impl Times {
+    /// Returns the times of the collectives of a scheduled program. `plain` is the run of the program as it was given.
+    ///
+    /// Where a collective was replaced by others, such as a gather by the permutes of a collective matmul, its time is
+    /// theirs: they have its reason, to which the scheduler adds how they run.
+    pub fn of_scheduled(timeline: &Timeline, plain: &Timeline) -> Times {
+        let (mut times, plain) = (Times::of(timeline), Times::of(plain));
+        let is_in = |own: &Times, key: &SpanKey| own.0.contains_key(key);
+        let mut replaced: HashMap<&Loc, Vec<Replaced<'_>>> = HashMap::new();
+        for (key, (_, count)) in plain.0.iter().filter(|(key, _)| !is_in(&times, key)) {
+            let at = replaced.entry(&key.0).or_default();
+            match at.iter_mut().find(|known| known.reason == key.2.as_deref()) {
+                Some(known) => known.count += count,
+                None => at.push(Replaced { reason: key.2.as_deref(), count: *count, time: Time::default() }),
+            }
+        }
+        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !is_in(&plain, key)) {
+            let at = replaced.get_mut(&key.0).into_iter().flatten();
+            let own = at.filter(|known| known.is_reason_of(key)).max_by_key(|known| known.reason.map_or(0, str::len));
+            own.into_iter().for_each(|known| known.time = known.time.plus(*time));
+        }
+        let of = |key: &SpanKey| {
+            let known = replaced.get(&key.0)?.iter().find(|known| known.reason == key.2.as_deref())?;
+            (known.time.duration > 0).then(|| (key.clone(), (known.time, known.count)))
+        };
+        let found: Vec<(SpanKey, (Time, u64))> =
+            plain.0.keys().filter(|key| !is_in(&times, key)).filter_map(of).collect();
+        times.0.extend(found);
+        times
+    }
+
     pub fn of(timeline: &Timeline) -> Times {
         let computes =
             |span: &&Span| span.kind == SpanKind::Compute && timeline.lanes[span.lane].kind == LaneKind::Core;
@@ -46,7 +94,7 @@ impl Times {
             let exposed = span.duration() - covered(&busy, span.start..span.end);
             let key = (span.loc.clone(), span.name.replace('_', "-"), span.reason.clone());
             let sum = sums.entry(key).or_default();
-            *sum = (sum.0.plus(Time { duration: span.duration(), exposed }), sum.1 + 1);
+            *sum = (sum.0.plus(Time { duration: span.duration(), exposed }), sum.1.saturating_add(span.runs));
         }
         Times(sums)
     }
@@ -81,6 +129,37 @@ fn covered(union: &[Range<Picoseconds>], period: Range<Picoseconds>) -> Picoseco
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_view::{Lane, Maker};
+
+    /// Returns a run with these collectives on a link, each of a name, a reason and a time, one after the other.
+    fn run(spans: &[(&str, &str, u64)]) -> Timeline {
+        let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });
+        let lane = timeline.lanes.push(Lane { name: "links".into(), kind: LaneKind::Link });
+        let mut start = 0;
+        for &(name, reason, time) in spans {
+            let span = Span::new(lane, name, SpanKind::Collective, start..start + time);
+            timeline.spans.push(Span { reason: Some(reason.into()), loc: Loc::file("a", 1, 1), ..span });
+            start += time;
+        }
+        timeline
+    }
+
+    /// A gather that runs twice becomes three permutes in each run. A sum for the same reason stays.
+    #[test]
+    fn what_replaces_a_collective_has_its_time() {
+        let plain = run(&[("all_gather", "r", 50), ("all_reduce", "r", 7), ("all_gather", "r", 50)]);
+        let ring = [("collective_permute", "r; in pieces", 10); 3];
+        let scheduled = run(&[&ring[..], &[("all_reduce", "r", 5)], &ring[..], &[("all_gather", "s", 1)]].concat());
+        let times = Times::of_scheduled(&scheduled, &plain);
+        let of = |kind: &str, reason: &str| {
+            times.0.get(&(Loc::file("a", 1, 1), kind.into(), Some(reason.into()))).map(|(time, n)| (time.duration, *n))
+        };
+        assert_eq!(of("all-gather", "r"), Some((60, 2)));
+        assert_eq!(of("all-reduce", "r"), Some((5, 1)));
+        assert_eq!(of("all-gather", "s"), Some((1, 1)));
+        let alone = Times::of_scheduled(&plain, &plain);
+        assert_eq!(alone.0, Times::of(&plain).0);
+    }
 
     #[test]
     fn covered_parts_are_counted_once() {

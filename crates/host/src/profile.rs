@@ -10,7 +10,7 @@ use shardwise_ir::{Func, Module, OpView};
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::{Opcode, Semantics};
 use shardwise_view::MemoryPart;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Returns the profile of a run of a plan. `at_peak` has the arrays that are in memory at the peak.
 pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_peak: Vec<MemoryPart>) -> RunProfile {
@@ -37,37 +37,47 @@ pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_
 /// The steps that write each slot, by their `id`. A parameter of a block has the writers of the values that are bound
 /// to it.
 struct Writers {
-    of: HashMap<Slot, Vec<usize>>,
+    of: HashMap<Slot, BTreeSet<usize>>,
 }
 
 impl Writers {
     fn of(plan: &Plan) -> Writers {
         let mut writers = Writers { of: HashMap::new() };
-        writers.block(&plan.code);
+        // The results of a loop's body, which may be seen by loops inside of it, are known after the first round.
+        while writers.block(&plan.code) {}
         writers
     }
 
-    fn block(&mut self, code: &Code) {
+    /// Adds the writers of the slots that the steps write or bind. Returns true if one of them is new.
+    fn block(&mut self, code: &Code) -> bool {
+        let mut is_changed = false;
         for step in &code.steps {
-            for block in step.kind.blocks() {
-                self.block(block);
-            }
+            let own = BTreeSet::from([step.id]);
+            step.outputs.iter().for_each(|&slot| is_changed |= self.add(slot, &own));
             if let StepKind::While { cond, body, .. } = &step.kind {
                 let bound = step.inputs.iter().map(|input| input.slot);
                 for ((from, &result), (&param, &seen)) in
                     bound.zip(&body.results).zip(body.params.iter().zip(&cond.params))
                 {
-                    let all: Vec<usize> = [from, result].iter().flat_map(|slot| self.get(*slot).to_vec()).collect();
-                    self.of.insert(param, all.clone());
-                    self.of.insert(seen, all);
+                    let all: BTreeSet<usize> = self.get(from).chain(self.get(result)).collect();
+                    is_changed |= self.add(param, &all) | self.add(seen, &all);
                 }
             }
-            step.outputs.iter().for_each(|&slot| self.of.entry(slot).or_default().push(step.id));
+            step.kind.blocks().into_iter().for_each(|block| is_changed |= self.block(block));
         }
+        is_changed
     }
 
-    fn get(&self, slot: Slot) -> &[usize] {
-        self.of.get(&slot).map_or(&[], Vec::as_slice)
+    /// Adds writers of a slot. Returns true if one of them is new.
+    fn add(&mut self, slot: Slot, writers: &BTreeSet<usize>) -> bool {
+        let known = self.of.entry(slot).or_default();
+        let before = known.len();
+        known.extend(writers);
+        known.len() > before
+    }
+
+    fn get(&self, slot: Slot) -> impl Iterator<Item = usize> {
+        self.of.get(&slot).into_iter().flatten().copied()
     }
 }
 
@@ -104,7 +114,7 @@ impl Rows<'_> {
         let is_collective = step.kind.is_collective();
         let outputs = step.outputs.iter().map(|&slot| &self.plan.slots[slot].ty);
         let shapes: Vec<String> = outputs.clone().map(|ty| ty.short()).collect();
-        let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot).iter().copied());
+        let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot));
         InstructionTime {
             name: step.name.clone(),
             ops: views.iter().map(|view| view.name().to_string()).collect(),
@@ -268,6 +278,44 @@ mod tests {
         assert_eq!(flops(LaneKind::Program), 33_554_432 + 131_072);
         assert_eq!(flops(LaneKind::Worker), flops(LaneKind::Program));
         assert!(!timeline.critical_path().is_empty());
+    }
+
+    /// A loop inside of another one starts with a value of the outer loop's carry, which is first made in front of it
+    /// and then by its body.
+    #[test]
+    fn inner_loops_wait_for_the_carries_of_outer_loops() {
+        let turns = |name: &str, i: &str, body: &str| {
+            format!(
+                "%{name}:2 = stablehlo.while({i}) : tensor<i32>, tensor<4xf32>
+  cond {{
+    %c{name} = stablehlo.compare LT, %i{name}, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c{name} : tensor<i1>
+  }} do {{
+    {body}
+    %j{name} = stablehlo.add %i{name}, %o : tensor<i32>
+    stablehlo.return %j{name}, %b{name} : tensor<i32>, tensor<4xf32>
+  }}"
+            )
+        };
+        let inner = turns("in", "%iin = %z, %ain = %aout", "%bin = stablehlo.sine %ain : tensor<4xf32>");
+        let body = format!("{inner}\n%bout = stablehlo.tanh %in#1 : tensor<4xf32>");
+        let outer = turns("out", "%iout = %z, %aout = %first", &body);
+        let source = format!(
+            "func.func @main(%x: tensor<4xf32>, %z: tensor<i32>, %n: tensor<i32>, %o: tensor<i32>) -> tensor<4xf32> {{
+  %first = stablehlo.cosine %x : tensor<4xf32>
+  {outer}
+  return %out#1 : tensor<4xf32>
+}}"
+        );
+        let profile = profile(&source);
+        let names: Vec<&str> = profile.instructions.iter().map(|i| &*i.name).collect();
+        let named = |name: &str| names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("{names:?}"));
+        assert_eq!(
+            profile.instructions[named("stablehlo.sine")].after,
+            [named("stablehlo.cosine"), named("stablehlo.tanh")],
+            "{names:?}"
+        );
+        assert_eq!(profile.instructions[named("stablehlo.tanh")].after.len(), 1, "{names:?}");
     }
 
     #[test]

@@ -27,27 +27,28 @@ pub use shardwise_sim::{Overlap, Summary};
 pub struct Topology {
     kind: String,
     grid: Vec<usize>,
+    is_twisted: bool,
     pods: usize,
 }
 
 impl Topology {
     /// Returns a grid of TPU v5e chips. A dimension of 16 chips is a ring.
     pub fn tpu_v5e(grid: [usize; 2]) -> Topology {
-        Topology { kind: "v5e".into(), grid: grid.into(), pods: 1 }
+        Topology { kind: "v5e".into(), grid: grid.into(), is_twisted: false, pods: 1 }
     }
 
     /// Returns a grid of TPU v5p chips. If all dimensions are multiples of 4, they are rings.
     pub fn tpu_v5p(grid: [usize; 3]) -> Topology {
-        Topology { kind: "v5p".into(), grid: grid.into(), pods: 1 }
+        Topology { kind: "v5p".into(), grid: grid.into(), is_twisted: false, pods: 1 }
     }
 
     /// Returns `nodes` nodes of `per_node` H100 GPUs, where all GPUs of a node are connected with each other.
     pub fn gpu_h100(nodes: usize, per_node: usize) -> Topology {
-        Topology { kind: "h100".into(), grid: vec![nodes, per_node], pods: 1 }
+        Topology { kind: "h100".into(), grid: vec![nodes, per_node], is_twisted: false, pods: 1 }
     }
 
-    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v5e:16x16*2` for two pods, and
-    /// `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written,
+    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v4:4x4x8_twisted` for a twisted
+    /// torus, `v5e:16x16*2` for two pods, and `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written,
     /// with eight devices, and `host:8` is that of the file that the environment variable `SHARDWISE_MACHINE` names.
     /// `shardwise simulate --help` and the error for another machine list the machines.
     ///
@@ -61,7 +62,12 @@ impl Topology {
         let (grid, pods) = read.sizes();
         // A host is found again by its file.
         let stated = text.rsplit_once(':').map(|(machine, _)| machine).filter(|_| read.machine().is_host());
-        Ok(Topology { kind: stated.unwrap_or(&read.machine().name).to_string(), grid, pods })
+        Ok(Topology {
+            kind: stated.unwrap_or(&read.machine().name).to_string(),
+            grid,
+            is_twisted: read.is_twisted(),
+            pods,
+        })
     }
 
     /// Returns the totals of a timeline that was predicted for this topology.
@@ -77,7 +83,7 @@ impl Topology {
 
     /// Returns the topology as meshes keep it: its kind and its grid, without the number of pods.
     pub(crate) fn of_mesh(&self) -> base::Topology {
-        base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone() }
+        base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone(), is_twisted: self.is_twisted }
     }
 
     /// Returns the topology for the simulator. Fails if the machine has no such grid, or if its file cannot be read.
@@ -114,7 +120,7 @@ impl Topology {
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sizes: Vec<String> = self.grid.iter().map(usize::to_string).collect();
-        write!(f, "{}:{}", self.kind, sizes.join("x"))?;
+        write!(f, "{}:{}{}", self.kind, sizes.join("x"), if self.is_twisted { "_twisted" } else { "" })?;
         if self.pods > 1 { write!(f, "*{}", self.pods) } else { Ok(()) }
     }
 }

@@ -12,13 +12,19 @@
 //!
 //! Over several axes the links of all axes are used at once: V (N-1) / NW divided by the number of directions of all
 //! axes, two for a ring and one for a line. Permutes, and groups that are no blocks of the grid, are routed message by
-//! message ([`crate::route`]).
+//! message ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in
+//! which neighbours are closer.
+//!
+//! In a twisted torus, the short dimensions are rings for groups that contain the chips to which their shifted wraps
+//! lead.
 //!
 //! Sources: scaling book, sharding.md and gpus.md. The sum of latency and bytes fits measurements better than the
 //! larger of both, which the book uses.
 
 use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};
+use shardwise_base::counted;
+use shardwise_view::Torus;
 
 /// The kind of a collective, as far as its time depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,6 +62,8 @@ pub(crate) struct Pattern {
     /// The bytes between the devices of a chip, for each byte of the collective.
     pub(crate) core_load: f64,
     pub(crate) links: LinkSet,
+    /// The distances of neighbours in the ring that is used and in the order of the mesh, if they differ.
+    pub(crate) shorter: Option<[usize; 2]>,
 }
 
 impl Pattern {
@@ -67,6 +75,7 @@ impl Pattern {
         network_load: 0.0,
         core_load: 0.0,
         links: LinkSet::EMPTY,
+        shorter: None,
     };
 
     /// Returns the predicted time for a number of bytes.
@@ -102,7 +111,15 @@ impl Pattern {
             network_load: self.network_load.max(other.network_load),
             core_load: self.core_load.max(other.core_load),
             links: self.links.with(other.links),
+            shorter: self.shorter.or(other.shorter),
         }
+    }
+
+    /// Returns a fact about the ring that is used, if it is not in the order of the mesh.
+    pub(crate) fn note(&self) -> Option<String> {
+        let [own, of_mesh] = self.shorter?;
+        let links = counted(own, "link");
+        Some(format!("its ring is not in the order of the mesh: neighbours are at most {links} apart, not {of_mesh}"))
     }
 }
 
@@ -233,6 +250,35 @@ struct Block {
     cores: usize,
     /// The number of groups like this one that use the same chips.
     groups_per_chip: f64,
+    /// The changes by the wraps of a twisted torus, if the chips contain all chips to which they lead.
+    twisted: Option<Twisted>,
+}
+
+/// A part of a twisted torus in which all chips see the same distances.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Twisted {
+    /// The largest number of links between two chips.
+    diameter: usize,
+    /// The bytes on a link in an all-to-all, for each byte that a chip sends.
+    all_to_all: f64,
+}
+
+impl Twisted {
+    /// Returns the facts about chips between which the ways are the same from each of them.
+    fn of(torus: &Torus, chips: &[Vec<usize>]) -> Twisted {
+        let (mut loads, mut diameter) = (vec![[0.0; 2]; torus.grid().len()], 0);
+        for to in chips {
+            let ways = torus.ways(&chips[0], to);
+            for way in &ways {
+                diameter = diameter.max(way.iter().map(|links| links.unsigned_abs()).sum());
+                for (load, &links) in loads.iter_mut().zip(way) {
+                    load[usize::from(links < 0)] += links.unsigned_abs() as f64 / ways.len() as f64;
+                }
+            }
+        }
+        let most = loads.into_iter().flatten().fold(0.0, f64::max);
+        Twisted { diameter, all_to_all: most / chips.len() as f64 }
+    }
 }
 
 impl Block {
@@ -243,11 +289,38 @@ impl Block {
         chips.dedup();
         let axes: Vec<BlockAxis> =
             (0..topology.grid().len()).map(|dim| axis(topology, &chips, dim)).collect::<Option<Vec<_>>>()?;
-        let axes: Vec<BlockAxis> = axes.into_iter().filter(|axis| axis.size > 1).collect();
         let cores = members.len() / chips.len();
         let is_block = axes.iter().map(|axis| axis.size).product::<usize>() == chips.len();
         let groups_per_chip = topology.devices_per_chip() as f64 / cores as f64;
-        is_block.then_some(Block { axes, chips: chips.len(), cores, groups_per_chip })
+        let axes: Vec<BlockAxis> = axes.into_iter().filter(|axis| axis.size > 1).collect();
+        let mut block = Block { axes, chips: chips.len(), cores, groups_per_chip, twisted: None };
+        if is_block && topology.is_twisted() {
+            block.twist(topology.torus(), &chips);
+        }
+        is_block.then_some(block)
+    }
+
+    /// Makes rings of the short dimensions of a twisted torus, if the chips contain those to which their wraps lead.
+    fn twist(&mut self, torus: &Torus, chips: &[Vec<usize>]) {
+        let is_full = |axis: &BlockAxis| axis.size * axis.stride == torus.grid()[axis.dim];
+        let is_whole = |long: usize| self.axes.iter().any(|axis| axis.dim == long && is_full(axis) && axis.stride == 1);
+        let is_half = |axis: &BlockAxis| is_full(axis) && axis.stride == torus.twist();
+        let is_ring = |axis: &BlockAxis| torus.is_twisted(axis.dim) && is_full(axis) && axis.stride == 1;
+        let Some(short) = self.axes.iter().position(is_ring) else { return };
+        if torus.long_dims().all(is_whole) {
+            self.axes.iter_mut().filter(|axis| is_ring(axis)).for_each(|axis| axis.is_ring = true);
+            self.twisted = Some(Twisted::of(torus, chips));
+            return;
+        }
+        // A short dimension at two opposite places of the long one is a ring of twice its size.
+        let halves: Vec<usize> = (0..self.axes.len()).filter(|&i| is_half(&self.axes[i])).collect();
+        if let [half] = halves[..]
+            && self.axes.len() == 2
+            && torus.long_dims().count() == 1
+        {
+            self.axes[short] = BlockAxis { size: 2 * self.axes[short].size, is_ring: true, ..self.axes[short] };
+            self.axes.remove(half);
+        }
     }
 
     /// Returns true if the chips are gathered around one cycle of links: small blocks without wraps, for which JAX has
@@ -270,7 +343,8 @@ impl Block {
         let own = if self.cores > 1 { LinkSet::chip() } else { LinkSet::EMPTY };
         let links = self.axes.iter().fold(own, |links, axis| links.with(LinkSet::both(axis.dim)));
         let (steps, load) = self.gathered(topology);
-        let hops: usize = self.axes.iter().map(|axis| axis.steps() * axis.stride).sum();
+        let along_axes = || self.axes.iter().map(|axis| axis.steps() * axis.stride).sum::<usize>();
+        let hops = self.twisted.map_or_else(along_axes, |twisted| twisted.diameter);
         let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();
         let once = c.hop_latency_s * (hops - 1) as f64;
         let (steps, extra_s, load) = match exchange {
@@ -311,7 +385,8 @@ impl Block {
 
     /// Returns the bytes on a link in an all-to-all, for each byte that a device sends.
     fn all_to_all(&self, topology: &Topology) -> f64 {
-        self.axes.iter().map(BlockAxis::all_to_all).fold(0.0, f64::max) * topology.devices_per_chip() as f64
+        let of_axes = || self.axes.iter().map(BlockAxis::all_to_all).fold(0.0, f64::max);
+        self.twisted.map_or_else(of_axes, |twisted| twisted.all_to_all) * topology.devices_per_chip() as f64
     }
 
     /// Returns the number of steps of an all-gather, and the bytes on a link for each byte of the whole array.
@@ -323,7 +398,8 @@ impl Block {
             return if is_two_way { ((n / 2.0).floor(), rest / 2.0) } else { (n - 1.0, rest) };
         }
         let directions: f64 = self.axes.iter().map(BlockAxis::directions).sum();
-        (self.axes.iter().map(BlockAxis::steps).sum::<usize>() as f64, rest / directions)
+        let steps = || self.axes.iter().map(BlockAxis::steps).sum::<usize>();
+        (self.twisted.map_or_else(steps, |twisted| twisted.diameter) as f64, rest / directions)
     }
 }
 
@@ -339,23 +415,51 @@ fn axis(topology: &Topology, chips: &[Vec<usize>], dim: usize) -> Option<BlockAx
     is_even.then_some(BlockAxis { dim, size: at.len(), is_ring, stride })
 }
 
-/// Returns the pattern of groups that are no blocks. Every message is routed: in an all-to-all from each member to each
-/// other one, and in all other exchanges from each member of a group to the next one, around the group.
-fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
-    let c = &topology.machine().constants;
+/// Returns the bytes on the links if each device sends a byte to the next one of its group.
+fn around<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> Loads<'t> {
     let mut loads = Loads::new(topology);
-    let members = groups.iter().map(Vec::len).max().unwrap_or(1);
-    let n = members as f64;
     for group in groups {
-        for (i, &from) in group.iter().enumerate() {
-            match exchange {
-                Exchange::AllToAll => {
-                    group.iter().filter(|&&to| to != from).for_each(|&to| loads.add(from, to, 1.0 / n));
-                }
-                _ => loads.add(from, group[(i + 1) % group.len()], 1.0),
-            }
+        (0..group.len()).for_each(|i| loads.add(group[i], group[(i + 1) % group.len()], 1.0));
+    }
+    loads
+}
+
+/// Returns the bytes on the links if each device sends a byte to the next one of a ring of its group: in the order of
+/// the mesh, or in one in which neighbours are closer. With such a one, also returns the largest distances of
+/// neighbours in it and in the order of the mesh.
+fn best_rings<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> (Loads<'t>, Option<[usize; 2]>) {
+    let ring = |group: &Vec<usize>| -> Vec<usize> {
+        let chips: Vec<Vec<usize>> = group.iter().map(|&device| topology.coordinates(device)).collect();
+        topology.torus().ring(&chips).into_iter().map(|i| group[i]).collect()
+    };
+    let rings: Vec<Vec<usize>> = groups.iter().map(ring).collect();
+    let (own, better) = (around(topology, groups), around(topology, &rings));
+    let is_better = better.most() <= own.most() && better.hops < own.hops;
+    let distances = is_better.then_some([better.hops, own.hops]);
+    (if is_better { better } else { own }, distances)
+}
+
+/// Returns the bytes on the links in all-to-alls, for each byte that a device sends.
+fn between_all<'t>(topology: &'t Topology, groups: &[Vec<usize>], members: usize) -> Loads<'t> {
+    let mut loads = Loads::new(topology);
+    for group in groups {
+        for &from in group {
+            group.iter().filter(|&&to| to != from).for_each(|&to| loads.add(from, to, 1.0 / members as f64));
         }
     }
+    loads
+}
+
+/// Returns the pattern of groups that are no blocks. Every message is routed: in an all-to-all from each member to each
+/// other one, and in all other exchanges from each member of a group to the next one, around a ring of the group.
+fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
+    let c = &topology.machine().constants;
+    let members = groups.iter().map(Vec::len).max().unwrap_or(1);
+    let n = members as f64;
+    let (loads, shorter) = match exchange {
+        Exchange::AllToAll => (between_all(topology, groups, members), None),
+        _ => best_rings(topology, groups),
+    };
     let far = c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
     let (steps, times) = match exchange {
         Exchange::Gather => (n - 1.0, (n - 1.0) / n),
@@ -364,7 +468,7 @@ fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pat
     };
     let link_load = loads.most() * times;
     let efficiency = Efficiency::Line;
-    Pattern { steps, extra_s: far * steps, link_load, efficiency, links: loads.used, ..Pattern::NOTHING }
+    Pattern { steps, extra_s: far * steps, link_load, efficiency, links: loads.used, shorter, ..Pattern::NOTHING }
 }
 
 #[cfg(test)]
@@ -461,6 +565,56 @@ mod tests {
             let routed = routed(&topology, &[group], Exchange::AllToAll);
             assert!((closed.link_load - routed.link_load).abs() < 1e-9, "{text}: {closed:?} {routed:?}");
         }
+    }
+
+    /// In a twisted torus, too. Its all-to-alls are faster than those of a plain one, where the long dimension is the
+    /// limit.
+    #[test]
+    fn all_to_alls_of_twisted_tori_are_routed_messages() {
+        for (text, plain_load) in [("v4:4x4x8_twisted", 1.0), ("v4:4x8x8_twisted", 1.0)] {
+            let twisted = topology(text);
+            let group: Vec<usize> = (0..twisted.device_count()).collect();
+            let closed = pattern(&twisted, std::slice::from_ref(&group), Exchange::AllToAll);
+            let all = between_all(&twisted, std::slice::from_ref(&group), group.len());
+            assert!((closed.link_load - all.most()).abs() < 1e-9, "{text}: {closed:?} {}", all.most());
+            let plain = pattern(&topology(text.trim_end_matches("_twisted")), &[group], Exchange::AllToAll);
+            assert_eq!(plain.link_load, plain_load, "{text}");
+            // All six links of a chip share the distance of 3.4375 or 4.3125 links, where they are equally loaded.
+            assert!(plain.link_load / closed.link_load > 1.39, "{text}: {closed:?}");
+        }
+    }
+
+    /// Rings of 4x4x8: z alone, x at two opposite places of z, and the plane of x and z. Alone, x is a line.
+    #[test]
+    fn short_dimensions_of_twisted_tori_are_rings_with_their_opposites() {
+        let twisted = topology("v4:4x4x8_twisted");
+        let at = |x: usize, z: usize| x + 16 * z;
+        let of = |group: Vec<usize>| {
+            let found = pattern(&twisted, &[group], Exchange::Gather);
+            (found.steps, found.link_load, found.efficiency)
+        };
+        assert_eq!(of((0..8).map(|z| at(0, z)).collect()), (4.0, 7.0 / 16.0, Efficiency::Ring));
+        assert_eq!(of((0..4).map(|x| at(x, 0)).collect()), (3.0, 0.75, Efficiency::Line));
+        let opposite = (0..8).map(|i| at(i % 4, i / 4 * 4)).collect();
+        assert_eq!(of(opposite), (4.0, 7.0 / 16.0, Efficiency::Ring));
+        let plane = (0..32).map(|i| at(i % 4, i / 4)).collect();
+        assert_eq!(of(plane), (4.0, 31.0 / 32.0 / 4.0, Efficiency::Ring));
+        assert_eq!(of((0..128).collect()), (6.0, 127.0 / 128.0 / 6.0, Efficiency::Ring));
+    }
+
+    /// The devices of a group in any order are gathered around the ring of their links.
+    #[test]
+    fn rings_may_differ_from_the_order_of_the_mesh() {
+        // Eight chips around another one are no block.
+        let around = topology("v5e:4x4");
+        let ring = [0, 1, 2, 6, 10, 9, 8, 4];
+        let crossed = [0, 2, 10, 8, 1, 6, 9, 4];
+        let of = |group: &[usize]| pattern(&around, &[group.to_vec()], Exchange::Gather);
+        assert_eq!(of(&ring).shorter, None);
+        assert_eq!(of(&crossed).shorter, Some([1, 3]));
+        assert_eq!(of(&crossed).link_load, of(&ring).link_load);
+        assert_eq!(of(&crossed).extra_s, 0.0);
+        assert!(of(&crossed).note().unwrap().contains("at most 1 link apart, not 3"));
     }
 
     /// A gather around a ring in both directions takes half as many steps as in one direction. Each link carries one

@@ -55,6 +55,8 @@ constants! {
     wrap_multiple
     /// If not 0, all axes of more than 2 chips wrap around where each size is this.
     wrap_all
+    /// 1 if there are twisted tori, where two sizes differ by a factor of 2.
+    twists
     /// The number of devices on a chip.
     devices_per_chip
     /// The number of chips of a host, or of devices in a switch's domain.

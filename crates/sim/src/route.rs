@@ -66,35 +66,54 @@ impl<'t> Loads<'t> {
     }
 
     /// Adds a message between devices of one pod. If it moves along several dimensions, half of it goes by the
-    /// dimensions in their order, and half in the opposite order.
+    /// dimensions in their order, and half in the opposite order. In a twisted torus, all shortest ways have equal parts
+    /// of it.
     pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
-        let dims = self.topology.grid().len();
-        let ends = [from, to].map(|device| self.topology.coordinates(device));
-        let moving = (0..dims).filter(|&d| ends[0][d] != ends[1][d]).count();
-        if moving > 1 {
-            self.walk(from, &ends, (0..dims).rev(), bytes / 2.0);
+        let [start, end] = [from, to].map(|device| self.topology.coordinates(device));
+        let torus = self.topology.torus();
+        if torus.twist() > 0 {
+            let ways = torus.ways(&start, &end);
+            for way in &ways {
+                let links: Vec<(usize, bool)> = way.iter().map(|&n| (n.unsigned_abs(), n > 0)).collect();
+                self.both_orders((from, &start), &links, bytes / ways.len() as f64);
+            }
+            return;
         }
-        self.walk(from, &ends, 0..dims, if moving > 1 { bytes / 2.0 } else { bytes });
+        let links: Vec<(usize, bool)> = (0..start.len()).map(|dim| self.way(start[dim], end[dim], dim)).collect();
+        self.both_orders((from, &start), &links, bytes);
     }
 
-    /// Adds bytes to the links on the way between two chips, one dimension after the other.
-    fn walk(&mut self, from: usize, ends: &[Vec<usize>; 2], dims: impl Iterator<Item = usize>, bytes: f64) {
-        let mut at = ends[0].clone();
-        let mut hops = 0;
+    /// Adds bytes to the links of a way, in both orders of the dimensions.
+    fn both_orders(&mut self, from: (usize, &[usize]), links: &[(usize, bool)], bytes: f64) {
+        let moving = links.iter().filter(|(count, _)| *count > 0).count();
+        if moving > 1 {
+            self.walk(from, links, (0..links.len()).rev(), bytes / 2.0);
+        }
+        self.walk(from, links, 0..links.len(), if moving > 1 { bytes / 2.0 } else { bytes });
+    }
+
+    /// Adds bytes to the links of a way, one dimension after the other. The way is the number of links along each
+    /// dimension, and whether coordinates grow.
+    fn walk(
+        &mut self,
+        (from, start): (usize, &[usize]),
+        links: &[(usize, bool)],
+        dims: impl Iterator<Item = usize>,
+        bytes: f64,
+    ) {
+        let mut at = start.to_vec();
         for dim in dims {
-            let (distance, is_up) = self.way(at[dim], ends[1][dim], dim);
-            let size = self.topology.grid()[dim];
-            for _ in 0..distance {
+            let (count, is_up) = links[dim];
+            for _ in 0..count {
                 let link = self.link(from, &at, dim, is_up);
                 self.links[link] += bytes;
-                at[dim] = if is_up { (at[dim] + 1) % size } else { (at[dim] + size - 1) % size };
+                self.topology.torus().step(&mut at, dim, is_up);
             }
-            hops += distance;
-            if distance > 0 {
+            if count > 0 {
                 self.used = self.used.with(LinkSet::one(dim, is_up));
             }
         }
-        self.hops = self.hops.max(hops);
+        self.hops = self.hops.max(links.iter().map(|(count, _)| count).sum());
     }
 
     /// Returns the number of hops along a dimension, and whether coordinates grow on the way. Where both ways around a

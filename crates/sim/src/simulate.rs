@@ -558,7 +558,8 @@ impl<'m> Simulator<'m> {
         let mut span = self.span(view, lane, SpanKind::Collective, start, end);
         span.work.received_bytes = Some(transfer.received);
         span.work.least_time = Some(picoseconds(pattern.least_seconds(machine, transfer.bytes as f64)));
-        span.note = transfer.is_bound.then(|| "the bytes are known only at run time: an upper bound".to_string());
+        let bound = transfer.is_bound.then(|| "the bytes are known only at run time: an upper bound".to_string());
+        span.note = bound.or_else(|| pattern.note());
         let index = self.push(frame, span, inputs);
         self.state.links.retain(|(links, _)| *links != pattern.links);
         self.state.links.push((pattern.links, end));

@@ -4,18 +4,18 @@
 //! |---|---|
 //! | `v5e:2x4` | 2 x 4 chips of TPU v5e, the first dimension is x |
 //! | `v5p:4x4x4` | a cube, with wraps by the machine's rules |
+//! | `v4:4x4x8_twisted` | a twisted torus: the wraps of x and y lead to the chips that are 4 further along z |
 //! | `v5e:16x16*2` | two pods of 16 x 16 chips, over the data centre's network |
 //! | `h100:2x8` | two nodes of 8 GPUs |
 //! | `FILE:8` | 8 devices on the host of a file that `shardwise calibrate` has written |
 //! | `host:8` | the same, with the file that the environment variable `SHARDWISE_MACHINE` names |
-//!
-//! Twisted tori, in which the wraps of some slices of v4 and v5p are shifted, are simulated as plain ones.
 //!
 //! Chips are numbered with x first: chip 1 of `v5e:2x4` is at x = 1, y = 0. Devices are numbered by pod, then chip,
 //! then core, as in JAX.
 
 use crate::Machine;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh};
+use shardwise_view::Torus;
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,9 +37,9 @@ const MAX_DEVICES: usize = 1 << 17;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Topology {
     machine: Arc<Machine>,
-    /// The number of chips along each dimension of a pod, x first. With switches, the number of devices of a node, and
-    /// for a host, the number of devices.
-    grid: Vec<usize>,
+    /// The links of a pod, x first. With switches, one dimension with the number of devices of a node, and for a host,
+    /// one with the number of devices.
+    torus: Torus,
     /// The number of pods, or of nodes.
     pods: usize,
 }
@@ -57,7 +57,7 @@ impl Topology {
     /// `SHARDWISE_MACHINE` names in vain (`machine-file`, `machine-text`), or if the text has another form or the grid
     /// is not one of the machine (`topology-grid`).
     pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
-        Topology::parse_with(text, Machine::own()?)
+        Topology::read(text, Machine::own)
     }
 
     /// Reads a topology as [`Topology::parse`] does. `own` is the machine that `host` and its own name mean, in place
@@ -66,12 +66,21 @@ impl Topology {
     /// # Errors
     /// Fails as [`Topology::parse`] does.
     pub fn parse_with(text: &str, own: Option<Machine>) -> Result<Topology, Diagnostics> {
+        Topology::read(text, || Ok(own))
+    }
+
+    /// Reads a topology. `own` returns the machine that `host` and its own name mean, or fails if its file has
+    /// mistakes, which matters only if no other machine has the name.
+    fn read(text: &str, own: impl FnOnce() -> Own) -> Result<Topology, Diagnostics> {
         let Some((name, grid)) = text.rsplit_once(':') else { return Err(bad_grid(text, None).into()) };
         let machine = machine_of(name, own)?;
         let (grid, pods) = grid.split_once('*').unwrap_or((grid, "1"));
+        let is_twisted = grid.ends_with(TWISTED);
+        let grid = grid.strip_suffix(TWISTED).unwrap_or(grid);
         let sizes: Option<Vec<usize>> = grid.split('x').map(|n| n.parse().ok()).collect();
         let (Some(sizes), Ok(pods)) = (sizes, pods.parse()) else { return Err(bad_grid(text, Some(&machine)).into()) };
-        Topology::new(machine, &sizes, pods)
+        let plain = Topology::new(machine, &sizes, pods)?;
+        if is_twisted { plain.twisted() } else { Ok(plain) }
     }
 
     /// Returns the topology that a mesh states, or `None` if it states none.
@@ -80,7 +89,8 @@ impl Topology {
     /// Fails as [`Topology::parse`] does.
     pub fn of_mesh(mesh: &Mesh) -> Option<Result<Topology, Diagnostics>> {
         let stated = mesh.topology.as_ref()?;
-        Some(Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1)))
+        let plain = Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1));
+        Some(if stated.is_twisted { plain.and_then(Topology::twisted) } else { plain })
     }
 
     /// Returns a topology of `pods` pods with these numbers of chips along each dimension. With switches, the sizes are
@@ -111,7 +121,41 @@ impl Topology {
             true => (vec![sizes[1]], sizes[0] * pods),
             false => (sizes.to_vec(), pods),
         };
-        Ok(Topology { machine, grid, pods })
+        let wraps = (0..grid.len()).map(|dim| wraps(&machine, &grid, dim)).collect();
+        Ok(Topology { machine, torus: Torus::new(grid, wraps), pods })
+    }
+
+    /// Returns the twisted torus of the same chips, in which the wraps of the short dimensions are shifted.
+    ///
+    /// # Errors
+    /// Fails if the machine has no twisted tori, or none of this grid (`topology-grid`).
+    pub fn twisted(self) -> Result<Topology, Diagnostics> {
+        let c = &self.machine.constants;
+        let is_possible = c.twists > 0.0 && (0..self.grid().len()).all(|dim| self.wraps(dim));
+        match Torus::twisted(self.grid().to_vec()).filter(|_| is_possible) {
+            Some(torus) => Ok(Topology { torus, ..self }),
+            None => Err(no_twist(&self).into()),
+        }
+    }
+
+    /// Returns true if the wraps of the short dimensions are shifted along the long ones.
+    pub fn is_twisted(&self) -> bool {
+        self.torus.twist() > 0
+    }
+
+    /// Returns the number of links between the halves of a pod, for the cut across a dimension that has the fewest, or
+    /// `None` if switches connect the devices. The links of one direction count.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use shardwise_sim::Topology;
+    ///
+    /// let links = |text: &str| Topology::parse(text).unwrap().bisection();
+    /// assert_eq!((links("v4:4x4x8"), links("v4:4x4x8_twisted")), (Some(32), Some(64)));
+    /// ```
+    pub fn bisection(&self) -> Option<usize> {
+        (self.machine.constants.torus_dims > 0.0).then(|| self.torus.bisection())
     }
 
     /// Returns the machine.
@@ -127,8 +171,8 @@ impl Topology {
     /// Returns the sizes and the number of pods from which [`Topology::new`] makes this topology.
     pub fn sizes(&self) -> (Vec<usize>, usize) {
         match self.machine.is_switched() {
-            true => (vec![self.pods, self.grid[0]], 1),
-            false => (self.grid.clone(), self.pods),
+            true => (vec![self.pods, self.grid()[0]], 1),
+            false => (self.grid().to_vec(), self.pods),
         }
     }
 
@@ -141,8 +185,7 @@ impl Topology {
     pub fn chips(&self) -> shardwise_view::Chips {
         shardwise_view::Chips {
             name: self.to_string(),
-            grid: self.grid.clone(),
-            wraps: (0..self.grid.len()).map(|dim| self.wraps(dim)).collect(),
+            torus: self.torus.clone(),
             devices_per_chip: self.devices_per_chip(),
             pods: self.pods,
             is_switched: self.machine.is_switched(),
@@ -152,12 +195,16 @@ impl Topology {
     /// Returns the number of chips of a pod along each dimension, x first. With switches, the only number is that of
     /// the devices of a node, and for a host, that of all devices.
     pub(crate) fn grid(&self) -> &[usize] {
-        &self.grid
+        self.torus.grid()
+    }
+
+    pub(crate) fn torus(&self) -> &Torus {
+        &self.torus
     }
 
     /// Returns the number of devices of a pod.
     pub(crate) fn devices_per_pod(&self) -> usize {
-        self.grid.iter().product::<usize>() * self.devices_per_chip()
+        self.grid().iter().product::<usize>() * self.devices_per_chip()
     }
 
     pub(crate) fn devices_per_chip(&self) -> usize {
@@ -177,23 +224,33 @@ impl Topology {
             rest /= size;
             c
         };
-        self.grid.iter().map(&mut next).collect()
+        self.grid().iter().map(&mut next).collect()
     }
 
-    /// Returns true if dimension `dim` is a ring.
+    /// Returns true if the chips along dimension `dim` are a ring.
     pub(crate) fn wraps(&self, dim: usize) -> bool {
-        let c = &self.machine.constants;
-        let is_cubes = c.wrap_multiple > 0.0 && self.grid.iter().all(|&n| n.is_multiple_of(c.wrap_multiple as usize));
-        let is_full = c.wrap_all > 0.0 && self.grid.iter().all(|&n| n == c.wrap_all as usize);
-        self.grid[dim] > 2 && (is_cubes || is_full || self.grid[dim] == c.wrap_axis as usize)
+        self.torus.is_ring(dim)
     }
+}
+
+/// The text after the grid of a twisted torus.
+const TWISTED: &str = "_twisted";
+
+/// Returns true if dimension `dim` of a plain grid of chips wraps around.
+fn wraps(machine: &Machine, grid: &[usize], dim: usize) -> bool {
+    let c = &machine.constants;
+    let is_cubes = c.wrap_multiple > 0.0 && grid.iter().all(|&n| n.is_multiple_of(c.wrap_multiple as usize));
+    let is_full = c.wrap_all > 0.0 && grid.iter().all(|&n| n == c.wrap_all as usize);
+    grid[dim] > 2 && (is_cubes || is_full || grid[dim] == c.wrap_axis as usize)
 }
 
 /// Prints `v5e:16x16*2`.
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sizes, pods) = self.sizes();
-        write!(f, "{}:{}", self.machine.name, Grid(&sizes, pods))
+        let twisted = if self.is_twisted() { TWISTED } else { "" };
+        write!(f, "{}:{}{twisted}", self.machine.name, Grid(&sizes, 1))?;
+        if pods != 1 { write!(f, "*{pods}") } else { Ok(()) }
     }
 }
 
@@ -209,16 +266,30 @@ impl fmt::Display for Grid<'_> {
     }
 }
 
+/// The own machine, if there is one, or the mistakes in its file.
+type Own = Result<Option<Machine>, Diagnostics>;
+
 /// Returns the machine that a topology names: one of a file, the own one, or one of the table.
 /// Fails if the file cannot be read or has no machine, or if there is no machine of this name.
-fn machine_of(name: &str, own: Option<Machine>) -> Result<Arc<Machine>, Diagnostics> {
+fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         return Machine::load(name.as_ref()).map(Arc::new);
     }
-    match own {
-        Some(own) if name == "host" || *own.name == *name => Ok(Arc::new(own)),
-        _ => Machine::find(name),
+    match (own(), Machine::find(name)) {
+        (Ok(Some(own)), _) if name == "host" || *own.name == *name => Ok(Arc::new(own)),
+        (Err(mistakes), Err(_)) => Err(mistakes),
+        (_, found) => found,
     }
+}
+
+fn no_twist(plain: &Topology) -> Diagnostic {
+    let (sizes, _) = plain.sizes();
+    let text = format!("{}:{}{TWISTED}", plain.machine.name, Grid(&sizes, 1));
+    let can_twist = |m: &&Arc<Machine>| m.constants.twists > 0.0;
+    let names: Vec<&str> = Machine::all().iter().filter(can_twist).map(|m| &*m.name).collect();
+    Diagnostic::error("topology-grid", &Loc::UNKNOWN, format!("`{text}` is no topology"))
+        .expected("a twisted torus has k x k x 2k or k x 2k x 2k chips, where k is a multiple of 4: `v4:4x4x8_twisted`")
+        .note(format!("the machines with twisted tori are {}", names.join(", ")))
 }
 
 fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
@@ -247,7 +318,7 @@ mod tests {
 
     fn wraps(text: &str) -> Vec<bool> {
         let topology = Topology::parse(text).unwrap();
-        (0..topology.grid.len()).map(|d| topology.wraps(d)).collect()
+        (0..topology.grid().len()).map(|d| topology.wraps(d)).collect()
     }
 
     #[test]
@@ -258,8 +329,20 @@ mod tests {
         assert_eq!(wraps("v4:4x4x4"), [true, true, true]);
         assert_eq!(wraps("v5p:4x4x8"), [true, true, true]);
         assert_eq!(wraps("v5p:2x2x4"), [false, false, false]);
+        assert_eq!(wraps("v4:4x4x8_twisted"), [false, false, true]);
         assert_eq!(wraps("v2:16x16"), [true, true]);
         assert_eq!(wraps("v3:16x16"), [false, false]);
+    }
+
+    #[test]
+    fn a_bad_file_of_the_own_machine_matters_only_where_it_is_meant() {
+        let bad = || Err(Machine::parse("chip", "own.txt").unwrap_err());
+        assert_eq!(Topology::read("v5e:2x4", bad).unwrap().to_string(), "v5e:2x4");
+        for text in ["host:8", "mine:8"] {
+            let error = Topology::read(text, bad).unwrap_err().to_string();
+            assert!(error.contains("own.txt"), "{text}: {error}");
+        }
+        assert!(Topology::read("host:8", || Ok(None)).unwrap_err().to_string().contains("machine-unknown"));
     }
 
     #[test]
@@ -277,12 +360,20 @@ mod tests {
             "h100:2x9",
             "v5e:99999x99999",
             "v5e:18446744073709551615x2",
+            "v4:4x4x4_twisted",
+            "v4:2x2x4_twisted",
+            "v4:4x8x16_twisted",
+            "v5e:4x8_twisted",
+            "7x:4x4x8_twisted",
+            "h100:2x8_twisted",
+            "v4:_twisted",
+            "v4:4x4x8*2_twisted",
         ] {
             let error = Topology::parse(text).unwrap_err().to_string();
             assert!(error.contains("topology-grid"), "{text}: {error}");
         }
         assert!(Topology::parse("a100:2x8").unwrap_err().to_string().contains("the machines are v2"));
-        for text in ["v5e:2x4", "7x:2x2x1", "h100:2x8", "gb200:1x72", "v5p:4x4x8*4"] {
+        for text in ["v5e:2x4", "7x:2x2x1", "h100:2x8", "gb200:1x72", "v5p:4x4x8*4", "v4:4x8x8_twisted*2"] {
             assert_eq!(Topology::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(Topology::parse("tpu-v5e:2x4").unwrap().device_count(), 8);

@@ -38,6 +38,7 @@ mod save;
 mod table;
 mod text;
 mod timeline;
+mod torus;
 mod xspace;
 
 #[cfg(test)]
@@ -53,3 +54,4 @@ pub use save::Format;
 pub use timeline::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };
+pub use torus::Torus;

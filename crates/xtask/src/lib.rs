@@ -13,6 +13,7 @@
 //! - [`deny`]: checks licences, sources and versions of the dependencies.
 //! - [`docs`]: writes the generated pages under `docs/generated`.
 //! - [`draw`]: draws documentation comments and diagnostics for a reader.
+//! - [`page`]: opens pages of timelines in a browser, and does with them what a reader does.
 //! - [`engines`]: determines the element types for which the host engine has kernels, by op.
 //! - [`ratchet`]: checks rules of the source tree that may only become stricter.
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ pub mod fuzz;
 pub mod host_predictions;
 pub mod lit;
 pub mod oracle;
+pub mod page;
 pub mod program;
 pub mod ratchet;
 pub mod repo;

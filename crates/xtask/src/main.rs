@@ -5,7 +5,7 @@
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
-    bench, check, communication, cost, deny, docs, draw, explain, fuzz, host_predictions, lit, oracle, stablehlo,
+    bench, check, communication, cost, deny, docs, draw, explain, fuzz, host_predictions, lit, oracle, page, stablehlo,
 };
 
 /// Automation of the shardwise repository.
@@ -19,6 +19,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Task {
     Oracle(oracle::Options),
+    Page(page::Options),
     Check(check::Options),
     Bench(bench::Options),
     Communication(communication::Options),
@@ -36,6 +37,7 @@ enum Task {
 fn main() -> anyhow::Result<ExitCode> {
     let (report, is_good) = match Arguments::parse().task {
         Task::Oracle(options) => oracle::run(&options)?,
+        Task::Page(options) => page::run(&options)?,
         Task::Check(options) => check::run(&options)?,
         Task::Bench(options) => bench::run(&options)?,
         Task::Communication(options) => communication::run(&options)?,

@@ -88,3 +88,51 @@ fn a_comparison() {
     let back = compared(&whole_rows(), PRODUCT);
     assert_eq!((c.before, c.after), (back.after, back.before));
 }
+
+/// The colours of terminals are the only difference of the alternate form.
+#[test]
+fn colours_change_no_text() {
+    let e = explain(&parsed("a.mlir", PRODUCT), &Options::default()).unwrap();
+    let c = compared(PRODUCT, &whole_rows());
+    for (plain, coloured) in [(e.to_string(), format!("{e:#}")), (c.to_string(), format!("{c:#}"))] {
+        let mut pieces = coloured.split("\x1b[");
+        let first = pieces.next().unwrap_or_default().to_string();
+        let rest: Vec<(&str, &str)> = pieces.map(|piece| piece.split_once('m').unwrap()).collect();
+        assert_eq!(first + &rest.iter().map(|(_, text)| *text).collect::<String>(), plain);
+        let is_closed = |pair: &[(&str, &str)]| pair[0].0 != "0" && pair[1].0 == "0" && !pair[0].1.contains('\n');
+        assert!(!rest.is_empty() && rest.chunks(2).all(is_closed), "{coloured:?}");
+    }
+}
+
+/// The times are those that a simulation of the partitioned and scheduled program shows, also with a remedy.
+#[test]
+fn times_are_those_of_the_scheduled_program() {
+    let text = r#"sdy.mesh @mesh = <["X"=2, "Y"=4]>
+func.func @main(
+    %x: tensor<1024x2048xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>},
+    %w: tensor<2048x8192xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"Y"}]>})
+    -> (tensor<1024x8192xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"X"}, {"Y"}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<1024x2048xi32>, tensor<2048x8192xi32>) -> tensor<1024x8192xi32>
+  return %0 : tensor<1024x8192xi32>
+}"#;
+    let (module, topology) = (parsed("a.mlir", text), Topology::parse("v5e:2x4").unwrap());
+    let mut times = vec![];
+    for overlap in [Overlap::Off, Overlap::Auto, Overlap::Force] {
+        let simulated = |module: &shardwise_ir::Module| {
+            let local = shardwise_spmd::partition(module, &mut Default::default()).unwrap().module;
+            let scheduled = shardwise_schedule::schedule(&local, &topology, overlap, &Default::default()).unwrap();
+            Some(scheduled.timeline(&topology).unwrap().end())
+        };
+        let options = Options { topology: Some(topology.clone()), overlap, trials: Some(24), ..Options::default() };
+        let e = explain(&module, &options).unwrap();
+        assert_eq!(e.figures.step_time, simulated(&e.program), "{overlap:?}");
+        for remedy in &e.remedies {
+            assert_eq!(remedy.after.step_time, simulated(&remedy.change.apply(&e.program)), "{overlap:?}");
+        }
+        assert!(overlap != Overlap::Off || !e.remedies.is_empty());
+        times.push(e.groups[0].time().unwrap());
+    }
+    // The gather becomes permutes that are hidden behind the products of a collective matmul.
+    assert!(times[0].exposed == times[0].duration && times[1].exposed < times[0].exposed / 2, "{times:?}");
+}

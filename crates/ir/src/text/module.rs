@@ -376,7 +376,8 @@ fn topology(attr: &Attr) -> Option<Topology> {
     let Attr::Dict(fields) = attr else {
         return None;
     };
-    Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")? })
+    let is_twisted = fields.get("twisted").map_or(Some(false), Attr::as_bool)?;
+    Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")?, is_twisted })
 }
 
 /// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default
@@ -400,7 +401,10 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
         attrs.set(COMMUNICATE, Attr::str(level));
     }
     if let Some(t) = &mesh.topology {
-        let fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));
+        let mut fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));
+        if t.is_twisted {
+            fields.set("twisted", Attr::Bool(true));
+        }
         attrs.set(TOPOLOGY, Attr::Dict(fields));
     }
     attrs

@@ -728,6 +728,7 @@ fn facts_of_a_mesh_in_another_form() {
         "shardwise.axis_kinds = [\"auto\", \"implicit\"]",
         "shardwise.axis_kinds = [\"auto\"]",
         "shardwise.topology = \"ring\"",
+        "shardwise.topology = {grid = array<i64: 4, 4, 8>, kind = \"v4\", twisted = 1 : i64}",
     ] {
         check_code(&format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]> {{{facts}}}"), "text-attribute");
     }

@@ -135,14 +135,24 @@ function search(model, wanted) {
 
 /** Returns the sums of each row of facts: the number of spans, their time, and the number of lanes that have them. */
 function sums(model) {
-  const sum = model.data.rows.name.map(() => ({ spans: 0, time: 0, lanes: new Set() }));
+  const count = model.data.rows.name.length;
+  const sum = { spans: new Uint32Array(count), time: new Float64Array(count), lanes: new Uint32Array(count) };
+  const last = new Int32Array(count).fill(-1);
+  // Only rows in several lanes need a set of them.
+  const several = new Map();
   for (let i = 0; i < model.count; i++) {
-    const of = sum[model.row[i]];
-    of.spans++;
-    of.time += model.end_of[i] - model.start[i];
-    of.lanes.add(model.lane[i]);
+    const row = model.row[i];
+    const lane = model.lane[i];
+    sum.spans[row]++;
+    sum.time[row] += model.end_of[i] - model.start[i];
+    if (last[row] < 0) sum.lanes[row] = 1;
+    else if (last[row] !== lane) {
+      if (!several.has(row)) several.set(row, new Set([last[row]]));
+      sum.lanes[row] = several.get(row).add(lane).size;
+    }
+    last[row] = lane;
   }
-  return sum.map(({ spans, time, lanes }) => ({ spans, time, lanes: lanes.size }));
+  return sum;
 }
 
 /**
@@ -165,12 +175,12 @@ function timesOfLines(model) {
 
 /** Returns the points of the roofline: rows of facts with operations, bytes of memory and a duration. */
 function roofline(model, sum) {
-  const points = [];
-  model.data.rows.name.forEach((_, row) => {
-    const [flops, bytes] = [fact(model, row, "flops"), fact(model, row, "memory_bytes")];
-    if (flops > 0 && bytes > 0 && sum[row].time > 0) {
-      const done = flops * Math.max(1, fact(model, row, "instances")) * sum[row].spans;
-      points.push({ row, intensity: flops / bytes, rate: (done * 1e12) / sum[row].time });
+  const [points, rows] = [[], model.data.rows];
+  rows.name.forEach((_, row) => {
+    const [flops, bytes] = [rows.flops[row], rows.memory_bytes[row]];
+    if (flops > 0 && bytes > 0 && sum.time[row] > 0) {
+      const done = flops * Math.max(1, fact(model, row, "instances")) * sum.spans[row];
+      points.push({ row, intensity: flops / bytes, rate: (done * 1e12) / sum.time[row] });
     }
   });
   return points;
@@ -199,8 +209,10 @@ function roofLines(roof, left, right) {
   if (roof.rates.length === 0 || roof.memory.length === 0) return [];
   const log = Math.log10;
   const [top, fastest] = [log(roof.rates[0][1]), log(roof.memory[0][1])];
-  const flat = roof.rates.map(([name, rate]) => ({
-    name, from: [Math.max(left, log(rate) - fastest), log(rate)], to: [right, log(rate)],
+  const rates = [...new Set(roof.rates.map(([, rate]) => rate))];
+  const names = (rate) => roof.rates.filter((of) => of[1] === rate).map(([name]) => name).join(", ");
+  const flat = rates.map((rate) => ({
+    name: names(rate), from: [Math.max(left, log(rate) - fastest), log(rate)], to: [right, log(rate)],
   }));
   const sloped = roof.memory.map(([name, rate]) => ({
     name, from: [left, log(rate) + left], to: [Math.min(right, top - log(rate)), Math.min(log(rate) + right, top)],
@@ -220,10 +232,13 @@ function withUnit(value, step, units) {
 const timeText = (time) => withUnit(time, 1000, ["ps", "ns", "us", "ms", "s"]);
 const sizeText = (bytes) => withUnit(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 const countText = (count, unit) => withUnit(count, 1000, ["", "k", "M", "G", "T", "P"].map((prefix) => prefix + unit));
+/** Returns ten to the power of `n` as text. */
+const powerText = (n, unit) => (n < 0 ? `${(10 ** n).toFixed(-n)} ${unit}` : countText(10 ** n, unit)).trim();
 const percentText = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** Returns a time as text that differs from that of a time `step` away. */
 function exactText(time, step) {
+  if (time === 0) return "0";
   let [size, unit] = [1, 0];
   while (time >= 1000 * size && unit < 4) {
     size *= 1000;

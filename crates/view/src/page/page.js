@@ -26,15 +26,48 @@ function pressed(content, action) {
   return button;
 }
 
-/** Returns the first row of a table, of whose columns the first `numbers` ones have numbers. */
-function headingRow(names, numbers) {
+/** Returns a mark in the colour of a kind of spans. */
+function kindMark(kind) {
+  const mark = element("i", "kind");
+  mark.style.background = `var(--${kind})`;
+  return mark;
+}
+
+/** Returns the head of a table, of whose columns the first `numbers` ones have numbers. */
+function heading(names, numbers) {
   const row = element("tr");
   names.forEach((name, i) => {
     const cell = element("th", i < numbers ? "number" : "", name);
     cell.setAttribute("scope", "col");
     row.append(cell);
   });
-  return row;
+  const head = element("thead");
+  head.append(row);
+  return head;
+}
+
+/**
+ * Fills a table with the rows that `rowOf` makes of the first items. Of the others, of which there may be more than
+ * those in the list, it only says how many there are. Columns without any text are left out.
+ */
+function fillTable(id, names, numbers, items, rowOf, count = items.length) {
+  const body = element("tbody");
+  const rows = items.slice(0, MAX_ROWS).map(rowOf);
+  const head = heading(names, numbers);
+  for (let i = names.length - 1; i >= 0; i--) {
+    if (rows.every((row) => row.children[i].textContent === "")) {
+      [head.firstChild, ...rows].forEach((row) => row.children[i].remove());
+    }
+  }
+  body.append(...rows);
+  if (count > MAX_ROWS) {
+    const cell = element("td", "", `and ${count - MAX_ROWS} more`);
+    cell.colSpan = head.firstChild.children.length;
+    const row = element("tr", "more");
+    row.append(cell);
+    body.append(row);
+  }
+  get(id).append(head, body);
 }
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -54,15 +87,20 @@ function cleared(canvas) {
 }
 
 let isPending = false;
+let isAllPending = false;
 
-function redraw() {
+/** Draws what depends on the period and the selection before the next frame, and with `all` the roofline as well. */
+function redraw(all = false) {
+  isAllPending ||= all === true;
   if (isPending) return;
   isPending = true;
   requestAnimationFrame(() => {
-    isPending = false;
+    if (isAllPending) drawRoofline();
+    [isPending, isAllPending] = [false, false];
     drawLanes();
     drawMemory();
     drawText();
+    get("period").textContent = periodText();
   });
 }
 
@@ -76,6 +114,13 @@ for (const tracks of model.tracks) {
 }
 
 const span = () => view.to - view.from;
+
+/** Returns the period that is shown, as text. */
+function periodText() {
+  const step = Math.max(1, span() / 200);
+  return `${exactText(view.from, step)} to ${exactText(view.to, step)}`;
+}
+
 const pixel = (time, width) => GUTTER + ((time - view.from) / span()) * (width - GUTTER);
 const time = (x, width) => view.from + ((x - GUTTER) / (width - GUTTER)) * span();
 
@@ -106,13 +151,14 @@ function drawAxis(context, width, height) {
     const x = pixel(at, width);
     context.fillStyle = color("line");
     context.fillRect(x, AXIS - 6, 1, height);
+    const label = exactText(at, step);
     context.fillStyle = color("faint");
-    context.fillText(exactText(at, step), x + 3, AXIS / 2);
+    if (x + 3 + context.measureText(label).width < width) context.fillText(label, x + 3, AXIS / 2);
   }
 }
 
 function drawLabel(context, lane, top, rows) {
-  context.fillStyle = color("panel");
+  context.fillStyle = color("inset");
   context.fillRect(0, top, GUTTER - 4, rows * ROW + 7);
   context.fillStyle = color("text");
   context.fillText(fitting(model.data.lanes[lane][0], GUTTER - 12), 6, top + 4 + ROW / 2);
@@ -211,20 +257,33 @@ function reveal(index) {
 
 // The selected span
 
+const NOTHING = "Select a span of the timeline, a line of the program, or a row of a table: its facts are then here.";
+/** The labels of facts that are code. */
+const CODE = new Set(["ops", "source", "scope", "shape", "sharding"]);
+
 function select(index, marked = null) {
   view.selected = index;
   view.marked = marked;
   get("facts").replaceChildren();
   if (index < 0) {
-    get("status").textContent = "Nothing is selected.";
+    get("status").textContent = NOTHING;
   } else {
     const facts = describe(index);
     get("status").textContent = facts.slice(0, 2).map(([, value]) => value).join(", ");
-    for (const [label, value] of facts) get("facts").append(element("dt", "", label), element("dd", "", value));
+    for (const [label, value] of facts) {
+      get("facts").append(element("dt", "", label), element("dd", CODE.has(label) ? "wide" : "", value));
+    }
+    get("details").scrollTop = 0;
     reveal(index);
     scrollToLine(model.data.rows.text_line[model.row[index]]);
   }
   redraw();
+}
+
+/** Selects the first span of a row of facts, marks all of them, and scrolls the page to the timeline. */
+function showRow(row) {
+  select(model.first[row], new Set([row]));
+  get("run").scrollIntoView({ block: "nearest" });
 }
 
 /** Returns what is known about a span, as pairs of a label and a text. */
@@ -238,10 +297,11 @@ function describe(index) {
   const named = (name) => text(model, model.data.rows[name][row]);
   const least = fact(model, row, "least_time");
   const instances = Math.max(1, fact(model, row, "instances"));
-  const rate = (name, unit) => (value) => {
+  const rate = (format, unit) => (value) => {
     const each = duration > 0 ? `, ${countText((value * instances * 1e12) / duration, unit)}/s` : "";
-    return `${countText(value, name)}${instances === 1 ? "" : ` x ${instances}`}${each}`;
+    return `${format(value)}${instances === 1 ? "" : ` x ${instances}`}${each}`;
   };
+  const flops = (value) => countText(value, "flop");
   const error = fact(model, row, "uncertainty_ppm");
   const range = (ppm) => [duration / (1 + ppm / 1e6), duration * (1 + ppm / 1e6)].map(timeText).join(" to ");
   const turn = model.turn && model.turn[index] >= 0 ? String(model.turn[index]) : null;
@@ -262,14 +322,14 @@ function describe(index) {
     ["runs", model.data.rows.runs[row] === 1 ? null : known("runs")],
     ["devices", model.data.rows.devices[row] === 1 ? null : known("devices")],
     ["element type", named("dtype")],
-    ["operations", known("flops", rate("flop", "flop"))],
-    ["memory", known("memory_bytes", rate("B", "B"))],
-    ["received", known("received_bytes", rate("B", "B"))],
+    ["operations", known("flops", rate(flops, "flop"))],
+    ["memory", known("memory_bytes", rate(sizeText, "B"))],
+    ["received", known("received_bytes", rate(sizeText, "B"))],
     ["least time", least === null ? null : timeText(least)],
     ["share of the limit", least === null || duration === 0 ? null : percentText(least / duration)],
     ["waits for", (model.after.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
     ["awaited by", (model.before.get(index) || []).slice(0, 8).map(nameOf).join(", ") || null],
-    ["in all", totals[row].spans > 1 ? `${totals[row].spans} spans, ${timeText(totals[row].time)}` : null],
+    ["in all", totals.spans[row] > 1 ? `${totals.spans[row]} spans, ${timeText(totals.time[row])}` : null],
   ];
   return facts.filter(([, value]) => value !== null);
 }
@@ -297,6 +357,7 @@ model.data.rows.text_line.forEach((line, row) => {
 });
 
 const lineTimes = timesOfLines(model);
+const longestLine = [...lineTimes.values()].reduce((a, b) => Math.max(a, b), 1);
 
 /** Makes elements for the lines that can be seen. */
 function drawText() {
@@ -318,8 +379,13 @@ function lineElement(line, isSelected) {
   made.id = `line-${line}`;
   made.setAttribute("role", "option");
   made.setAttribute("aria-selected", String(isSelected));
-  const time = lineTimes.has(line) ? timeText(lineTimes.get(line)) : "";
-  made.append(element("span", "number", `${time} ${line}`), document.createTextNode(lines[line - 1]));
+  const time = lineTimes.get(line);
+  const cell = element("span", "time", time === undefined ? "" : timeText(time));
+  if (time !== undefined) {
+    cell.style.backgroundImage = "linear-gradient(var(--heat), var(--heat))";
+    cell.style.backgroundSize = `${(100 * time) / longestLine}% 100%`;
+  }
+  made.append(cell, element("span", "number", String(line)), element("span", "code", lines[line - 1]));
   if (isSelected) made.classList.add("marked");
   if (rowsOfLine.has(line)) {
     made.classList.add("spans");
@@ -334,8 +400,14 @@ function selectLine(line) {
   const firsts = rows.map((row) => model.first[row]).filter((index) => index >= 0);
   if (firsts.length === 0) return;
   select(Math.min(...firsts), new Set(rows));
-  const count = rows.reduce((all, row) => all + totals[row].spans, 0);
+  const count = rows.reduce((all, row) => all + totals.spans[row], 0);
   get("status").textContent = `Line ${line} has ${count} ${count === 1 ? "span" : "spans"}. The first one is shown.`;
+}
+
+/** Selects the first span of a line, and scrolls the page to the program. */
+function showLine(line) {
+  selectLine(line);
+  get("run").scrollIntoView({ block: "nearest" });
 }
 
 function scrollToLine(line) {
@@ -389,21 +461,28 @@ function fillPeak() {
   const parts = model.data.at_peak;
   if (parts.length === 0) return;
   const whole = parts.reduce((sum, [bytes]) => sum + bytes, 0);
-  get("parts").append(headingRow(["bytes", "share", "value", "source"], 2));
-  for (const [bytes, name, place, line] of parts.slice(0, MAX_ROWS)) {
+  fillTable("parts", ["bytes", "share", "value", "source"], 2, parts, ([bytes, name, place, line]) => {
     const made = element("tr");
     made.append(element("td", "number", sizeText(bytes)), element("td", "number", percentText(bytes / whole)));
-    made.append(element("td", "", name));
-    const cell = element("td", "", rowsOfLine.has(line) ? "" : place || "");
-    if (rowsOfLine.has(line)) cell.append(pressed(place, () => selectLine(line)));
-    made.append(cell);
-    get("parts").append(made);
-  }
+    made.append(element("td", "name", name));
+    const isShown = rowsOfLine.has(line);
+    made.append(sourceCell(line > 0 ? `line ${line}` : place || "", place, isShown ? () => showLine(line) : null));
+    return made;
+  });
   get("peak").hidden = false;
+}
+
+/** Returns a cell with a place in the source, and with the whole place as its title. It may call a function. */
+function sourceCell(shown, place, action) {
+  const cell = element("td", "source", action ? undefined : shown);
+  if (action) cell.append(pressed(shown, action));
+  cell.title = place || "";
+  return cell;
 }
 
 // Roofline
 
+const ROOF = { left: 74, bottom: 44, margin: 14 };
 const points = roofline(model, totals);
 let placed = [];
 
@@ -419,15 +498,15 @@ function drawRoofline() {
     return [values.reduce((a, b) => Math.min(a, b)) - 0.5, values.reduce((a, b) => Math.max(a, b)) + 0.5];
   };
   const [[left, right], [low, high]] = [range("intensity"), range("rate")];
-  const x = (log) => 70 + ((log - left) / (right - left)) * (width - 80);
-  const y = (log) => height - 30 - ((log - low) / (high - low)) * (height - 40);
+  const x = (log) => ROOF.left + ((log - left) / (right - left)) * (width - ROOF.left - ROOF.margin);
+  const y = (log) => height - ROOF.bottom - ((log - low) / (high - low)) * (height - ROOF.bottom - ROOF.margin);
   drawGrid(context, { left, right, low, high, x, y, width, height });
   drawRoof(context, roofLines(roof, left, right), { low, x, y });
   const colors = KINDS.map(color);
   placed = points.map((point) => ({ row: point.row, x: x(Math.log10(point.intensity)), y: y(Math.log10(point.rate)) }));
   const drawn = new Set();
   for (const point of placed) {
-    const place = `${Math.round(point.x)} ${Math.round(point.y)}`;
+    const place = Math.round(point.y) * 65536 + Math.round(point.x);
     if (drawn.has(place)) continue;
     drawn.add(place);
     context.fillStyle = colors[model.data.rows.kind[point.row]];
@@ -438,19 +517,23 @@ function drawRoofline() {
 }
 
 function drawGrid(context, at) {
+  const [bottom, right] = [at.height - ROOF.bottom, at.width - ROOF.margin];
   for (let n = Math.ceil(at.left); n <= at.right; n++) {
     context.fillStyle = color("line");
-    context.fillRect(at.x(n), 10, 1, at.height - 40);
+    context.fillRect(at.x(n), ROOF.margin, 1, bottom - ROOF.margin);
+    const label = powerText(n, "");
     context.fillStyle = color("faint");
-    context.fillText(countText(10 ** n, "").trim(), at.x(n) - 8, at.height - 20);
+    context.fillText(label, at.x(n) - context.measureText(label).width / 2, bottom + 12);
   }
   for (let n = Math.ceil(at.low); n <= at.high; n++) {
     context.fillStyle = color("line");
-    context.fillRect(70, at.y(n), at.width - 80, 1);
+    context.fillRect(ROOF.left, at.y(n), right - ROOF.left, 1);
+    const label = powerText(n, "flop/s");
     context.fillStyle = color("faint");
-    context.fillText(countText(10 ** n, "flop/s"), 4, at.y(n));
+    context.fillText(label, ROOF.left - 6 - context.measureText(label).width, at.y(n));
   }
-  context.fillText("operations for each byte of memory", 70, at.height - 6);
+  const title = "operations for each byte of memory";
+  context.fillText(title, (ROOF.left + right - context.measureText(title).width) / 2, at.height - 12);
 }
 
 /** Draws the limits of the machine with their names. What is below the picture is left out. */
@@ -459,15 +542,25 @@ function drawRoof(context, limitLines, at) {
   context.fillStyle = color("text");
   context.lineWidth = 1.5;
   for (const { name, from, to } of limitLines) {
-    const slope = from[1] === to[1] ? 0 : 1;
-    const start = slope === 1 && from[1] < at.low ? [from[0] + at.low - from[1], at.low] : from;
+    const isFlat = from[1] === to[1];
+    const start = !isFlat && from[1] < at.low ? [from[0] + at.low - from[1], at.low] : from;
     context.beginPath();
     context.moveTo(at.x(start[0]), at.y(start[1]));
     context.lineTo(at.x(to[0]), at.y(to[1]));
     context.stroke();
-    const middle = [0, 1].map((i) => (start[i] + to[i]) / 2);
-    context.fillText(name, at.x(slope === 1 ? middle[0] : to[0]) - (slope === 1 ? 0 : 60), at.y(middle[1]) - 6);
+    const size = context.measureText(name).width;
+    if (isFlat) context.fillText(name, at.x(to[0]) - size - 4, at.y(to[1]) + (to[1] === limitLines[0].to[1] ? -8 : 9));
+    else drawAlong(context, name, start.map((from, i) => [from, to[i]]), at);
   }
+}
+
+/** Writes the name of a sloped line along it, above its middle. */
+function drawAlong(context, name, [[left, right], [low, high]], at) {
+  context.save();
+  context.translate(at.x((left + right) / 2), at.y((low + high) / 2));
+  context.rotate(Math.atan2(at.y(high) - at.y(low), at.x(right) - at.x(left)));
+  context.fillText(name, -context.measureText(name).width / 2, -8);
+  context.restore();
 }
 
 /** Returns the row of the point of the roofline that is nearest to a place, or -1. */
@@ -482,33 +575,70 @@ function nearestPoint(x, y) {
 
 // Communication
 
+/**
+ * Returns how many rows of facts there are for which `isWanted` is true, and those with the longest times in a lane,
+ * the longest first.
+ */
+function longestRows(isWanted) {
+  const isRow = (kind, row) => isWanted(KINDS[kind]) && totals.spans[row] > 0;
+  const rows = model.data.rows.kind.flatMap((kind, row) => (isRow(kind, row) ? [row] : []));
+  const shown = rows.length <= MAX_ROWS ? rows : rows.filter(isAtLeast(rows, MAX_ROWS));
+  return { count: rows.length, rows: shown.sort((a, b) => timeOf(b) - timeOf(a)) };
+}
+
+/** Returns the time of a row of facts in a lane. */
+const timeOf = (row) => totals.time[row] / totals.lanes[row];
+
+/** Returns a function that is true for those rows of facts that have the `count` longest times, and as long ones. */
+function isAtLeast(rows, count) {
+  const least = Float64Array.from(rows, timeOf).sort()[rows.length - count];
+  return (row) => timeOf(row) >= least;
+}
+
 /** Fills the table of collectives, whose times and bytes are averages over the lanes that have them. */
 function fillCommunication() {
-  const rows = model.data.rows.kind.flatMap((kind, row) => (KINDS[kind] === "collective" ? [row] : []));
-  if (rows.length === 0) return;
-  rows.sort((a, b) => totals[b].time / totals[b].lanes - totals[a].time / totals[a].lanes);
+  const { count, rows } = longestRows((kind) => kind === "collective");
+  if (count === 0) return;
   const columns = ["time", "share", "spans", "received", "share of the limit", "instruction", "source", "reason"];
-  get("collectives").append(headingRow(columns, 5), ...rows.slice(0, MAX_ROWS).map(communicationRow));
-  get("more").textContent = rows.length > MAX_ROWS ? `and ${rows.length - MAX_ROWS} more` : "";
+  fillTable("collectives", columns, 5, rows, (row) => {
+    const bytes = fact(model, row, "received_bytes");
+    const made = tableRow(row, bytes === null ? "" : sizeText((bytes * totals.spans[row]) / totals.lanes[row]));
+    made.append(element("td", "long", text(model, model.data.rows.reason[row]) || ""));
+    return made;
+  }, count);
   get("communication").hidden = false;
 }
 
-function communicationRow(row) {
-  const { spans, time, lanes } = totals[row];
-  const [bytes, least] = [fact(model, row, "received_bytes"), fact(model, row, "least_time")];
+/** Fills the table of the instructions that compute. */
+function fillInstructions() {
+  const { count, rows } = longestRows((kind) => kind === "compute");
+  if (count === 0) return;
+  const columns = ["time", "share", "spans", "operations", "share of the limit", "instruction", "source", "shape"];
+  fillTable("longest", columns, 5, rows, (row) => {
+    const time = totals.time[row];
+    const done = (fact(model, row, "flops") || 0) * Math.max(1, fact(model, row, "instances")) * totals.spans[row];
+    const made = tableRow(row, done > 0 && time > 0 ? `${countText((done * 1e12) / time, "flop")}/s` : "");
+    made.append(element("td", "long", text(model, model.data.rows.shape[row]) || ""));
+    return made;
+  }, count);
+  get("instructions").hidden = false;
+}
+
+/** Returns a row of a table with the times of a row of facts, the text `amount`, the name and the source. */
+function tableRow(row, amount) {
+  const [spans, time] = [totals.spans[row], totals.time[row]];
+  const least = fact(model, row, "least_time");
+  const share = least === null || time === 0 ? "" : percentText((least * spans) / time);
+  const numbers = [timeText(timeOf(row)), percentText(timeOf(row) / model.end), String(spans), amount, share];
   const made = element("tr");
-  const numbers = [
-    timeText(time / lanes),
-    percentText(time / lanes / model.end),
-    String(spans),
-    bytes === null ? "" : sizeText((bytes * spans) / lanes),
-    least === null || time === 0 ? "" : percentText((least * spans) / time),
-  ];
   numbers.forEach((value) => made.append(element("td", "number", value)));
-  const cell = element("td");
-  cell.append(pressed(nameOf(model.first[row]), () => select(model.first[row], new Set([row]))));
-  const reason = text(model, model.data.rows.reason[row]) || "";
-  made.append(cell, element("td", "", source(model, row) || ""), element("td", "", reason));
+  const cell = element("td", "name");
+  cell.append(kindMark(KINDS[model.data.rows.kind[row]]), pressed(nameOf(model.first[row]), () => showRow(row)));
+  cell.title = nameOf(model.first[row]);
+  const line = model.data.rows.text_line[row];
+  const place = source(model, row);
+  const isShown = rowsOfLine.has(line);
+  made.append(cell, sourceCell(isShown ? `line ${line}` : place || "", place, isShown ? () => showLine(line) : null));
   return made;
 }
 
@@ -567,7 +697,7 @@ function listenToRoofline() {
   canvas.addEventListener("pointerleave", () => tip(-1));
   canvas.addEventListener("click", (event) => {
     const row = nearestPoint(event.offsetX, event.offsetY);
-    if (row >= 0) select(model.first[row], new Set([row]));
+    if (row >= 0) showRow(row);
   });
 }
 
@@ -602,6 +732,8 @@ function listenToKeys() {
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
     view.found = wanted === "" ? null : search(model, wanted);
+    const count = (view.found || []).reduce((all, isFound, row) => all + (isFound ? totals.spans[row] : 0), 0);
+    get("found").textContent = view.found ? `${count} ${count === 1 ? "span" : "spans"}` : "";
     redraw();
   });
   input.addEventListener("keydown", (event) => {
@@ -623,13 +755,20 @@ function nextFound() {
   get("status").textContent = "No span has this text.";
 }
 
-function toggleTheme() {
-  const root = document.documentElement;
+function isDark() {
   const preferred = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const isDark = (root.dataset.theme || preferred) === "dark";
-  root.dataset.theme = isDark ? "light" : "dark";
-  redraw();
-  drawRoofline();
+  return (document.documentElement.dataset.theme || preferred) === "dark";
+}
+
+/** Draws everything again in the colours that are wanted now. */
+function changeTheme() {
+  get("theme").textContent = isDark() ? "Light" : "Dark";
+  redraw(true);
+}
+
+function toggleTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  changeTheme();
 }
 
 // The start
@@ -637,39 +776,45 @@ function toggleTheme() {
 function fillHeader() {
   get("title").textContent = model.data.title;
   for (const [label, value] of model.data.summary) {
+    if (label === "note") {
+      get("notes").append(element("li", "", value));
+      continue;
+    }
     const pair = element("div");
     pair.append(element("dt", "", label), element("dd", "", value));
     get("summary").append(pair);
   }
-  for (const kind of KINDS) {
-    const mark = element("i");
-    mark.style.background = `var(--${kind})`;
+  get("notes").hidden = get("notes").children.length === 0;
+  const used = new Set(model.data.rows.kind.filter((_, row) => totals.spans[row] > 0));
+  KINDS.forEach((kind, i) => {
+    if (!used.has(i)) return;
     const entry = element("span");
-    entry.append(mark, document.createTextNode(kind));
+    entry.append(kindMark(kind), document.createTextNode(kind));
     get("legend").append(entry);
-  }
+  });
 }
 
 function start() {
   fillHeader();
-  get("lanes").style.height = `${Math.min(Math.max(lanesHeight + 8, 120), 480)}px`;
+  get("lanes").style.height = `${Math.min(lanesHeight + 2, 480)}px`;
+  get("status").textContent = NOTHING;
   fillCommunication();
+  fillInstructions();
   fillPeak();
   get("memory").hidden = model.data.memory.length === 0;
   get("roofline").hidden = points.length === 0;
   get("program").hidden = lines.length === 0;
-  get("timeline").classList.toggle("wide", lines.length === 0);
+  get("run").classList.toggle("plain", lines.length === 0);
   get("zoom-in").addEventListener("click", () => zoom(0.7));
   get("zoom-out").addEventListener("click", () => zoom(1 / 0.7));
   get("fit").addEventListener("click", fit);
   get("theme").addEventListener("click", toggleTheme);
-  get("text").addEventListener("scroll", redraw);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redraw(); drawRoofline(); });
-  new ResizeObserver(() => { redraw(); drawRoofline(); }).observe(document.body);
+  get("text").addEventListener("scroll", () => redraw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changeTheme);
+  new ResizeObserver(() => redraw(true)).observe(document.body);
   listenToMouse();
   listenToKeys();
-  redraw();
-  drawRoofline();
+  changeTheme();
 }
 
 start();

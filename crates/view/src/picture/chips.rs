@@ -3,6 +3,7 @@
 use super::grid::{Grid, Track};
 use super::label::Label;
 use super::text::{Style, write_grid};
+use crate::Torus;
 use shardwise_base::{AxisRef, Mesh, counted};
 
 /// Chips, and how they are interconnected.
@@ -12,10 +13,8 @@ use shardwise_base::{AxisRef, Mesh, counted};
 pub struct Chips {
     /// The name of the topology: `v5e:2x4`.
     pub name: String,
-    /// The number of chips of a pod along each dimension, x first. With switches, the number of devices of a node.
-    pub grid: Vec<usize>,
-    /// For each dimension, true if the chips along it form a ring.
-    pub wraps: Vec<bool>,
+    /// The links of a pod, x first. With switches, one dimension with the number of devices of a node.
+    pub torus: Torus,
     /// The number of devices of a chip.
     pub devices_per_chip: usize,
     /// The number of pods, or of nodes.
@@ -36,19 +35,26 @@ enum Hop {
     Network,
 }
 
+impl Hop {
+    /// Returns the number of links, or 0 if the way has none.
+    fn length(&self) -> usize {
+        if let Hop::Links(links) = self { links.iter().sum() } else { 0 }
+    }
+}
+
 /// The names of the dimensions of a grid of chips.
 const DIMENSIONS: [&str; 3] = ["x", "y", "z"];
 
 impl Chips {
     fn chips_per_pod(&self) -> usize {
-        self.grid.iter().product()
+        self.torus.grid().iter().product()
     }
 
     /// Returns the pod of a device, and the coordinates of its chip, x first.
     fn place(&self, device: usize) -> (usize, Vec<usize>) {
         let chip = device / self.devices_per_chip;
         let mut rest = chip % self.chips_per_pod();
-        let coordinates = self.grid.iter().map(|&n| (rest % n, rest /= n).0).collect();
+        let coordinates = self.torus.grid().iter().map(|&n| (rest % n, rest /= n).0).collect();
         (chip / self.chips_per_pod(), coordinates)
     }
 
@@ -63,11 +69,10 @@ impl Chips {
         if self.is_switched {
             return Hop::Switch;
         }
-        let steps = |dim: usize| {
-            let direct = a[dim].abs_diff(b[dim]);
-            if self.wraps[dim] { direct.min(self.grid[dim] - direct) } else { direct }
-        };
-        Hop::Links((0..self.grid.len()).map(steps).collect())
+        // Of equally long ways, one along the dimensions in which the chips differ.
+        let detours = |way: &Vec<isize>| (0..a.len()).filter(|&dim| a[dim] == b[dim] && way[dim] != 0).count();
+        let way = self.torus.ways(&a, &b).into_iter().min_by_key(detours).unwrap_or_default();
+        Hop::Links(way.into_iter().map(isize::unsigned_abs).collect())
     }
 
     /// Returns over which links each axis of the mesh communicates, one line for each axis.
@@ -76,13 +81,12 @@ impl Chips {
     ///
     /// ```
     /// use shardwise_base::Mesh;
-    /// use shardwise_view::Chips;
+    /// use shardwise_view::{Chips, Torus};
     ///
     /// let mesh = Mesh::new("mesh", [("X", 4), ("Y", 2)]).unwrap();
     /// let grid = Chips {
     ///     name: "v5e:2x4".into(),
-    ///     grid: vec![2, 4],
-    ///     wraps: vec![false, false],
+    ///     torus: Torus::new(vec![2, 4], vec![false, false]),
     ///     devices_per_chip: 1,
     ///     pods: 1,
     ///     is_switched: false,
@@ -110,12 +114,52 @@ impl Chips {
             list.sort();
             list.dedup();
         });
+        if let Some(ring) = self.better_ring(mesh, (size, stride)) {
+            return ring;
+        }
         let shape = match size > 2 {
             true if back == hops && matches!(hops[..], [Hop::Links(_)]) => ", a ring",
             true if matches!(hops[..], [Hop::Links(_)]) => ", a line",
             _ => "",
         };
         format!("{}{shape}", self.describe(&hops))
+    }
+
+    /// Describes a ring of the devices along an axis, given by its size and stride, in another order than the mesh's, if
+    /// there is one whose neighbours are closer. The order is named if it is the same everywhere.
+    fn better_ring(&self, mesh: &Mesh, (size, stride): (usize, usize)) -> Option<String> {
+        let starts = (0..mesh.size()).filter(|p| p / stride % size == 0);
+        let groups: Vec<Vec<usize>> =
+            starts.map(|p| (0..size).map(|i| mesh.device(p + i * stride)).collect()).collect();
+        let is_one_pod =
+            |group: &Vec<usize>| group.iter().all(|&device| self.place(device).0 == self.place(group[0]).0);
+        if self.is_switched || !groups.iter().all(is_one_pod) {
+            return None;
+        }
+        let around = |group: &[usize], order: &[usize]| -> Vec<Hop> {
+            (0..size).map(|i| self.hop(group[order[i]], group[order[(i + 1) % size]])).collect()
+        };
+        let longest = |hops: &[Hop]| hops.iter().map(Hop::length).max();
+        let own: Vec<usize> = (0..size).collect();
+        let (mut all, mut orders) = (vec![], vec![]);
+        for group in &groups {
+            let chips: Vec<Vec<usize>> = group.iter().map(|&device| self.place(device).1).collect();
+            let order = self.torus.ring(&chips);
+            let hops = around(group, &order);
+            if longest(&hops) >= longest(&around(group, &own)) {
+                return None;
+            }
+            all.extend(hops);
+            orders.push(order);
+        }
+        all.sort();
+        all.dedup();
+        orders.dedup();
+        let order = match &orders[..] {
+            [order] => order.iter().map(usize::to_string).collect::<Vec<_>>().join(" "),
+            _ => "of its own for each group of devices".into(),
+        };
+        Some(format!("{}, a ring in the order {order}", self.describe(&all)))
     }
 
     fn describe(&self, hops: &[Hop]) -> String {
@@ -127,7 +171,7 @@ impl Chips {
         }
         let links: Vec<&Vec<usize>> =
             hops.iter().filter_map(|h| if let Hop::Links(n) = h { Some(n) } else { None }).collect();
-        let used = (0..self.grid.len()).filter(|&dim| links.iter().any(|n| n[dim] > 0));
+        let used = (0..self.torus.grid().len()).filter(|&dim| links.iter().any(|n| n[dim] > 0));
         let used: Vec<&str> = used.map(|dim| DIMENSIONS.get(dim).copied().unwrap_or("w")).collect();
         let distances = links.iter().map(|n| n.iter().sum::<usize>());
         let (least, most) = (distances.clone().min().unwrap_or(0), distances.max().unwrap_or(0));
@@ -179,17 +223,17 @@ impl Chips {
 
     /// Returns the planes of chips, each with its name and a grid of `cells`, the texts of all chips.
     pub(super) fn planes<'a>(&self, cells: &'a [String]) -> Vec<(String, Grid<'a>)> {
-        let size = self.grid[0] * self.row_count();
+        let size = self.torus.grid()[0] * self.row_count();
         let count = cells.len() / size;
         (0..count).map(|plane| (self.plane_name(plane, count), self.plane(cells, plane * size))).collect()
     }
 
     fn row_count(&self) -> usize {
-        self.grid.get(1).copied().unwrap_or(1)
+        self.torus.grid().get(1).copied().unwrap_or(1)
     }
 
     fn plane_name(&self, plane: usize, count: usize) -> String {
-        let depth = self.grid.get(2).copied().unwrap_or(1);
+        let depth = self.torus.grid().get(2).copied().unwrap_or(1);
         let pod = if self.pods > 1 {
             format!("{} {} ", self.pod_word().trim_end_matches('s'), plane / depth)
         } else {
@@ -213,9 +257,9 @@ impl Chips {
     }
 
     fn plane<'a>(&self, cells: &'a [String], first: usize) -> Grid<'a> {
-        let columns = self.grid[0];
+        let columns = self.torus.grid()[0];
         let track = |name: &'static str| move |i: usize| Track::new(i, format!("{name}={i}"));
-        let rows = match self.grid.len() {
+        let rows = match self.torus.grid().len() {
             1 => vec![Track::new(0, String::new())],
             _ => (0..self.row_count()).map(track("y")).collect(),
         };

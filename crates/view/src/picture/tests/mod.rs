@@ -1,4 +1,5 @@
 use super::*;
+use crate::Torus;
 use expect_test::{Expect, expect};
 use shardwise_base::{AxisRef, Mesh};
 use std::sync::Arc;
@@ -510,8 +511,7 @@ fn a_rich_picture() {
 fn meshes_on_chips() {
     let grid = |name: &str, grid: &[usize], wraps: bool, pods: usize| Chips {
         name: name.into(),
-        grid: grid.into(),
-        wraps: vec![wraps; grid.len()],
+        torus: Torus::new(grid.into(), vec![wraps; grid.len()]),
         devices_per_chip: 1,
         pods,
         is_switched: false,
@@ -538,7 +538,7 @@ fn meshes_on_chips() {
     .assert_eq(&of(&[("X", 4), ("Y", 2)], grid("v5e:2x4", &[2, 4], false, 1)));
     expect![[r#"
         mesh on v5e:2x4: the devices of each chip, and their coordinates on the mesh
-          "X"=8: along x and y, neighbours 1 to 2 links apart
+          "X"=8: along x and y, neighbours 1 link apart, a ring in the order 0 1 3 5 7 6 4 2
 
                        x=0                      x=1
             +------------------------+------------------------+
@@ -596,7 +596,7 @@ fn meshes_on_chips() {
     expect![[r#"
         mesh on v5e:2x2*2: the devices of each chip, and their coordinates on the mesh
           "D"=2: between pods, over the network
-          "M"=4: along x and y, neighbours 1 to 2 links apart
+          "M"=4: along x and y, neighbours 1 link apart, a ring in the order 0 1 3 2
         pod 0
                        x=0                      x=1
             +------------------------+------------------------+
@@ -645,7 +645,7 @@ fn meshes_on_chips() {
     let cores = Chips { devices_per_chip: 2, ..grid("v3:2x2", &[2, 2], false, 1) };
     expect![[r#"
         mesh on v3:2x2: the devices of each chip, and their coordinates on the mesh
-          "D"=4: along x and y, neighbours 1 to 2 links apart
+          "D"=4: along x and y, neighbours 1 link apart, a ring in the order 0 1 3 2
           "M"=2: within a chip
 
                        x=0                      x=1
@@ -662,12 +662,31 @@ fn meshes_on_chips() {
     .assert_eq(&of(&[("D", 4), ("M", 2)], cores));
 }
 
+/// An axis over x and half-way around z is a ring of a twisted torus.
+#[test]
+fn axes_on_a_twisted_torus() {
+    let torus = Torus::twisted(vec![4, 4, 8]).unwrap();
+    let name = "v4:4x4x8_twisted".to_string();
+    let chips = Chips { name, torus, devices_per_chip: 1, pods: 1, is_switched: false };
+    // Devices are numbered with x first, so z is the first axis: its halves, its quarters, y and x.
+    let mesh = Mesh::new("mesh", [("half", 2), ("z", 4), ("y", 4), ("x", 4)]).unwrap();
+    let expected = [
+        "\"half\"=2: along z, neighbours 4 links apart",
+        "\"z\"=4: along z, neighbours 1 link apart, a line",
+        "\"y\"=4: along y, neighbours 1 link apart, a line",
+        "\"x\"=4: along x, neighbours 1 link apart, a line",
+    ];
+    assert_eq!(chips.links(&mesh), expected);
+    let ids = (0..128).map(|i| i / 8 % 4 * 4 + i / 32 * 16 + i % 4 + i % 8 / 4 * 64).collect();
+    let mesh = Mesh { device_ids: Some(ids), ..Mesh::new("mesh", [("z", 4), ("y", 4), ("xz", 8)]).unwrap() };
+    assert_eq!(chips.links(&mesh)[2], "\"xz\"=8: along x, neighbours 1 link apart, a ring");
+}
+
 #[test]
 fn chips_are_part_of_a_picture() {
     let chips = Chips {
         name: "v5e:2x1".into(),
-        grid: vec![2, 1],
-        wraps: vec![false; 2],
+        torus: Torus::new(vec![2, 1], vec![false; 2]),
         devices_per_chip: 1,
         pods: 1,
         is_switched: false,
