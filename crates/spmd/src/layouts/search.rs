@@ -267,8 +267,8 @@ impl Search<'_, '_> {
             seeds.push(asked);
         }
         let Some(tensors) = Tensors::of(self.prices, site) else { return seeds };
-        let runner_up = &tensors.decision.assignment.runner_up;
-        let mut found: Vec<Wanted> = runner_up.iter().map(|r| tensors.split_over(&r.axes)).collect();
+        let runner_up = self.prices.counted(|| tensors.decision.runner_up(&tensors.view));
+        let mut found: Vec<Wanted> = runner_up.map(|r| tensors.split_over(&r.axes)).into_iter().collect();
         found.extend(tensors.whole_where_elements_move());
         found.extend(tensors.parts_of_sums(self.prices));
         if tensors.is_product() {
