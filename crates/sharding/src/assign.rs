@@ -77,11 +77,14 @@ pub struct Price {
 }
 
 /// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, and of the
-/// summands of a result that it receives, divided by the number of runs of the op for which they are moved once.
+/// summands of a result that it receives, with the price of a start if there are any, divided by the number of runs of
+/// the op for which they are moved once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeastPrice {
     /// The bytes of an element; 0 if nothing is known about the price.
     pub element_bytes: u64,
+    /// The least price of starting to move anything.
+    pub start: u64,
     /// The number of runs, which is not 0. It is `u64::MAX` if the tensor is never moved.
     pub runs: u64,
 }
@@ -89,7 +92,7 @@ pub struct LeastPrice {
 impl LeastPrice {
     /// Returns the least price if some device lacks this number of elements.
     pub(crate) fn of(self, elements: u64) -> u64 {
-        elements * self.element_bytes / self.runs
+        if elements == 0 { 0 } else { (elements * self.element_bytes + self.start) / self.runs }
     }
 }
 
@@ -377,7 +380,9 @@ impl<'a> Search<'a> {
                 break;
             }
             let picks = &all[at * picks.len()..][..picks.len()];
-            best.offer_in_order(picks, self.cost(picks));
+            if let Some(cost) = self.cost_up_to(best.limit(), bound, picks) {
+                best.offer_in_order(picks, cost);
+            }
         }
     }
 
@@ -455,13 +460,26 @@ impl<'a> Search<'a> {
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
+        self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
+    }
+
+    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to be
+    /// more than `most` before all tensors are priced.
+    fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
         let AssignInput { rule, work, .. } = self.input;
+        let (mut sum, mut rest) = (Price::default(), bound);
+        for index in 0..rule.tensor_count() {
+            rest -= self.bounds.of(index, picks);
+            sum = sum.plus(self.price(index, picks));
+            if sum.total() + rest > most {
+                return None;
+            }
+        }
         let shards = self.all_shards(picks);
-        let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
         let total = bytes_moved + sum.starts + work / shards as u64;
-        Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
+        Some(Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) })
     }
 
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
@@ -513,6 +531,10 @@ impl<'a> Search<'a> {
 }
 
 impl Price {
+    fn total(self) -> u64 {
+        self.bytes + self.starts
+    }
+
     fn plus(self, other: Price) -> Price {
         Price { bytes: self.bytes + other.bytes, starts: self.starts + other.starts }
     }

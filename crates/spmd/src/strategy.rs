@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::local_work;
+use shardwise_sharding::cost::{STEP_BYTES, local_work};
 use shardwise_sharding::{
     AssignInput, Assignment, DimFactors, Factor, FactorKind, LeastPrice, Mapping, Price, Prices, Rule, RunnerUp,
     assign, runner_up,
@@ -451,7 +451,7 @@ impl Prices for Priced<'_> {
         let known = self.task.traits.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index));
         let element_bytes = known.map_or(0, |ty| ty.dtype.storage_bytes() as u64);
         // `NEVER` is more than any number of bytes.
-        LeastPrice { element_bytes, runs: self.task.served.get(index).copied().unwrap_or(1) }
+        LeastPrice { element_bytes, start: STEP_BYTES, runs: self.task.served.get(index).copied().unwrap_or(1) }
     }
 
     fn is_summed(&self, index: usize) -> bool {

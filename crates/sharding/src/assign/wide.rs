@@ -361,13 +361,17 @@ impl<'a, 'b> Wide<'a, 'b> {
         let work = search.input.work / self.shards;
         let limit = best.limit();
         let is_beaten = |spent: u64| spent >= most || spent + work > limit;
-        let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
-        if is_beaten(spent.bytes + spent.starts + bounds) {
+        let mut rest: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
+        let mut now = spent;
+        if is_beaten(now.total() + rest) {
             return;
         }
-        let now = decided.iter().fold(spent, |sum, &index| sum.plus(search.price(index, picks)));
-        if is_beaten(now.bytes + now.starts) {
-            return;
+        for &index in decided {
+            rest -= search.bounds.of(index, picks);
+            now = now.plus(search.price(index, picks));
+            if is_beaten(now.total() + rest) {
+                return;
+            }
         }
         let Some(candidates) = self.candidates.get(state.count) else {
             let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);

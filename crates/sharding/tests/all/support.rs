@@ -90,7 +90,7 @@ impl Prices for Estimate<'_> {
     }
 
     fn least(&self, _: usize) -> LeastPrice {
-        LeastPrice { element_bytes: self.element_bytes, runs: 1 }
+        LeastPrice { element_bytes: self.element_bytes, start: 0, runs: 1 }
     }
 
     fn is_summed(&self, _: usize) -> bool {
