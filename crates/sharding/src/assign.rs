@@ -463,8 +463,8 @@ impl<'a> Search<'a> {
         self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
     }
 
-    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to be
-    /// more than `most` before all tensors are priced.
+    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to
+    /// be more than `most` while the tensors are priced.
     fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
         let AssignInput { rule, work, .. } = self.input;
@@ -576,8 +576,8 @@ impl Best {
         Best { wanted, first: None, second: None }
     }
 
-    /// Returns the total cost of the last wanted choice, or `u64::MAX` if there is none yet. A choice that costs more is
-    /// no use.
+    /// Returns the total cost of the last wanted choice, or `u64::MAX` if there is none yet. A choice that costs more
+    /// is no use.
     fn limit(&self) -> u64 {
         let last = match self.wanted {
             Wanted::Best => &self.first,

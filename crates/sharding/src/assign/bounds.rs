@@ -75,8 +75,8 @@ impl Bounds {
 
 impl Bounds {
     /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
-    /// part of the block in a reduce-scatter, and then those of an all-reduce of this part. There are no more parts than
-    /// the summed axes that the result is split over make.
+    /// part of the block in a reduce-scatter, and then those of an all-reduce of this part. The block has at most as
+    /// many parts as the summed axes over which the result is split have devices.
     fn summands(&self, tensor: &Tensor, block: u64, picks: &Picks) -> u64 {
         let members = self.summed.iter().map(|&f| self.shards(f, picks) as u64).product::<u64>();
         if members == 1 {
