@@ -81,6 +81,11 @@ impl<K: Entity, T> EntityVec<K, T> {
         EntityVec { items: vec![], key: PhantomData }
     }
 
+    /// Returns an empty table with room for so many items.
+    pub fn with_capacity(count: usize) -> EntityVec<K, T> {
+        EntityVec { items: Vec::with_capacity(count), key: PhantomData }
+    }
+
     /// Returns a table with `item` for each of `count` entities.
     pub fn filled(count: usize, item: T) -> EntityVec<K, T>
     where

@@ -8,7 +8,7 @@
 use crate::names::Names;
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Loc, LocKind, Sharding, budget, entity};
-use shardwise_ir::{Func, Module, Op, OpView, Type};
+use shardwise_ir::{Body, Func, Module, Op, OpView, Type};
 use shardwise_ops::{Facts, Opcode};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ pub(crate) struct ValueNode<'m> {
     pub def: Def,
     pub sharding: Option<Sharding>,
     /// The uses, oldest first. An entry is stale if the operand has been set to another value.
-    uses: Vec<Use>,
+    uses: SmallVec<[Use; 1]>,
     /// The result of the edge that holds the sharding of this value; `None` if the value holds it itself.
     pub edge: Option<ValueId>,
 }
@@ -147,16 +147,17 @@ pub(crate) struct Draft<'m> {
 }
 
 impl<'m> Draft<'m> {
-    /// Returns a draft that is empty.
+    /// Returns a draft that is empty, with room for the ops and values of the module.
     pub fn empty(module: &'m Module, is_as_written: bool) -> Draft<'m> {
+        let sum = |count: fn(&Body) -> usize| module.funcs.iter().map(|f| count(&f.body)).sum();
         Draft {
             module,
             is_as_written,
             roots: vec![],
             calls: BTreeMap::new(),
             frames: EntityVec::new(),
-            ops: EntityVec::new(),
-            values: EntityVec::new(),
+            ops: EntityVec::with_capacity(sum(Body::op_count)),
+            values: EntityVec::with_capacity(sum(Body::value_count)),
             blocks: EntityVec::new(),
             groups: vec![],
             names: Names::new(module.funcs.iter().map(|f| f.name.clone())),
@@ -293,7 +294,7 @@ impl<'m> Draft<'m> {
     /// Returns all ops in the order of the functions. `order` states whether an op comes before or after the ops in its
     /// blocks.
     pub fn walk(&self, order: Order) -> Vec<OpId> {
-        let mut out = vec![];
+        let mut out = Vec::with_capacity(self.ops.len());
         for &root in &self.roots {
             self.walk_into(self.frame(root).block, order, &mut out);
         }
@@ -323,7 +324,7 @@ impl<'m> Draft<'m> {
     }
 
     pub fn add_value(&mut self, ty: &'m Type, loc: &'m Loc, def: Def, sharding: Option<Sharding>) -> ValueId {
-        self.values.push(ValueNode { ty, loc, def, sharding, uses: vec![], edge: None })
+        self.values.push(ValueNode { ty, loc, def, sharding, uses: SmallVec::new(), edge: None })
     }
 
     /// Adds an op with operands and without results. It is not in the list of any block yet.

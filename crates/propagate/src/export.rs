@@ -138,7 +138,8 @@ impl<'d> Export<'d, '_> {
 
     /// Builds the body of a function, separately from the body that is being built.
     fn body_of(&mut self, block: BlockId, frame: FrameId) -> Body {
-        let outer = std::mem::take(&mut self.body);
+        let room = Body::with_capacity_of(&self.draft.frame(frame).func.body);
+        let outer = std::mem::replace(&mut self.body, room);
         let entry = self.body.entry();
         for &v in &self.draft.block(block).args {
             let new = self.body.add_arg(entry, self.draft.value(v).ty.clone(), Loc::UNKNOWN);

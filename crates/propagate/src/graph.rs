@@ -6,7 +6,7 @@ use shardwise_base::{EntityVec, budget};
 use shardwise_ir::OpView;
 use shardwise_ops::shardy::barrier_direction;
 use shardwise_ops::{Opcode, PropagationClass};
-use shardwise_sharding::{Node, NodeId, OpClass, Problem, Rule, TensorId};
+use shardwise_sharding::{Node, NodeId, OpClass, Problem, Rule, TensorId, Wakes};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
 
 /// Returns a problem with the shardings that are known from the start and without nodes.
 fn tensors(draft: &Draft<'_>) -> Problem {
-    let mut problem = Problem::default();
+    let mut problem = Problem::with_capacity(draft.values.len(), draft.ops.len());
     for value in draft.values.iter() {
         problem.add_tensor(value.sharding.clone());
     }
@@ -143,8 +143,8 @@ impl Graph<'_, '_> {
 
     /// Returns the nodes to visit when `v` changes, or none if another value holds the sharding of `v`. See
     /// [`shardwise_sharding::Tensor::wakes`].
-    fn wakes(&self, v: ValueId) -> Vec<NodeId> {
-        let mut wakes = vec![];
+    fn wakes(&self, v: ValueId) -> Wakes {
+        let mut wakes = Wakes::new();
         if self.draft.holder(v) != v {
             return wakes;
         }
@@ -163,7 +163,7 @@ impl Graph<'_, '_> {
     /// Adds the nodes to visit when `v` changes because they use it, also through calls and terminators. Edges at the
     /// arguments of manual computations, named computations and inlined calls are left out: as in Shardy, they notice
     /// their operands only in the next round.
-    fn wake_users(&self, v: ValueId, wakes: &mut Vec<NodeId>) {
+    fn wake_users(&self, v: ValueId, wakes: &mut Wakes) {
         for at in self.draft.uses(v) {
             if let Some(&callee) = self.draft.calls.get(&at.op) {
                 self.wake_users(self.draft.block(self.draft.frame(callee).block).args[at.index], wakes);
@@ -176,7 +176,7 @@ impl Graph<'_, '_> {
     }
 
     /// Adds the nodes to visit when an operand of a terminator changes.
-    fn wake_owners(&self, at: Use, wakes: &mut Vec<NodeId>) {
+    fn wake_owners(&self, at: Use, wakes: &mut Wakes) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {
             return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent]));

@@ -21,6 +21,7 @@ use bounds::Bounds;
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -45,9 +46,10 @@ pub struct AssignInput<'a> {
 
 /// Prices of an op's communication.
 pub trait Prices {
-    /// Returns the price of moving tensor `index` (operands first): of an operand to `layout`, and of a result, which
-    /// is partial over the axes `partial`, from `layout` to its own sharding. `partial` is empty for operands.
-    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price;
+    /// Returns the price of moving tensor `index` (operands first): of an operand to the closed layout with the axes
+    /// `layout`, and of a result, which is partial over the axes `partial`, from this layout to its own sharding.
+    /// `partial` is empty for operands.
+    fn price(&self, index: usize, layout: &[Cow<'_, [AxisRef]>], partial: &[AxisRef]) -> Price;
 
     /// Returns what moving elements of tensor `index` costs at least.
     fn least(&self, index: usize) -> LeastPrice;
@@ -75,11 +77,14 @@ pub struct Price {
 }
 
 /// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, and of the
-/// summands of a result that it receives, divided by the number of runs of the op for which they are moved once.
+/// summands of a result that it receives, with the price of a start if there are any, divided by the number of runs of
+/// the op for which they are moved once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeastPrice {
     /// The bytes of an element; 0 if nothing is known about the price.
     pub element_bytes: u64,
+    /// The least price of starting to move anything.
+    pub start: u64,
     /// The number of runs, which is not 0. It is `u64::MAX` if the tensor is never moved.
     pub runs: u64,
 }
@@ -87,7 +92,7 @@ pub struct LeastPrice {
 impl LeastPrice {
     /// Returns the least price if some device lacks this number of elements.
     pub(crate) fn of(self, elements: u64) -> u64 {
-        elements * self.element_bytes / self.runs
+        if elements == 0 { 0 } else { (elements * self.element_bytes + self.start) / self.runs }
     }
 }
 
@@ -103,8 +108,6 @@ pub struct Assignment {
     pub bytes_moved: u64,
     /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
     pub price: u64,
-    /// The second best of the choices that were compared, or `None` if there was only one.
-    pub runner_up: Option<RunnerUp>,
 }
 
 /// The tensors, by index (operands, then results), whose axes for a factor were chosen (`won`) and were not (`lost`).
@@ -150,11 +153,34 @@ impl Assignment {
 /// # Panics
 /// Panics if `input` has fewer shardings than the rule has tensors.
 pub fn assign(input: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
-    Search::new(input, prices).assignment()
+    Search::new(input, prices, Wanted::Best).assignment()
 }
 
-/// The prices of tensors computed so far, by the index of the tensor and [`Search::key`].
-type Known = RefCell<FxHashMap<(usize, u128), Price>>;
+/// Returns the second best of the choices that [`assign`] compares, or `None` if there is only one. This takes longer
+/// than `assign`, which does not have to price the choices that cost more than the best one.
+///
+/// # Panics
+/// Panics as `assign` does.
+pub fn runner_up(input: AssignInput<'_>, prices: &dyn Prices) -> Option<RunnerUp> {
+    let mut search = Search::new(input, prices, Wanted::TwoBest);
+    let (picks, cost) = search.best().second?;
+    Some(RunnerUp { axes: search.all_axes(&picks), bytes_moved: cost.bytes_moved })
+}
+
+/// The choices that a search must find.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Wanted {
+    #[default]
+    Best,
+    /// The best choice and the second best.
+    TwoBest,
+}
+
+/// The prices of tensors computed so far, by [`Search::key`].
+type Known = RefCell<FxHashMap<u64, Price>>;
+
+/// The number of bits of a [`Search::key`] that hold the index of a tensor.
+const INDEX_BITS: u32 = 8;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
 /// unless the program places the factor's sum.
@@ -178,6 +204,7 @@ type Choice = (Vec<usize>, Cost);
 struct Search<'a> {
     input: AssignInput<'a>,
     prices: &'a dyn Prices,
+    wanted: Wanted,
     known: Known,
     /// For each tensor, the factors that its price depends on.
     matters: Vec<SmallVec<[Factor; 4]>>,
@@ -197,13 +224,14 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(input: AssignInput<'a>, prices: &'a dyn Prices) -> Search<'a> {
+    fn new(input: AssignInput<'a>, prices: &'a dyn Prices, wanted: Wanted) -> Search<'a> {
         let AssignInput { rule, mesh, shardings, .. } = input;
         let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
         let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
         let mut search = Search {
             input,
             prices,
+            wanted,
             known: Known::default(),
             matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
             projection,
@@ -281,7 +309,8 @@ impl<'a> Search<'a> {
         };
         for list in self.projection.tensors.iter().filter_map(|t| t.get(factor)) {
             (1..=list.axes.len()).for_each(|n| add(&list.axes[..n]));
-            for (_, other) in self.projection.tensors.iter().flat_map(|t| t.iter()).filter(|(f, _)| *f != factor) {
+            let others = self.projection.tensors.iter().flat_map(|t| t.iter()).filter(|(f, _)| *f != factor);
+            for (_, other) in others.filter(|(_, other)| overlap(&list.axes, &other.axes)) {
                 let mut rest = list.axes.to_vec();
                 AxisRef::truncate_overlaps(&mut rest, &other.axes);
                 add(&rest);
@@ -312,23 +341,21 @@ impl<'a> Search<'a> {
     }
 
     fn assignment(mut self) -> Assignment {
-        let mut best = self.run();
-        self.widen(&mut best);
-        let (picks, cost) = best.first.expect("nothing split at all is always possible");
-        let runner_up =
-            best.second.map(|(other, cost)| RunnerUp { axes: self.all_axes(&other), bytes_moved: cost.bytes_moved });
+        let (picks, cost) = self.best().first.expect("nothing split at all is always possible");
         let axes = self.all_axes(&picks);
-        Assignment {
-            conflicts: self.conflicts(&axes),
-            bytes_moved: cost.bytes_moved,
-            price: cost.total,
-            runner_up,
-            axes,
-        }
+        Assignment { conflicts: self.conflicts(&axes), bytes_moved: cost.bytes_moved, price: cost.total, axes }
     }
 
+    /// Returns the best of all choices, and the second best if it is wanted.
+    fn best(&mut self) -> Best {
+        let mut best = self.run();
+        self.widen(&mut best);
+        best
+    }
+
+    /// Compares the choices among the present candidates. Of a limited product, the second best one is always found.
     fn run(&self) -> Best {
-        let mut best = Best::default();
+        let mut best = Best::of(if self.is_limited() { Wanted::TwoBest } else { self.wanted });
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
         let mut picks = vec![0; self.candidates.len()];
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
@@ -340,7 +367,7 @@ impl<'a> Search<'a> {
     }
 
     /// Offers all choices to `best` that use no axis twice and that can be assembled, except those whose
-    /// [`bound`](Search::bound) exceeds the cost of the second best. They are priced in the order of their bounds, so
+    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so
     /// that few have to be.
     fn try_all(&self, picks: &mut Picks, best: &mut Best) {
         let (mut all, mut bounds) = (vec![], vec![]);
@@ -354,7 +381,9 @@ impl<'a> Search<'a> {
                 break;
             }
             let picks = &all[at * picks.len()..][..picks.len()];
-            best.offer_in_order(picks, self.cost(picks));
+            if let Some(cost) = self.cost_up_to(best.limit(), bound, picks) {
+                best.offer_in_order(picks, cost);
+            }
         }
     }
 
@@ -414,8 +443,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns true if the [`bound`](Search::bound) of a choice shows that it costs more than the second best. Returns
-    /// false if there is no second best yet.
+    /// Returns true if the [`bound`](Search::bound) of a choice shows that it costs more than [`Best::limit`].
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
         self.bound(picks) > best.limit()
     }
@@ -433,13 +461,26 @@ impl<'a> Search<'a> {
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
+        self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
+    }
+
+    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to
+    /// be more than `most` while the tensors are priced.
+    fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
         let AssignInput { rule, work, .. } = self.input;
+        let (mut sum, mut rest) = (Price::default(), bound);
+        for index in 0..rule.tensor_count() {
+            rest -= self.bounds.of(index, picks);
+            sum = sum.plus(self.price(index, picks));
+            if sum.total() + rest > most {
+                return None;
+            }
+        }
         let shards = self.all_shards(picks);
-        let sum = (0..rule.tensor_count()).map(|i| self.price(i, picks)).fold(Price::default(), Price::plus);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
         let total = bytes_moved + sum.starts + work / shards as u64;
-        Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
+        Some(Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) })
     }
 
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
@@ -449,28 +490,30 @@ impl<'a> Search<'a> {
             return Price::default();
         }
         let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
-        if let Some(price) = self.known.borrow().get(&(index, key)) {
+        if let Some(price) = self.known.borrow().get(&key) {
             return *price;
         }
         let price = self.compute_price(index, picks);
-        self.known.borrow_mut().insert((index, key), price);
+        self.known.borrow_mut().insert(key, price);
         price
     }
 
-    /// Returns a number such that tensor `index` has the same price in all choices with that number: the numbers of the
-    /// candidates on which the price depends, in equally many bits each. Returns `None` if one of them has more bits.
-    fn key(&self, index: usize, picks: &Picks) -> Option<u128> {
+    /// Returns a number such that tensor `index`, and no other, has the same price in all choices with that number: the
+    /// index in [`INDEX_BITS`] bits, and the numbers of the candidates on which the price depends, in equally many bits
+    /// each. Returns `None` if one of these numbers has more bits.
+    fn key(&self, index: usize, picks: &Picks) -> Option<u64> {
         let factors = &self.matters[index];
-        let bits = u128::BITS as usize / factors.len().max(2);
-        factors.iter().try_fold(0, |key: u128, f| {
-            let pick = picks[f.index()] as u128;
+        let bits = (u64::BITS - INDEX_BITS) as usize / factors.len().max(2);
+        let picks = factors.iter().try_fold(0, |key, f| {
+            let pick = picks[f.index()] as u64;
             (pick >> bits == 0).then_some(key << bits | pick)
-        })
+        });
+        Some((index as u64) << (u64::BITS - INDEX_BITS) | picks?).filter(|_| index >> INDEX_BITS == 0)
     }
 
     fn compute_price(&self, index: usize, picks: &Picks) -> Price {
         let AssignInput { rule, mesh, .. } = self.input;
-        let layout = rule.mapping(index).sharding(rule, mesh, |f| self.axes(f, picks));
+        let layout = rule.mapping(index).axes(rule, mesh, |f| self.axes(f, picks));
         let is_result = index >= self.projection.operand_count;
         let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
         self.prices.price(index, &layout, &partial)
@@ -489,6 +532,10 @@ impl<'a> Search<'a> {
 }
 
 impl Price {
+    fn total(self) -> u64 {
+        self.bytes + self.starts
+    }
+
     fn plus(self, other: Price) -> Price {
         Price { bytes: self.bytes + other.bytes, starts: self.starts + other.starts }
     }
@@ -517,18 +564,27 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
     a.iter().any(|a| a.prefix_without_overlaps(b) != Some(*a))
 }
 
-/// The best choice so far and the second best.
+/// The best choice so far, and the second best. If only the best one is wanted, the second one may be any other choice.
 #[derive(Default)]
 struct Best {
+    wanted: Wanted,
     first: Option<Choice>,
     second: Option<Choice>,
 }
 
 impl Best {
-    /// Returns the total cost of the second best choice, or `u64::MAX` if there is none. A choice that costs more is no
-    /// use.
+    fn of(wanted: Wanted) -> Best {
+        Best { wanted, first: None, second: None }
+    }
+
+    /// Returns the total cost of the last wanted choice, or `u64::MAX` if there is none yet. A choice that costs more
+    /// is no use.
     fn limit(&self) -> u64 {
-        self.second.as_ref().map_or(u64::MAX, |(_, cost)| cost.total)
+        let last = match self.wanted {
+            Wanted::Best => &self.first,
+            Wanted::TwoBest => &self.second,
+        };
+        last.as_ref().map_or(u64::MAX, |(_, cost)| cost.total)
     }
 
     /// Records a choice if it costs less than the best or the second best.

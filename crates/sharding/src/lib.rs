@@ -29,13 +29,13 @@ mod schedule;
 mod solve;
 mod user_priority;
 
-pub use assign::{AssignInput, Assignment, FactorConflict, LeastPrice, Price, Prices, RunnerUp, assign};
+pub use assign::{AssignInput, Assignment, FactorConflict, LeastPrice, Price, Prices, RunnerUp, assign, runner_up};
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
 pub use direction::Direction;
 pub use factors::{Context, Strategy, Updated, compatible_major_axes, propagate};
 pub use parse::RuleError;
-pub use problem::{ManualEdge, Node, NodeId, OpClass, Origin, Problem, Tensor, TensorId};
-pub use project::{FactorSharding, IfMissing, Projection, TensorFactors, gcd};
+pub use problem::{ManualEdge, Node, NodeId, OpClass, Origin, Problem, Tensor, TensorId, Wakes};
+pub use project::{DimAxes, FactorSharding, IfMissing, Projection, TensorFactors, gcd};
 pub use rule::{DimFactors, Factor, FactorKind, FactorSpec, Mapping, Rule};
 pub use solve::{Options, Stats, solve};

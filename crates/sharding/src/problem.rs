@@ -27,6 +27,9 @@ entity! {
     pub NodeId "n"
 }
 
+/// The nodes that a change of a tensor wakes. Most tensors wake few.
+pub type Wakes = SmallVec<[NodeId; 4]>;
+
 /// A tensor that has a sharding.
 #[derive(Clone, Debug, Default)]
 pub struct Tensor {
@@ -42,7 +45,7 @@ pub struct Tensor {
     /// In a module fresh from its text the newest use is the last one in the text, where an op's operands count as
     /// newer than everything in its regions, and a later operand as newer than an earlier one. Replacing all uses
     /// of a value by another one (as the import of edges does) reverses the list.
-    pub wakes: Vec<NodeId>,
+    pub wakes: Wakes,
     /// The group of the tensor, or `None` if it is in none. Propagation sets all tensors of a group to the same
     /// sharding.
     pub group: Option<u32>,
@@ -201,6 +204,12 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Returns an empty problem with room for so many tensors and nodes.
+    pub fn with_capacity(tensor_count: usize, node_count: usize) -> Problem {
+        let (tensors, nodes) = (EntityVec::with_capacity(tensor_count), EntityVec::with_capacity(node_count));
+        Problem { tensors, nodes, ..Problem::default() }
+    }
+
     /// Adds a tensor with this sharding, and returns its index.
     pub fn add_tensor(&mut self, sharding: Option<Sharding>) -> TensorId {
         self.tensors.push(Tensor { sharding, ..Tensor::default() })

@@ -9,6 +9,7 @@
 use crate::{AxisList, DimFactors, Factor, Mapping, Prefix, Rule};
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding, ShardingParts};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The sharding of one factor of one tensor.
@@ -37,12 +38,25 @@ pub enum IfMissing {
     Closed,
 }
 
+/// The axes over which each dimension of a tensor is split, major to minor.
+pub type DimAxes<'a> = SmallVec<[Cow<'a, [AxisRef]>; 4]>;
+
 impl Mapping {
     /// Returns the closed sharding of the tensor if its factors are split over these axes. In a dimension of several
     /// factors, those after the first one that is not split into single elements do not count, since a shard would need
     /// a strided view.
     pub fn sharding<'a>(&self, rule: &Rule, mesh: &Arc<Mesh>, axes: impl Fn(Factor) -> &'a [AxisRef]) -> Sharding {
+        let lists = self.axes(rule, mesh, axes);
+        Sharding::closed(mesh, lists.into_iter().map(Cow::into_owned).collect())
+    }
+
+    /// Returns the axes of each dimension of [`sharding`](Mapping::sharding). Nothing is copied if each dimension is a
+    /// factor.
+    pub fn axes<'a>(&self, rule: &Rule, mesh: &Mesh, axes: impl Fn(Factor) -> &'a [AxisRef]) -> DimAxes<'a> {
         let dim = |factors: &DimFactors| {
+            if let &[factor] = &factors[..] {
+                return Cow::Borrowed(axes(factor));
+            }
             let mut list = vec![];
             for &factor in factors {
                 append(&mut list, axes(factor), mesh);
@@ -50,9 +64,9 @@ impl Mapping {
                     break;
                 }
             }
-            list
+            Cow::Owned(list)
         };
-        Sharding::closed(mesh, self.dims.iter().map(dim).collect())
+        self.dims.iter().map(dim).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::halo;
 use crate::plan::local_bytes;
-use crate::strategy::{Cause, Decision, Task};
+use crate::strategy::{Cause, Decision};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
 use shardwise_sharding::{Assignment, Factor, FactorConflict, FactorKind};
@@ -97,8 +97,9 @@ pub(crate) fn stated(consumer: &OpView<'_>) -> String {
 
 /// Returns the second best assignment as an alternative, with the bytes that it would move, or `None` if there was
 /// none. Its text states the axes of each factor that one of the two assignments splits.
-fn alternative(task: &Task, decided: &Assignment) -> Option<Alternative> {
-    let other = decided.runner_up.as_ref()?;
+fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
+    let (task, decided) = (&decision.task, &decision.assignment);
+    let other = decision.runner_up(view)?;
     let is_split = |f: &Factor| !other.axes[f.index()].is_empty() || !decided.axes[f.index()].is_empty();
     let way = |f: Factor| match &other.axes[f.index()] {
         whole if whole.is_empty() => format!("{f} whole"),
@@ -124,10 +125,10 @@ pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
     let task = &decided.task;
     let with = |is_meant: &dyn Fn(Factor) -> bool| -> Vec<usize> {
         let holds = |i: &usize| task.rule.mapping(*i).factors().any(is_meant);
-        (0..task.types.len()).filter(holds).collect()
+        (0..task.traits.types.len()).filter(holds).collect()
     };
     match cause {
-        Cause::Tensor(index) if index >= task.operand_count => vec![index],
+        Cause::Tensor(index) if index >= task.traits.operand_count => vec![index],
         Cause::Tensor(index) => {
             let Some(conflict) = lost(&decided.assignment, index) else { return vec![index] };
             match conflict.won.first() {
@@ -137,7 +138,9 @@ pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
         }
         Cause::Sum => {
             let mut found = with(&|f| task.rule.kind(f) == FactorKind::Reduction && is_split(decided, f));
-            found.extend((task.operand_count..task.types.len()).filter(|i| !found.contains(i)).collect::<Vec<_>>());
+            found.extend(
+                (task.traits.operand_count..task.traits.types.len()).filter(|i| !found.contains(i)).collect::<Vec<_>>(),
+            );
             found
         }
         Cause::Exchange => with(&|f| decided.moved.contains(&f)),
@@ -175,7 +178,7 @@ pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, byte
         factor,
         won,
         lost: format!("operand {index} {given}"),
-        alternative: alternative(task, decided),
+        alternative: alternative(view, decision),
         bytes_received: bytes,
         text,
     }
@@ -210,7 +213,7 @@ pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRe
         consumer: view,
         won: format!("factor {factor} over {over}"),
         lost: String::new(),
-        alternative: alternative(task, decided),
+        alternative: alternative(view, decision),
         bytes_received: bytes,
         text: format!("`{op}` reduces factor {factor}, which is split over {over}: partial results are combined"),
         factor,
@@ -226,9 +229,13 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     let factors: Vec<String> = task.rule.all_factors().filter(is_split).map(|f| f.to_string()).collect();
     let (factor, over) = (factors.join(","), axes(&task.mesh, axes_of));
     let others = AxisRef::total_size(&task.mesh, axes_of) as u64 - 1;
-    let results = task.operand_count..task.types.len();
+    let results = task.traits.operand_count..task.traits.types.len();
     let local = |i: usize| {
-        Some(local_bytes(decision.layouts[i].as_ref()?, &task.types[i].as_ref()?.shape, task.types[i].as_ref()?.dtype))
+        Some(local_bytes(
+            decision.layouts[i].as_ref()?,
+            &task.traits.types[i].as_ref()?.shape,
+            task.traits.types[i].as_ref()?.dtype,
+        ))
     };
     let op = short(view.name());
     Facts {
@@ -236,7 +243,7 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
         consumer: view,
         won: format!("factor {factor} over {over}"),
         lost: String::new(),
-        alternative: alternative(task, &decision.assignment),
+        alternative: alternative(view, decision),
         bytes_received: others * results.filter_map(local).sum::<u64>(),
         text: format!(
             "`{op}` reduces factor {factor}, which is split over {over}: partial results are gathered and reduced"
@@ -263,7 +270,7 @@ pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Re
         consumer: view,
         factor: factors.join(","),
         lost: String::new(),
-        alternative: alternative(task, decided),
+        alternative: alternative(view, decision),
         bytes_received: bytes,
         text: format!("`{op}` moves elements along factor {split}: each device receives {received}"),
         won: format!("factor {split}"),

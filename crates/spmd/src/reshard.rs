@@ -16,7 +16,7 @@ use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
 use crate::turns::Turns;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, LayoutChange, Mesh, Reason, Reshard, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, LayoutChange, Mesh, Reason, Reshard, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
@@ -438,7 +438,7 @@ impl Resharder<'_, '_, '_> {
         b: &mut Builder<'_>,
     ) -> Value {
         self.cloner.carry(view.result(index), new, b);
-        let at = decided.task.operand_count + index;
+        let at = decided.task.traits.operand_count + index;
         let (Some(own), Some(wanted)) = (&decided.layouts[at], &decided.task.shardings[at]) else {
             b.set_sharding(new, self.replicated(view.result_type(index)));
             return new;
@@ -648,6 +648,10 @@ fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
 /// Returns the layout with the dimensions of one element whole. Split over devices they would be padded to an element
 /// for each, and a reader that needs the element would gather all of these.
 pub(crate) fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> Sharding {
+    let is_split = |(d, n): (&DimSharding, &usize)| *n == 1 && !d.axes.is_empty();
+    if !layout.dims.iter().zip(shape).any(is_split) {
+        return layout;
+    }
     let mut layout = layout;
     layout.dims.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(dim, _)| dim.axes.clear());
     layout

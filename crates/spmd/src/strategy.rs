@@ -2,18 +2,20 @@
 
 use crate::halo;
 use crate::kinds::{Kinds, OpKind};
-use crate::plan::{MovePrices, hash_layout, local_bytes};
+use crate::plan::{Layout, MovePrices, hash_layout};
 use crate::rewrite::facts;
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::local_work;
+use shardwise_sharding::cost::{STEP_BYTES, local_work};
 use shardwise_sharding::{
-    AssignInput, Assignment, DimFactors, Factor, FactorKind, LeastPrice, Mapping, Price, Prices, Rule, assign,
+    AssignInput, Assignment, DimFactors, Factor, FactorKind, LeastPrice, Mapping, Price, Prices, Rule, RunnerUp,
+    assign, runner_up,
 };
 use smallvec::SmallVec;
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,7 +36,8 @@ pub(crate) struct Decisions {
     /// The axes over which a product may be split though no tensor has them: the Auto axes that are not manual.
     free: Rc<[AxisRef]>,
     known: FxHashMap<DecisionKey, Rc<Decision>>,
-    pub prices: MovePrices,
+    traits: FxHashMap<OpKind, Rc<Traits>>,
+    pub prices: Rc<MovePrices>,
     /// The number of decisions that were not known.
     pub made: usize,
 }
@@ -67,6 +70,10 @@ pub(crate) struct Decision {
     pub gathered: Vec<AxisRef>,
     /// The factors that are split and along which elements move.
     pub moved: Vec<Factor>,
+    prices: Rc<MovePrices>,
+    /// The axes over which a product may be split though no tensor has them.
+    free: Rc<[AxisRef]>,
+    runner_up: OnceCell<Option<RunnerUp>>,
     reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
 }
 
@@ -82,8 +89,8 @@ impl Decisions {
     pub fn new(mesh: &Mesh) -> Decisions {
         let is_auto = |a: &AxisRef| mesh.axes[a.axis.index()].kind == AxisKind::Auto;
         let free = mesh.all_axes().filter(is_auto).collect();
-        let (kinds, known, prices) = (Kinds::default(), FxHashMap::default(), MovePrices::default());
-        Decisions { kinds, free, known, prices, made: 0 }
+        let (known, traits) = (FxHashMap::default(), FxHashMap::default());
+        Decisions { kinds: Kinds::default(), free, known, traits, prices: Rc::default(), made: 0 }
     }
 
     /// Decides for the body of a computation that is manual over `manual` from now on. Returns the free axes outside of
@@ -118,8 +125,9 @@ impl Decisions {
         }
         self.made += 1;
         let rule = self.kinds.rule(kind).expect("the kind has a rule");
+        let traits = self.traits.entry(kind).or_insert_with(|| Rc::new(Traits::new(view, rule)));
         let (shardings, served) = (key.shardings.clone(), key.served.clone());
-        let task = Task::new(view, facts(view), rule, mesh, shardings, served);
+        let task = Task::new(view, traits, mesh, shardings, served);
         let decision = Rc::new(task.decide(view, &self.prices, &self.free));
         self.known.insert(key, decision.clone());
         decision
@@ -144,6 +152,13 @@ impl Decision {
         self.moved.iter().map(|&f| price(f)).sum()
     }
 
+    /// Returns the second best choice for an op with this decision, which is searched for in the first call. Returns
+    /// `None` if there was no other choice.
+    pub fn runner_up(&self, view: &OpView<'_>) -> Option<&RunnerUp> {
+        let find = || self.task.ask(view, &self.prices, &self.free, runner_up);
+        self.runner_up.get_or_init(find).as_ref()
+    }
+
     /// Returns the reason for `cause` at an op. The reason is made once and shared by all ops with the same decision,
     /// each with its own location.
     pub fn reason(&self, cause: Cause, at: &Loc, make: impl FnOnce() -> Reason) -> Arc<Reason> {
@@ -164,79 +179,120 @@ fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
     view.operands().iter().chain(view.results()).copied()
 }
 
-/// An op that should run sharded.
-pub(crate) struct Task {
-    pub mesh: Arc<Mesh>,
-    /// The rule. Factors that cannot be split are marked as needing replication, except permutation factors.
-    pub rule: Rule,
-    /// The layouts that the operands have, then the layouts that the results should have; `None` if a tensor takes no
-    /// part.
-    pub shardings: Shardings,
+/// What decisions need to know of an op and is equal for all ops of a kind.
+pub(crate) struct Traits {
+    /// The rule. Factors that cannot be split at all are marked as needing replication, except permutation factors.
+    rule: Arc<Rule>,
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
     /// The price of running the op unsplit.
     pub work: u64,
+    /// For each factor, how the op runs if it is split.
+    modes: Vec<RunMode>,
+    /// For each factor, whether the op reads windows along it.
+    reads_windows: Vec<bool>,
+    needs_even: bool,
     is_product: bool,
     /// How partial results are combined.
     combine: Combine,
+}
+
+impl Traits {
+    fn new(view: &OpView<'_>, rule: &Arc<Rule>) -> Traits {
+        let facts = facts(view);
+        let types: SmallVec<[Option<TensorType>; 4]> =
+            tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
+        let cost = facts.cost(view);
+        let modes: Vec<RunMode> = rule.all_factors().map(|f| run_mode(view, facts, rule, f)).collect();
+        let mut restricted = rule.clone();
+        for factor in rule.all_factors() {
+            if matches!(modes[factor.index()], RunMode::Whole(_)) && rule.kind(factor) != FactorKind::Permutation {
+                restrict(&mut restricted, factor);
+            }
+        }
+        let reads_windows = |f: Factor| halo::blocks_of(view, &restricted, f).is_some();
+        Traits {
+            operand_count: view.operands().len(),
+            work: local_work(cost.flops, cost.bytes_read + cost.bytes_written),
+            reads_windows: rule.all_factors().map(reads_windows).collect(),
+            needs_even: facts.splits(view) == Splits::Evenly,
+            is_product: is_product(rule, &types, cost.flops),
+            combine: facts.combine(view),
+            rule: restricted,
+            types,
+            modes,
+        }
+    }
+}
+
+/// Marks a factor as needing replication.
+fn restrict(rule: &mut Arc<Rule>, factor: Factor) {
+    if rule.kind(factor) != FactorKind::NeedReplication {
+        Arc::make_mut(rule).factors[factor.index()].kind = FactorKind::NeedReplication;
+    }
+}
+
+/// An op that should run sharded.
+pub(crate) struct Task {
+    pub mesh: Arc<Mesh>,
+    /// The rule. Factors that cannot be split are marked as needing replication, except permutation factors.
+    pub rule: Arc<Rule>,
+    /// The layouts that the operands have, then the layouts that the results should have; `None` if a tensor takes no
+    /// part.
+    pub shardings: Shardings,
+    pub traits: Rc<Traits>,
     served: Served,
-    /// True if the op gathers partial results and reduces them again, so that its results are complete.
-    is_gathered: bool,
 }
 
 impl Task {
-    fn new(
-        view: &OpView<'_>,
-        facts: &dyn Facts,
-        rule: &Rule,
-        mesh: &Arc<Mesh>,
-        shardings: Shardings,
-        served: Served,
-    ) -> Task {
-        let types: SmallVec<[Option<TensorType>; 4]> =
-            tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
-        let takes_part = |i: usize| types[i].as_ref().is_some_and(|t| t.rank() == rule.mapping(i).rank());
-        let keep = |(i, s): (usize, Option<Sharding>)| s.filter(|_| takes_part(i));
-        let shardings: Shardings = shardings.into_iter().enumerate().map(keep).collect();
-        let cost = facts.cost(view);
-        let work = local_work(cost.flops, cost.bytes_read + cost.bytes_written);
-        let operand_count = view.operands().len();
-        let (mesh, rule) = (mesh.clone(), rule.clone());
-        let is_product = is_product(&rule, &types, cost.flops);
-        let combine = facts.combine(view);
-        let is_gathered = combine == Combine::Gather;
-        let mut task =
-            Task { mesh, rule, shardings, types, operand_count, work, is_product, combine, served, is_gathered };
-        task.restrict(view, facts);
+    fn new(view: &OpView<'_>, traits: &Rc<Traits>, mesh: &Arc<Mesh>, mut shardings: Shardings, served: Served) -> Task {
+        for (i, sharding) in shardings.iter_mut().enumerate() {
+            let rank = traits.types[i].as_ref().map(TensorType::rank);
+            if rank != Some(traits.rule.mapping(i).rank()) {
+                *sharding = None;
+            }
+        }
+        let (mesh, rule) = (mesh.clone(), traits.rule.clone());
+        let mut task = Task { mesh, rule, shardings, traits: traits.clone(), served };
+        task.restrict(view);
         task
     }
 
-    fn decide(self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Decision {
-        let assignment = self.assign(view, prices, free);
-        let layouts = (0..self.types.len()).map(|i| self.layout(&assignment, i)).collect();
+    fn decide(self, view: &OpView<'_>, prices: &Rc<MovePrices>, free: &Rc<[AxisRef]>) -> Decision {
+        let assignment = self.ask(view, prices, free, assign);
+        let layouts = (0..self.shardings.len()).map(|i| self.layout(&assignment, i)).collect();
         let summed = assignment.reduction_axes(&self.rule, &self.mesh);
-        let (partial, gathered) = if self.is_gathered { (vec![], summed) } else { (summed, vec![]) };
+        let (partial, gathered) = if self.is_gathered() { (vec![], summed) } else { (summed, vec![]) };
         let is_split = |f: &Factor| !assignment.axes[f.index()].is_empty();
-        let split = self.rule.all_factors().filter(is_split);
-        let moved = split.filter(|&f| halo::blocks_of(view, &self.rule, f).is_some()).collect();
-        Decision { task: self, assignment, layouts, partial, gathered, moved, reasons: RefCell::default() }
+        let moved = self.rule.all_factors().filter(|f| is_split(f) && self.reads_windows(*f)).collect();
+        let (prices, free, runner_up, reasons) = (prices.clone(), free.clone(), OnceCell::new(), RefCell::default());
+        Decision { task: self, assignment, layouts, partial, gathered, moved, prices, free, runner_up, reasons }
     }
 
-    fn assign(&self, view: &OpView<'_>, prices: &MovePrices, free: &[AxisRef]) -> Assignment {
+    /// Returns the answer of `search` for this op.
+    fn ask<T>(
+        &self,
+        view: &OpView<'_>,
+        prices: &MovePrices,
+        free: &[AxisRef],
+        search: impl FnOnce(AssignInput<'_>, &dyn Prices) -> T,
+    ) -> T {
         let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
-        let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.work, &self.asked_sums(view)[..]);
+        let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.traits.work, &self.asked_sums()[..]);
         let input = AssignInput { rule, mesh, shardings: &shardings, work, summed, free };
-        assign(input, &Priced { task: self, view, prices })
+        search(input, &Priced { task: self, view, prices })
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes that
     /// no earlier of these factors has. The program itself places the remaining sum over devices, so gathering operands
     /// does not avoid it. Factors along which the op reads windows are left out.
-    fn asked_sums(&self, view: &OpView<'_>) -> Vec<Factor> {
+    fn asked_sums(&self) -> Vec<Factor> {
         let (mut asked, mut used) = (vec![], vec![]);
-        let is_plain = |f: &Factor| halo::blocks_of(view, &self.rule, *f).is_none();
-        let summed = self.rule.all_factors().filter(|&f| self.rule.kind(f) == FactorKind::Reduction);
-        for factor in summed.filter(is_plain) {
+        if self.mesh.axes.iter().all(|a| a.kind != AxisKind::Explicit) {
+            return asked;
+        }
+        let is_summed = |f: &Factor| self.rule.kind(*f) == FactorKind::Reduction && !self.reads_windows(*f);
+        for factor in self.rule.all_factors().filter(is_summed) {
             let Some(axes) = self.split_alike(factor) else { continue };
             let is_typed = |a: &AxisRef| self.mesh.axes[a.axis.index()].kind == AxisKind::Explicit;
             let is_free = |a: &AxisRef| used.iter().all(|u: &AxisRef| !u.overlaps(*a));
@@ -251,7 +307,7 @@ impl Task {
     /// Returns the axes of the dimensions that consist of this factor alone, if these are equal in all operands that
     /// have the factor. Returns `None` otherwise.
     fn split_alike(&self, factor: Factor) -> Option<&[AxisRef]> {
-        let holders = (0..self.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
+        let holders = (0..self.traits.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
         let mut found = holders.map(|i| {
             let dim = self.rule.operands[i].dims.iter().position(|d| d[..] == [factor])?;
             Some(&self.shardings[i].as_ref()?.dims[dim].axes[..])
@@ -270,7 +326,7 @@ impl Task {
 
     /// Returns the name of a tensor for messages: `operand 1`, `result 0`.
     pub fn tensor_name(&self, index: usize) -> String {
-        match index.checked_sub(self.operand_count) {
+        match index.checked_sub(self.traits.operand_count) {
             None => format!("operand {index}"),
             Some(i) => format!("result {i}"),
         }
@@ -278,43 +334,53 @@ impl Task {
 
     /// Marks the factors that cannot be split as needing replication. Permutation factors are left as they are, because
     /// [`Prices::exchanged`] states whether they can be split.
-    fn restrict(&mut self, view: &OpView<'_>, facts: &dyn Facts) {
-        let needs_even = facts.splits(view) == Splits::Evenly;
+    fn restrict(&mut self, view: &OpView<'_>) {
         for factor in self.rule.all_factors() {
-            let fits = match run_mode(view, facts, &self.rule, factor) {
-                RunMode::Whole(_) => false,
-                RunMode::Combined(_) | RunMode::Gathered => self.can_pad(view, facts, factor),
-                RunMode::Exchanged => true,
-                RunMode::Parts => !(needs_even && self.is_uneven(factor)),
+            let fits = match self.traits.modes[factor.index()] {
+                // `Traits::new` marked the factor.
+                RunMode::Whole(_) | RunMode::Exchanged => true,
+                RunMode::Combined(_) | RunMode::Gathered => self.can_pad(view, factor),
+                RunMode::Parts => !(self.traits.needs_even && self.is_uneven(factor)),
             };
             if !fits && self.rule.kind(factor) != FactorKind::Permutation {
-                self.rule.factors[factor.index()].kind = FactorKind::NeedReplication;
+                restrict(&mut self.rule, factor);
             }
         }
     }
 
     /// Returns true if the split along a reduction factor is even, or if all operands that have the factor can be
     /// padded with neutral elements.
-    fn can_pad(&self, view: &OpView<'_>, facts: &dyn Facts, factor: Factor) -> bool {
+    fn can_pad(&self, view: &OpView<'_>, factor: Factor) -> bool {
         let holds = |i: &usize| self.rule.operands[*i].contains(factor);
-        !self.is_uneven(factor) || (0..self.operand_count).filter(holds).all(|i| facts.neutral(view, i).is_some())
+        let has_neutral = |i: usize| facts(view).neutral(view, i).is_some();
+        !self.is_uneven(factor) || (0..self.traits.operand_count).filter(holds).all(has_neutral)
+    }
+
+    /// Returns true if the op reads windows along a factor that it may be split along.
+    fn reads_windows(&self, factor: Factor) -> bool {
+        self.traits.reads_windows[factor.index()] && self.rule.kind(factor) != FactorKind::NeedReplication
+    }
+
+    /// Returns true if the op gathers partial results and reduces them again, so that its results are complete.
+    fn is_gathered(&self) -> bool {
+        self.traits.combine == Combine::Gather
     }
 
     /// Returns true if the size of each dimension of a tensor is the product of the sizes of its factors.
     fn has_sizes_of_rule(&self, index: usize) -> bool {
         let size = |factors: &DimFactors| factors.iter().map(|&f| self.rule.size(f)).product::<usize>();
         let sizes = self.rule.mapping(index).dims.iter().map(size);
-        self.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
+        self.traits.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
     }
 
     /// Returns true if the sharding that some tensor has, or should have, splits a dimension with this factor unevenly.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
-            let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.types[i]) else { return false };
+            let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.traits.types[i]) else { return false };
             let dims = self.rule.mapping(i).dims.iter().enumerate().filter(|(_, d)| d.contains(&factor));
             dims.into_iter().any(|(d, _)| !ty.shape[d].is_multiple_of(sharding.dims[d].shard_count(&self.mesh)))
         };
-        (0..self.types.len()).any(is_uneven)
+        (0..self.shardings.len()).any(is_uneven)
     }
 }
 
@@ -322,36 +388,50 @@ impl Task {
     /// Returns the price, for one run of the op, of moving a tensor if the op runs with the tensor in `layout`. A
     /// result is partial over the axes `partial`, and the price includes that of combining it. A tensor that takes no
     /// part costs nothing, and neither does an operand that is never moved ([`NEVER`]).
-    pub fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef], prices: &MovePrices) -> Price {
-        let (Some(own), Some(ty)) = (&self.shardings[index], &self.types[index]) else { return Price::default() };
-        if index < self.operand_count {
+    pub fn price<'a>(
+        &'a self,
+        index: usize,
+        layout: impl Into<Layout<'a>>,
+        partial: &[AxisRef],
+        prices: &MovePrices,
+    ) -> Price {
+        let (Some(own), Some(ty)) = (&self.shardings[index], &self.traits.types[index]) else {
+            return Price::default();
+        };
+        let layout = layout.into();
+        if index < self.traits.operand_count {
             let served = self.served.get(index).copied().unwrap_or(1);
-            if served == NEVER || own.same_layout(layout) {
+            if served == NEVER || layout.is(own) {
                 return Price::default();
             }
             let price = prices.of(own, &[], layout, &ty.shape, ty.dtype);
             return Price { bytes: price.bytes.div_ceil(served), starts: price.starts.div_ceil(served) };
         }
-        if self.is_gathered {
+        if self.is_gathered() {
             let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
             let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
-            return Price { bytes: price.bytes + others * local_bytes(layout, &ty.shape, ty.dtype), ..price };
+            return Price { bytes: price.bytes + others * layout.local_bytes(&ty.shape, ty.dtype), ..price };
+        }
+        if partial.is_empty() && layout.is(own) {
+            return Price::default();
         }
         prices.of(layout, &self.summed(own, partial), own, &ty.shape, ty.dtype)
     }
 
     /// Returns those of the axes over which a result is partial that are summed if it is wanted in the layout `own`.
     /// Only partial sums can be left unreduced, partial maxima cannot.
-    fn summed(&self, own: &Sharding, partial: &[AxisRef]) -> Vec<AxisRef> {
-        let is_sum = matches!(self.combine, Combine::With(ReduceKind::Add));
-        let open = if is_sum { &own.unreduced[..] } else { &[] };
-        partial.iter().flat_map(|a| a.minus(&self.mesh, open)).collect()
+    fn summed<'p>(&self, own: &Sharding, partial: &'p [AxisRef]) -> Cow<'p, [AxisRef]> {
+        let is_sum = matches!(self.traits.combine, Combine::With(ReduceKind::Add));
+        if own.unreduced.is_empty() || !is_sum {
+            return Cow::Borrowed(partial);
+        }
+        partial.iter().flat_map(|a| a.minus(&self.mesh, &own.unreduced)).collect()
     }
 
     /// Returns true if the op counts as a product: it has a reduction factor, and its cost has more arithmetic
     /// operations than its tensors have elements, as that of a product of matrices has.
     pub fn is_product(&self) -> bool {
-        self.is_product
+        self.traits.is_product
     }
 }
 
@@ -363,28 +443,31 @@ struct Priced<'a> {
 }
 
 impl Prices for Priced<'_> {
-    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
-        self.task.price(index, layout, partial, self.prices)
+    fn price(&self, index: usize, layout: &[Cow<'_, [AxisRef]>], partial: &[AxisRef]) -> Price {
+        self.task.price(index, Layout::Axes(&self.task.mesh, layout), partial, self.prices)
     }
 
     fn least(&self, index: usize) -> LeastPrice {
-        let known = self.task.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index));
+        let known = self.task.traits.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index));
         let element_bytes = known.map_or(0, |ty| ty.dtype.storage_bytes() as u64);
         // `NEVER` is more than any number of bytes.
-        LeastPrice { element_bytes, runs: self.task.served.get(index).copied().unwrap_or(1) }
+        LeastPrice { element_bytes, start: STEP_BYTES, runs: self.task.served.get(index).copied().unwrap_or(1) }
     }
 
     fn is_summed(&self, index: usize) -> bool {
         let is_whole = self.task.shardings[index].as_ref().is_some_and(|s| s.unreduced.is_empty());
-        is_whole && !self.task.is_gathered
+        is_whole && !self.task.is_gathered()
     }
 
     fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {
+        if !self.task.reads_windows(factor) {
+            return (self.task.rule.kind(factor) != FactorKind::Permutation).then_some(0);
+        }
         halo::bytes_exchanged(self.view, &self.task.rule, factor, &self.task.mesh, axes)
     }
 
     fn is_product(&self) -> bool {
-        self.task.is_product
+        self.task.is_product()
     }
 }
 

@@ -25,6 +25,9 @@ struct Tensor {
     least: LeastPrice,
     /// True if the tensor is a result that is summed over all axes over which it is partial.
     is_summed: bool,
+    /// For each summed factor, and each of its candidates, the number of devices along those parts of its axes over
+    /// which the tensor should be split. The list is empty if the tensor is not summed.
+    scattered: Vec<Vec<u64>>,
     /// The elements that a device has in the layout that the tensor has, or should have.
     own: u64,
     /// For each dimension, its factor, and for each candidate of the factor the length of a block and how much of it a
@@ -65,9 +68,24 @@ impl Bounds {
         if index < self.operand_count {
             return tensor.least.of(block - held);
         }
-        let members = || self.summed.iter().map(|&f| self.shards(f, picks)).product::<usize>();
-        let summed = if tensor.is_summed { block - block.div_ceil(members() as u64) } else { 0 };
+        let summed = if tensor.is_summed { self.summands(tensor, block, picks) } else { 0 };
         tensor.least.of(tensor.own - held + summed)
+    }
+}
+
+impl Bounds {
+    /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
+    /// part of the block in a reduce-scatter, and then those of an all-reduce of this part. The block has at most as
+    /// many parts as the summed axes over which the result is split have devices.
+    fn summands(&self, tensor: &Tensor, block: u64, picks: &Picks) -> u64 {
+        let members = self.summed.iter().map(|&f| self.shards(f, picks) as u64).product::<u64>();
+        if members == 1 {
+            return 0;
+        }
+        let parts =
+            self.summed.iter().zip(&tensor.scattered).map(|(f, sizes)| sizes[picks[f.index()]]).product::<u64>();
+        let scattered = block - block.div_ceil(members);
+        scattered.max((block + block / parts).saturating_sub(2 * block.div_ceil(members)))
     }
 }
 
@@ -86,7 +104,10 @@ impl Tensor {
         let own = &shardings[index]?.dims;
         let least = Some(prices.least(index)).filter(|least| least.element_bytes > 0)?;
         let is_summed = index >= rule.operands.len() && prices.is_summed(index);
-        let mut tensor = Tensor { least, is_summed, own: 1, dims: SmallVec::new() };
+        let split: Vec<AxisRef> = own.iter().flat_map(|d| d.axes.iter().copied()).collect();
+        let scattered = |f: Factor| candidates[f.index()].iter().map(|axes| common_size(axes, &split, mesh)).collect();
+        let scattered = if is_summed { reduction_factors(rule).map(scattered).collect() } else { vec![] };
+        let mut tensor = Tensor { least, is_summed, scattered, own: 1, dims: SmallVec::new() };
         for (own, factors) in own.iter().zip(&rule.mapping(index).dims) {
             let &[factor] = &factors[..] else { return None };
             let (size, count) = (rule.size(factor), own.shard_count(mesh));
@@ -103,6 +124,15 @@ impl Tensor {
         }
         Some(tensor)
     }
+}
+
+/// Returns the number of devices along those parts of `axes` that `others` cover, or a larger number.
+fn common_size(axes: &[AxisRef], others: &[AxisRef], mesh: &Mesh) -> u64 {
+    let of = |a: &AxisRef| match others.iter().any(|other| other.overlaps(*a)) {
+        true => a.size(mesh) as u64,
+        false => 1,
+    };
+    axes.iter().map(of).product()
 }
 
 /// Returns true if `a` and `b`, the axes of a dimension before and after, start with axes that do not overlap. Axes of

@@ -1,7 +1,7 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
 use super::bounds::Bounds;
-use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search};
+use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search, Wanted};
 use crate::{AxisList, Factor};
 use shardwise_base::{AxisIndex, AxisRef, budget};
 
@@ -57,7 +57,7 @@ impl Search<'_> {
         if wide.is_empty() || wide.len() > MAX_PARTS {
             return;
         }
-        let is_limited = self.prices.is_product() && !self.input.rule.all_factors().any(|f| self.is_fixed(f));
+        let is_limited = self.is_limited();
         let first = best.first.as_ref().expect("nothing split at all is always possible");
         let is_free = first.1.bytes_moved == 0;
         let all = AxisRef::total_size(self.input.mesh, &wide);
@@ -104,7 +104,7 @@ impl Search<'_> {
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
         wide.most = self.moved(&first);
-        let mut finer = Best { first: Some(first.clone()), second: Some(first) };
+        let mut finer = Best { wanted: Wanted::Best, first: Some(first), second: None };
         wide.try_all(wide.start(), &mut vec![0; self.candidates.len()], Price::default(), &mut finer);
         if finer.first != best.first {
             best.second = std::mem::replace(&mut best.first, finer.first);
@@ -136,8 +136,14 @@ impl Search<'_> {
                 best.first = best.second.take();
             }
         }
+        best.wanted = self.wanted;
         wide.try_all(wide.start(), &mut picks, Price::default(), best);
         best.first.is_some()
+    }
+
+    /// Returns true if the op is a product of which no device may compute more than it must ([`Search::widen`]).
+    pub(super) fn is_limited(&self) -> bool {
+        self.prices.is_product() && !self.input.rule.all_factors().any(|f| self.is_fixed(f))
     }
 
     /// Returns true if a factor is not free to choose, because the program places its sum.
@@ -199,10 +205,12 @@ impl Search<'_> {
                 like.sort_by_key(|&part| place(list, part));
                 sorted.push(like);
             }
+            // Lists of other sets differ.
+            let first = found.len();
             for order in sorted {
                 let mut list = AxisList::new();
                 order.into_iter().for_each(|part| AxisRef::push_or_merge(&mut list, part, mesh));
-                if !found.contains(&list) {
+                if !found[first..].contains(&list) {
                     found.push(list);
                 }
             }
@@ -220,8 +228,9 @@ impl Search<'_> {
         }
         let (size, mesh) = (self.input.rule.size(factor), self.input.mesh);
         let is_even = |list: &AxisList| size.is_multiple_of(AxisRef::total_size(mesh, list));
+        let own = candidates.len();
         for list in orders.iter().filter(|list| is_even(list) && self.fits(factor, list)) {
-            if !candidates.contains(list) && self.prices.exchanged(factor, list) == Some(0) {
+            if !candidates[..own].contains(list) && self.prices.exchanged(factor, list) == Some(0) {
                 candidates.push(list.clone());
             }
         }
@@ -342,7 +351,7 @@ impl<'a, 'b> Wide<'a, 'b> {
 
     /// Compares all choices that continue `state`, and offers them to `best`. `spent` is the sum of the prices that
     /// were known before the last decided factor. Leaves out choices beyond [`limit`](Wide::limit) and
-    /// [`most`](Wide::most), and those whose moves and least possible work cost more than the second best. Ends early
+    /// [`most`](Wide::most), and those whose moves and least possible work cost more than [`Best::limit`]. Ends early
     /// when no more partial choices may be made.
     fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
         budget::poll();
@@ -352,13 +361,17 @@ impl<'a, 'b> Wide<'a, 'b> {
         let work = search.input.work / self.shards;
         let limit = best.limit();
         let is_beaten = |spent: u64| spent >= most || spent + work > limit;
-        let bounds: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
-        if is_beaten(spent.bytes + spent.starts + bounds) {
+        let mut rest: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
+        let mut now = spent;
+        if is_beaten(now.total() + rest) {
             return;
         }
-        let now = decided.iter().fold(spent, |sum, &index| sum.plus(search.price(index, picks)));
-        if is_beaten(now.bytes + now.starts) {
-            return;
+        for &index in decided {
+            rest -= search.bounds.of(index, picks);
+            now = now.plus(search.price(index, picks));
+            if is_beaten(now.total() + rest) {
+                return;
+            }
         }
         let Some(candidates) = self.candidates.get(state.count) else {
             let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);

@@ -3,7 +3,7 @@
 use crate::support::{Estimate, dims, mesh, sharding};
 use expect_test::{Expect, expect};
 use shardwise_base::AxisRef;
-use shardwise_sharding::{AssignInput, Assignment, Rule, assign};
+use shardwise_sharding::{AssignInput, Assignment, Rule, assign, runner_up};
 
 /// Returns the assignment for an op on f32 tensors, and a text that shows it. `shardings` are those of the operands,
 /// then of the results, and `-` stands for none. `work` is in bytes. If `halo` is true, permutation factors can be
@@ -15,7 +15,11 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let free: Vec<AxisRef> = mesh.all_axes().collect();
     let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
-    let a = assign(input, &Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo });
+    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo };
+    let a = assign(input, &prices);
+    if let Some(other) = runner_up(input, &prices) {
+        assert_ne!(other.axes, a.axes, "the best choice is not the second best");
+    }
     let tensors: Vec<_> = (0..rule.tensor_count()).map(|i| dims(Some(&a.sharding(&rule, &mesh, i)))).collect();
     let conflicts: Vec<_> =
         a.conflicts.iter().map(|v| format!("{}: {:?} over {:?}", v.factor, v.won, v.lost)).collect();
@@ -119,7 +123,11 @@ fn without_work_bytes_alone_decide() {
 
 #[test]
 fn the_road_not_taken_is_known() {
-    let (a, _) = run("a=4", DOT, &["a | .", ". | a", "a | ."], 1 << 20, false);
-    let other = a.runner_up.unwrap();
-    assert!(other.bytes_moved >= a.bytes_moved && other.axes != a.axes);
+    let (mesh, rule): (_, Rule) = (mesh("a=4"), DOT.parse().unwrap());
+    let given = ["a | .", ". | a", "a | ."].map(|s| sharding(&mesh, s));
+    let views = given.each_ref().map(Some);
+    let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1 << 20, summed: &[], free: &[] };
+    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false };
+    let (best, other) = (assign(input, &prices), runner_up(input, &prices).unwrap());
+    assert!(other.bytes_moved >= best.bytes_moved && other.axes != best.axes);
 }

@@ -3,6 +3,7 @@
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use shardwise_sharding::cost::CollectiveCost;
 use shardwise_sharding::{Factor, FactorKind, LeastPrice, Prefix, Price, Prices, Rule};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Parses a mesh, as in `a=4 b=2`. Panics if the text is no mesh.
@@ -62,9 +63,10 @@ pub struct Estimate<'a> {
 }
 
 impl Prices for Estimate<'_> {
-    fn price(&self, index: usize, layout: &Sharding, partial: &[AxisRef]) -> Price {
+    fn price(&self, index: usize, layout: &[Cow<'_, [AxisRef]>], partial: &[AxisRef]) -> Price {
         let (own, mapping) =
             (self.shardings[index].expect("only tensors with a sharding are asked for"), self.rule.mapping(index));
+        let layout = &Sharding::closed(&own.mesh, layout.iter().map(|axes| axes.to_vec()).collect());
         let sizes = mapping.dims.iter().map(|d| d.iter().map(|&f| self.rule.size(f)).product());
         let (shape, mesh): (Vec<usize>, _) = (sizes.collect(), &own.mesh);
         let local = |s: &Sharding| self.element_bytes * s.local_shape(&shape).iter().product::<usize>() as u64;
@@ -88,7 +90,7 @@ impl Prices for Estimate<'_> {
     }
 
     fn least(&self, _: usize) -> LeastPrice {
-        LeastPrice { element_bytes: self.element_bytes, runs: 1 }
+        LeastPrice { element_bytes: self.element_bytes, start: 0, runs: 1 }
     }
 
     fn is_summed(&self, _: usize) -> bool {

@@ -349,11 +349,26 @@ impl<'a> Prices<'a> {
             SiteKind::Op { .. } => self.rate_op(data, &key.1),
             SiteKind::Edge { .. } => self.rate_edge(data),
         };
-        self.effort += (self.decisions.prices.work() - work) / PLANNING;
+        self.count_planning_since(work);
         rated.number = self.known.len() + 1;
         let rated = Rc::new(rated);
         self.known.insert(key, rated.clone());
         rated
+    }
+
+    /// Adds to the effort what was planned since [`MovePrices::work`] was `work`.
+    ///
+    /// [`MovePrices::work`]: crate::plan::MovePrices::work
+    fn count_planning_since(&mut self, work: usize) {
+        self.effort += (self.decisions.prices.work() - work) / PLANNING;
+    }
+
+    /// Returns the result of `f`, and adds to the effort what `f` plans.
+    pub fn counted<T>(&mut self, f: impl FnOnce() -> T) -> T {
+        let work = self.decisions.prices.work();
+        let out = f();
+        self.count_planning_since(work);
+        out
     }
 
     /// Rates an op whose tensors have these layouts.
@@ -473,7 +488,7 @@ impl<'a> Prices<'a> {
         } else {
             // On summands, each device does the work that the sum takes from the devices.
             let shards = shards * AxisRef::total_size(self.mesh, kept);
-            rated.work = (decision.task.work / shards as u64).saturating_mul(runs);
+            rated.work = (decision.task.traits.work / shards as u64).saturating_mul(runs);
         }
         if !is_allowed {
             rated.own = rated.own.saturating_add(FORBIDDEN);

@@ -97,7 +97,8 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     let before = prices.all_current().clone();
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
     let effort_before = prices.effort;
-    let mut search = Search { prices, limits, most_work, effort_before, stage: STAGES[0], is_cut: false };
+    let (stage, known) = (STAGES[0], FxHashMap::default());
+    let mut search = Search { prices, limits, most_work, effort_before, stage, is_cut: false, known };
     let left = search.run();
     let layout = |g: Group| prices.layout(prices.current(g));
     let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
@@ -135,7 +136,12 @@ struct Search<'p, 'a> {
     stage: Stage,
     /// True if a change was not tried because the effort of the stage ended.
     is_cut: bool,
+    /// What [`Search::following`] found, by the number of the site's rating and the index of the group at the site.
+    known: FxHashMap<(u64, usize), Option<Following>>,
 }
+
+/// Tensors of an op by index, each with a layout that it might have.
+type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
     /// Runs the stages, and then trades dimensions, until the price no longer falls or the effort is spent. Returns what
@@ -268,8 +274,8 @@ impl Search<'_, '_> {
             seeds.push(asked);
         }
         let Some(tensors) = Tensors::of(self.prices, site) else { return seeds };
-        let runner_up = &tensors.decision.assignment.runner_up;
-        let mut found: Vec<Wanted> = runner_up.iter().map(|r| tensors.split_over(&r.axes)).collect();
+        let runner_up = self.prices.counted(|| tensors.decision.runner_up(&tensors.view));
+        let mut found: Vec<Wanted> = runner_up.map(|r| tensors.split_over(&r.axes)).into_iter().collect();
         found.extend(tensors.whole_where_elements_move());
         found.extend(tensors.parts_of_sums(self.prices));
         if tensors.is_product() {
@@ -280,7 +286,7 @@ impl Search<'_, '_> {
         }
         let own = |g: &Option<Group>| Some(self.prices.layout(self.prices.current((*g)?)));
         let followed = tensors.groups.iter().enumerate().filter_map(|(i, g)| Some((i, own(g)?)));
-        found.extend(followed.map(|(i, own)| tensors.following(i, own)));
+        found.extend(followed.map(|(i, own)| tensors.of_groups(tensors.following(i, own))));
         let mut numbered = |wanted: Wanted| -> Vec<Change> {
             wanted.into_iter().map(|(group, layout)| (group, self.prices.layout_number(layout))).collect()
         };
@@ -381,20 +387,41 @@ impl Search<'_, '_> {
 
     /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group.
     fn followers(&mut self, group: Group) -> Vec<Change> {
-        let own = self.prices.layout(self.prices.current(group)).clone();
         let mut found = vec![];
         for &site in &self.prices.sites.groups[group].sites {
-            let Some(tensors) = Tensors::of(self.prices, site) else {
+            if let Some(following) = self.following(site, group) {
+                found.extend(self.changes(site, &following));
+            } else {
                 let others = self.prices.asks(site).filter(|ask| ask.value != group);
                 found.extend(others.map(|ask| (ask.value, ask.layout)));
-                continue;
-            };
-            let index = tensors.groups.iter().position(|g| *g == Some(group)).expect("the site has the group");
-            for (value, layout) in tensors.following(index, &own) {
-                found.push((value, self.prices.layout_number(layout)));
             }
         }
         found
+    }
+
+    /// Returns the layouts of the tensors at a site if they follow a group of the site in its present layout
+    /// ([`Tensors::following`]), or `None` for an edge.
+    fn following(&mut self, site: Site, group: Group) -> Option<Following> {
+        let index = self.prices.sites.sites[site].groups.iter().position(|g| *g == Some(group));
+        let index = index.expect("the site has the group");
+        // The number of a rating also stands for the layouts of all tensors.
+        let key = (self.prices.fingerprint(site), index);
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let found = Tensors::of(self.prices, site).map(|tensors| {
+            let own = self.prices.layout(self.prices.current(group)).clone();
+            let numbered = |(i, layout)| (i, self.prices.layout_number(layout));
+            tensors.following(index, &own).into_iter().map(numbered).collect::<Following>()
+        });
+        self.known.insert(key, found.clone());
+        found
+    }
+
+    /// Returns the layouts of tensors at a site as changes of their groups.
+    fn changes(&self, site: Site, layouts: &Following) -> impl Iterator<Item = Change> {
+        let groups = &self.prices.sites.sites[site].groups;
+        layouts.iter().filter_map(|&(i, layout)| Some((groups[i]?, layout)))
     }
 
     fn may_change(&self, group: Group, to: Layout) -> bool {
@@ -417,16 +444,9 @@ impl Search<'_, '_> {
         for &site in &self.prices.sites.groups[group].sites {
             let first = found.len();
             found.extend(self.prices.asks(site));
-            let (Some(&own), Some(tensors)) =
-                (found[first..].iter().find(|ask| ask.value == group), Tensors::of(self.prices, site))
-            else {
-                continue;
-            };
-            let index = tensors.groups.iter().position(|g| *g == Some(group)).expect("the site has the group");
-            let layout = self.prices.layout(self.prices.current(group)).clone();
-            for (value, layout) in tensors.following(index, &layout) {
-                found.push(Ask { value, layout: self.prices.layout_number(layout), price: own.price });
-            }
+            let Some(&Ask { price, .. }) = found[first..].iter().find(|ask| ask.value == group) else { continue };
+            let Some(following) = self.following(site, group) else { continue };
+            found.extend(self.changes(site, &following).map(|(value, layout)| Ask { value, layout, price }));
         }
         found
     }
@@ -475,18 +495,26 @@ impl<'a> Tensors<'a> {
 
     /// Returns the layouts of all tensors that take part in the decision if the factors are split over these axes.
     fn split_over(&self, axes: &[AxisList]) -> Wanted {
+        self.of_groups(self.all_split_over(axes))
+    }
+
+    /// Returns the layouts of [`split_over`](Tensors::split_over) with the indices of the tensors.
+    fn all_split_over(&self, axes: &[AxisList]) -> Vec<(usize, Sharding)> {
         let layout = |i: usize| {
-            self.decision.layouts[i].as_ref()?;
-            let (mapping, group) = (self.rule.mapping(i), self.groups[i]?);
-            Some((group, mapping.sharding(&self.rule, self.mesh, |f| &axes[f.index()])))
+            self.decision.layouts[i].as_ref().and(self.groups[i])?;
+            Some((i, self.rule.mapping(i).sharding(&self.rule, self.mesh, |f| &axes[f.index()])))
         };
         (0..self.groups.len()).filter_map(layout).collect()
+    }
+
+    fn of_groups(&self, layouts: Vec<(usize, Sharding)>) -> Wanted {
+        layouts.into_iter().filter_map(|(i, layout)| Some((self.groups[i]?, layout))).collect()
     }
 
     /// Returns the layouts of all tensors if they follow tensor `index` in the layout `own`. Factors that this tensor
     /// lacks keep the axes of the decision that are still free. The list is empty if the tensor takes no part in the
     /// decision, or if some of its axes do not fit its factors.
-    fn following(&self, index: usize, own: &Sharding) -> Wanted {
+    fn following(&self, index: usize, own: &Sharding) -> Vec<(usize, Sharding)> {
         let mapping = self.rule.mapping(index);
         let own = TensorFactors::new(mapping, &self.rule, self.mesh, Some(own), IfMissing::Closed);
         if own.has_overflow() || self.decision.layouts[index].is_none() {
@@ -502,7 +530,7 @@ impl<'a> Tensors<'a> {
             }
         };
         let axes: Vec<AxisList> = self.rule.all_factors().map(axes).collect();
-        self.split_over(&axes)
+        self.all_split_over(&axes)
     }
 
     /// Returns the layouts of all tensors if the factors along which elements move are not split, or `None` if there

@@ -33,7 +33,7 @@ use shardwise_sharding::cost::STEP_BYTES;
 #[cfg(test)]
 pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
-pub(crate) use sum::{MovePrices, hash_layout};
+pub(crate) use sum::{Layout, MovePrices, hash_layout};
 
 /// The number of rounds of an exchange up to which no other plan is looked for. Others would save the start of few
 /// collectives at most.

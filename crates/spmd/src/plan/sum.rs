@@ -2,12 +2,14 @@
 
 use super::{Step, StepKind, Work, cost, is_local_between, local_bytes, plan_counted, total_bytes};
 use rustc_hash::FxHashMap;
-use shardwise_base::{AxisRef, DType, Sharding};
+use shardwise_base::{AxisRef, DType, Mesh, Sharding};
 use shardwise_sharding::Price;
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The work of planning after which moves are priced without a search for paths, and after twice of it without
 /// exchanges of boxes. It takes about a second.
@@ -16,26 +18,116 @@ pub(crate) const MAX_WORK: usize = 1_500_000;
 /// Prices of moves, each computed once.
 #[derive(Default)]
 pub(crate) struct MovePrices {
-    known: RefCell<FxHashMap<Move, Price>>,
+    known: RefCell<FxHashMap<MoveKey, Price>>,
+    keys: RefCell<Keys>,
     work: Cell<usize>,
 }
 
-/// The move of a value that is partial over `summed` from one layout to another.
-#[derive(PartialEq, Eq)]
-struct Move {
-    from: Sharding,
-    summed: SmallVec<[AxisRef; 2]>,
-    to: Sharding,
-    shape: SmallVec<[usize; 4]>,
-    dtype: DType,
+/// The move of a value from one layout to another, as numbers of less than 128 and parts of larger numbers. Moves of
+/// different prices have different keys.
+type MoveKey = SmallVec<[u8; 48]>;
+
+/// A layout at one end of a move.
+#[derive(Clone, Copy)]
+pub(crate) enum Layout<'a> {
+    Sharding(&'a Sharding),
+    /// The closed layout with these axes on a mesh, of which no sharding was made yet.
+    Axes(&'a Arc<Mesh>, &'a [Cow<'a, [AxisRef]>]),
 }
 
-impl Hash for Move {
-    fn hash<H: Hasher>(&self, h: &mut H) {
-        self.shape.hash(h);
-        hash_layout(&self.from, h);
-        hash_layout(&self.to, h);
+impl<'a> Layout<'a> {
+    fn mesh(self) -> &'a Arc<Mesh> {
+        match self {
+            Layout::Sharding(sharding) => &sharding.mesh,
+            Layout::Axes(mesh, _) => mesh,
+        }
     }
+
+    fn sharding(self) -> Cow<'a, Sharding> {
+        match self {
+            Layout::Sharding(sharding) => Cow::Borrowed(sharding),
+            Layout::Axes(mesh, dims) => {
+                Cow::Owned(Sharding::closed(mesh, dims.iter().map(|axes| axes.to_vec()).collect()))
+            }
+        }
+    }
+
+    /// Returns true if the layout is that of `own`, without unreduced axes ([`Sharding::same_layout`]).
+    pub fn is(self, own: &Sharding) -> bool {
+        match self {
+            Layout::Sharding(sharding) => sharding.same_layout(own),
+            Layout::Axes(mesh, dims) => {
+                let same_axes = || own.dims.iter().map(|d| &d.axes[..]).eq(dims.iter().map(|axes| &axes[..]));
+                own.unreduced.is_empty() && mesh.same_devices(&own.mesh) && same_axes()
+            }
+        }
+    }
+
+    /// Returns the number of bytes of the largest shard.
+    pub fn local_bytes(self, shape: &[usize], dtype: DType) -> u64 {
+        local_bytes(&self.sharding(), shape, dtype)
+    }
+}
+
+impl<'a> From<&'a Sharding> for Layout<'a> {
+    fn from(sharding: &'a Sharding) -> Layout<'a> {
+        Layout::Sharding(sharding)
+    }
+}
+
+/// Makes keys of moves.
+#[derive(Default)]
+struct Keys {
+    meshes: Vec<Arc<Mesh>>,
+    axes: Vec<AxisRef>,
+    dtypes: Vec<DType>,
+    /// The key that was made last.
+    last: MoveKey,
+}
+
+impl Keys {
+    /// Makes the key of the move of a value that is partial over `summed`. Unreduced axes are left out, because prices
+    /// do not depend on them.
+    fn make(&mut self, from: Layout<'_>, summed: &[AxisRef], to: Layout<'_>, shape: &[usize], dtype: DType) {
+        self.last.clear();
+        let dtype = number_of(&mut self.dtypes, &dtype, |a, b| a == b);
+        self.push(dtype);
+        self.push(shape.len());
+        shape.iter().for_each(|&n| self.push(n));
+        for layout in [from, to] {
+            let mesh = number_of(&mut self.meshes, layout.mesh(), |a, b| Arc::ptr_eq(a, b) || a == b);
+            self.push(mesh);
+            match layout {
+                Layout::Sharding(sharding) => sharding.dims.iter().for_each(|d| self.push_axes(&d.axes)),
+                Layout::Axes(_, dims) => dims.iter().for_each(|axes| self.push_axes(axes)),
+            }
+        }
+        self.push_axes(summed);
+    }
+
+    fn push_axes(&mut self, axes: &[AxisRef]) {
+        self.push(axes.len());
+        for axis in axes {
+            let number = number_of(&mut self.axes, axis, |a, b| a == b);
+            self.push(number);
+        }
+    }
+
+    fn push(&mut self, mut number: usize) {
+        while number >= 128 {
+            self.last.push(128 | number as u8);
+            number >>= 7;
+        }
+        self.last.push(number as u8);
+    }
+}
+
+/// Returns the position of an item in a list, to which it is added if it is new.
+fn number_of<T: Clone>(list: &mut Vec<T>, item: &T, is_same: impl Fn(&T, &T) -> bool) -> usize {
+    list.iter().position(|known| is_same(known, item)).unwrap_or_else(|| {
+        list.push(item.clone());
+        list.len() - 1
+    })
 }
 
 /// Hashes the axes of each dimension of a layout. Its mesh, of which there are few, and its unreduced axes are left
@@ -47,15 +139,24 @@ pub(crate) fn hash_layout<H: Hasher>(layout: &Sharding, h: &mut H) {
 impl MovePrices {
     /// Returns the price of [`price_of_sum`], which is computed once for equal arguments. Once [`MAX_WORK`] is done,
     /// fewer plans are compared, so the price may be higher.
-    pub fn of(&self, from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
-        let question = Move { from: from.clone(), summed: summed.into(), to: to.clone(), shape: shape.into(), dtype };
-        if let Some(price) = self.known.borrow().get(&question) {
+    pub fn of<'a>(
+        &self,
+        from: impl Into<Layout<'a>>,
+        summed: &[AxisRef],
+        to: impl Into<Layout<'a>>,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Price {
+        let (from, to) = (from.into(), to.into());
+        let mut keys = self.keys.borrow_mut();
+        keys.make(from, summed, to, shape, dtype);
+        if let Some(price) = self.known.borrow().get(&keys.last) {
             return *price;
         }
         let mut work = Work { done: self.work.get(), most: MAX_WORK };
-        let price = price_counted(from, summed, to, shape, dtype, &mut work);
+        let price = price_counted(&from.sharding(), summed, &to.sharding(), shape, dtype, &mut work);
         self.work.set(work.done);
-        self.known.borrow_mut().insert(question, price);
+        self.known.borrow_mut().insert(keys.last.clone(), price);
         price
     }
 
@@ -110,8 +211,6 @@ fn scattered(from: &Sharding, summed: &[AxisRef], first: Option<&Step>, shape: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::Mesh;
-    use std::sync::Arc;
 
     #[test]
     fn a_sum_that_is_split_is_scattered() {
