@@ -24,8 +24,9 @@ pub enum Strategy {
 pub struct Context<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Mesh,
-    /// True if the op is elementwise. Then ties are broken in favour of the factor with more shards, and operands
-    /// follow the result.
+    /// True if the op is elementwise. Then the aggressive strategy takes, of factors whose source tensors are equally
+    /// large, the one with most shards first, and cuts the new axes of an operand for a factor to those of a result if
+    /// these are a strict prefix of them. The basic strategy does not read this.
     pub is_elementwise: bool,
     /// True if splitting an axis is forbidden.
     pub is_conservative: bool,

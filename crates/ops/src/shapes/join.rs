@@ -148,7 +148,7 @@ impl Facts for Join {
         c.that(
             "join_c1",
             (0..inputs.len()).all(is_read),
-            "each operand whose size along `dimension` is not 0 must have a part with elements",
+            "`parts` must have a part with elements of each operand whose size along `dimension` is not 0",
         )
         .so_far()?;
         let mut shape = first.shape.clone();
