@@ -86,7 +86,9 @@ pub struct Options {
 /// columns, unless a word is longer. The alternate form `{:#}` has the colours of a terminal.
 #[derive(Clone)]
 pub struct Explanation {
-    /// The program whose specs were changed: the given one, with its layouts over one mesh and in Shardy's notation.
+    /// The program to which the change of a [`Remedy`] applies ([`Change::apply`]). It is the given one without any
+    /// change, as [`shardwise_spmd::prepare`] returns it: with its layouts over one mesh and in Shardy's notation, and
+    /// with some ops rewritten, such as those on quantized values.
     pub program: Module,
     /// The totals of the program as it is.
     pub figures: Figures,
