@@ -286,25 +286,25 @@ mod tests {
     fn inner_loops_wait_for_the_carries_of_outer_loops() {
         let turns = |name: &str, i: &str, body: &str| {
             format!(
-                "%{name}:2 = stablehlo.while({i}) : tensor<i32>, tensor<4xf32>
+                "%{name}:2 = stablehlo.while({i}) : tensor<i32>, tensor<100xf32>
   cond {{
     %c{name} = stablehlo.compare LT, %i{name}, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c{name} : tensor<i1>
   }} do {{
     {body}
     %j{name} = stablehlo.add %i{name}, %o : tensor<i32>
-    stablehlo.return %j{name}, %b{name} : tensor<i32>, tensor<4xf32>
+    stablehlo.return %j{name}, %b{name} : tensor<i32>, tensor<100xf32>
   }}"
             )
         };
-        let inner = turns("in", "%iin = %z, %ain = %aout", "%bin = stablehlo.sine %ain : tensor<4xf32>");
-        let body = format!("{inner}\n%bout = stablehlo.tanh %in#1 : tensor<4xf32>");
+        let inner = turns("in", "%iin = %z, %ain = %aout", "%bin = stablehlo.sine %ain : tensor<100xf32>");
+        let body = format!("{inner}\n%bout = stablehlo.tanh %in#1 : tensor<100xf32>");
         let outer = turns("out", "%iout = %z, %aout = %first", &body);
         let source = format!(
-            "func.func @main(%x: tensor<4xf32>, %z: tensor<i32>, %n: tensor<i32>, %o: tensor<i32>) -> tensor<4xf32> {{
-  %first = stablehlo.cosine %x : tensor<4xf32>
+            "func.func @main(%x: tensor<100xf32>, %z: tensor<i32>, %n: tensor<i32>, %o: tensor<i32>) -> tensor<100xf32> {{
+  %first = stablehlo.cosine %x : tensor<100xf32>
   {outer}
-  return %out#1 : tensor<4xf32>
+  return %out#1 : tensor<100xf32>
 }}"
         );
         let profile = profile(&source);

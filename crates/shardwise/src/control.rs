@@ -433,8 +433,10 @@ fn stacked(length: usize, ty: &TensorType) -> TensorType {
     TensorType::new(ty.dtype, std::iter::once(length).chain(ty.shape.iter().copied()).collect::<Vec<_>>())
 }
 
-/// Builds the composite, and returns the last carry and the stacked results of the steps. `body` takes the step's
-/// number, the carry and the step's elements.
+/// Builds the composite `shardwise.scan`, and returns the last carry and the stacked results of the steps. `body` takes
+/// the step's number, the carry and the step's elements. `name` is the library function that mistakes name. Ends the
+/// trace if there are too many steps or the body changes the form of the carry, and records a mistake if it changes a
+/// type or layout.
 fn scan_of<C: Tree, X: Tree, Y: Tree>(
     name: &'static str,
     length: usize,

@@ -506,7 +506,7 @@ fn in_mesh_order<'a>(axes: impl IntoIterator<Item = &'a AxisRef>) -> Vec<AxisRef
     axes
 }
 
-/// Cuts the axes of a list so that each part lies within one of `others` or overlaps none of them. An axis is not cut
+/// Cuts the axes of a list so that each part is within one of `others` or overlaps none of them. An axis is not cut
 /// further where it meets one of `others` that it cannot coexist with. `others` is in the order of the mesh.
 fn align(list: &mut VecDeque<AxisRef>, others: &[AxisRef], mesh: &Mesh) {
     for axis in std::mem::take(list) {

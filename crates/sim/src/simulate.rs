@@ -79,7 +79,7 @@ pub struct Options {
 /// The number of turns of a loop that are simulated. The others are like the last one of these.
 const SIMULATED_TURNS: u64 = 2;
 
-/// Of loops inside of this many others, one turn is simulated, so that the time does not double with each of them.
+/// A loop inside of this many others has one simulated turn, so that the time does not double with each of them.
 const DEEP: usize = 4;
 
 /// The largest number of ops that the name of a group lists.

@@ -3,7 +3,7 @@
 use shardwise_view::{Picoseconds, Span, Work};
 use std::ops::Range;
 
-/// The note of a loop of which not all turns were simulated.
+/// Returns the note of a loop whose turns after turn `last` were not simulated.
 pub(crate) fn note(last: u64) -> String {
     format!("all turns from {last} on are taken to be like turn {last}, and shown as one that takes as long as all")
 }

@@ -82,9 +82,9 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`, which are those of the
-    /// values `carried`. `place` is the name of the region. Returns the layouts that the terminator's operands then
-    /// have.
+    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`; `None` keeps an operand's
+    /// layout. Returns the layouts that the terminator's operands then have. `place`, the region's name, and `carried`
+    /// serve only for the reasons: `carried` are the values of the program that have the layouts `wanted`, or none.
     fn ops(&mut self, region: Region, place: &str, wanted: Wanted, carried: &[Value], b: &mut Builder<'_>) -> Wanted {
         let source = self.cloner.source;
         let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");

@@ -179,7 +179,7 @@ fn tensors<'v>(view: &OpView<'v>) -> impl Iterator<Item = Value> + use<'v> {
     view.operands().iter().chain(view.results()).copied()
 }
 
-/// What decisions need to know of an op and is equal for all ops of a kind.
+/// The facts of an op that decisions need, and that are equal for all ops of a kind.
 pub(crate) struct Traits {
     /// The rule. Factors that cannot be split at all are marked as needing replication, except permutation factors.
     rule: Arc<Rule>,

@@ -302,8 +302,8 @@ macro_rules! machine {
                         let count = V::splat(V::Word::from_bits64(ins.extra.into()));
                         each(a, eight, |i, x| ramp::<V>(i).ult(count).choose(x, imm));
                     }
-                    Op::Gather => gather(&*ins.base.cast::<Strided>(), block),
-                    Op::Scatter => scatter(&*ins.base.cast::<Strided>(), block),
+                    Op::Gather => exchange::<false>(&*ins.base.cast::<Strided>(), block),
+                    Op::Scatter => exchange::<true>(&*ins.base.cast::<Strided>(), block),
                     _ => unreachable!("{:?} is run in line", ins.op),
                 }
             }
@@ -426,26 +426,19 @@ fn ramp<V: Vector>(i: usize) -> V {
     V::from_fn(|lane| V::Word::from_bits64(lane as u64)).iadd(first)
 }
 
-/// Copies the elements of block number `block` to the temporary of `s`, in which they are contiguous.
+/// Copies the elements of block number `block` to the temporary of `s`, in which they are contiguous, or from it if `BACK`
+/// is true.
 ///
 /// # Safety
-/// The elements must be readable.
+/// The elements must be readable, or writable if `BACK` is true.
 #[inline(never)]
-unsafe fn gather(s: &Strided, block: usize) {
+unsafe fn exchange<const BACK: bool>(s: &Strided, block: usize) {
     let size = s.size as isize;
-    // SAFETY: as the caller says; the temporary holds a block.
-    s.each_run(block, |from, to, count| unsafe { copy_strided(from, s.stride, to, size, s.size, count) });
-}
-
-/// Copies the contiguous elements in the temporary of `s` to the elements of block number `block`.
-///
-/// # Safety
-/// The elements must be writable.
-#[inline(never)]
-unsafe fn scatter(s: &Strided, block: usize) {
-    let size = s.size as isize;
-    // SAFETY: as the caller says; the temporary holds a block.
-    s.each_run(block, |to, from, count| unsafe { copy_strided(from, size, to, s.stride, s.size, count) });
+    s.each_run(block, |element, copy, count| {
+        let (from, to) = if BACK { ((copy, size), (element, s.stride)) } else { ((element, s.stride), (copy, size)) };
+        // SAFETY: as the caller says; the temporary holds a block.
+        unsafe { copy_strided(from.0, from.1, to.0, to.1, s.size, count) }
+    });
 }
 
 impl Strided {

@@ -171,7 +171,11 @@ impl Facts for BitcastConvert {
                 "operand and result must have the same shape, but the one of narrower elements has an extra last \
                  dimension, whose size is the ratio of the widths",
             )
-            .that("bitcast_convert_c2", same_kind, "complex elements can be cast to complex elements only")
+            .that(
+                "bitcast_convert_c2",
+                same_kind,
+                "the elements of operand and result must both be complex, or both not complex",
+            )
             .give([to.clone().into()])
     }
 

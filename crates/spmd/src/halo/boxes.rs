@@ -185,8 +185,8 @@ struct Places {
     /// The distance by which a device moves the box within the array that it has received; `None` if it receives
     /// nothing.
     shifts: Vec<Vec<Option<i64>>>,
-    /// The first element of the box in the array that is placed, and the end of it. A device without a box has an empty
-    /// one.
+    /// For each dimension: the first element of each device's box in the array that the device places, and the end of
+    /// it. A device that receives no box has an empty range in one dimension, and the whole dimension in all others.
     valid: Vec<(Vec<i64>, Vec<i64>)>,
     shape: Vec<i64>,
 }

@@ -68,7 +68,9 @@ impl Picture {
         out
     }
 
-    /// Returns the lines above the drawing: title and mesh, each dimension, and copies, summands and empty shards.
+    /// Returns the lines above the drawing: title and mesh, the axes of per-device code, each dimension of the array, and
+    /// copies, summands and devices without elements if there are any. For an array on one device, there is only the
+    /// title.
     pub(super) fn heading(&self, blocks: &Blocks<'_>) -> Vec<String> {
         let Some(sharding) = &self.sharding else { return vec![format!("{} on one device", self.title)] };
         let mesh = &sharding.mesh;

@@ -188,7 +188,8 @@ impl Browser {
         self.act(json!({ "type": "wheel", "id": "wheel", "actions": [turn] }))
     }
 
-    /// Types a text. WebDriver's private characters are keys without a character. Fails if the browser does.
+    /// Sends the keys of a text, in which WebDriver's private characters are keys without a character. Fails if the
+    /// browser does.
     pub fn keys(&self, text: &str) -> Result<()> {
         let press = |key: char| ["keyDown", "keyUp"].map(|kind| json!({ "type": kind, "value": key }));
         let steps: Vec<Value> = text.chars().flat_map(press).collect();

@@ -136,7 +136,7 @@ mod tests {
         let image = Image { width: 6, pixels: (0..5).flat_map(|y| (0..6).flat_map(move |x| pixel(x, y))).collect() };
         let mut rows = vec![];
         for (y, row) in image.pixels.chunks(18).enumerate() {
-            let zeros = vec![0; 18];
+            let zeros = [0; 18];
             let above = if y == 0 { &zeros[..] } else { &image.pixels[18 * (y - 1)..18 * y] };
             let filter = y as u8;
             rows.push(filter);

@@ -45,7 +45,7 @@ pub fn scalar_region(plan: &PlanCx<'_>, op: Op, space: &[usize], strides: &[Vec<
 
 /// Returns the first region of `op` as [`scalar_region`] does, applied `times` times. Each time but the first, the
 /// results of the time before are the first arguments. So the operands are these first arguments, then the other
-/// arguments of each time, and then the last results.
+/// arguments of each time, and then the last results. Returns `None` as `scalar_region` does.
 pub fn repeated_region(
     plan: &PlanCx<'_>,
     op: Op,

@@ -151,9 +151,9 @@ fn may_replace(builder: &Builder<'_, '_>, array: Value) -> bool {
     builder.replaceable.contains(&array) || (!builder.is_in_region && builder.uses.of(array).len() == 1)
 }
 
-/// If the array that a loop carries at index `i` only changes in windows, so that it can be written in place, returns
-/// the arrays that are replaced in a turn: each turn reads windows of the array, then an update makes the next array,
-/// and so on until the last one is carried on. Returns `None` if it changes in another way.
+/// Returns the arrays that a turn of a loop replaces if the array that the loop carries at index `i` only changes in
+/// windows, so that it can be written in place: each turn reads windows of the array, then an update makes the next
+/// array, and so on until the last one is carried on. Returns `None` if it changes in another way.
 fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Vec<Value>> {
     let (body, mut replaced) = (builder.plan.body, vec![]);
     let (mut array, last) = (body[region].args[i], body.region_results(region)[i]);

@@ -54,7 +54,7 @@ struct Finder<'a, 'm> {
 struct Open<'a, 'm> {
     builder: Builder<'a, 'm>,
     units: Vec<usize>,
-    /// What the ops of the run define.
+    /// The values that the ops of the run define.
     own: HashSet<Value>,
     /// The unit in front of which the run is placed, if that is known: the first one that reads a result, or the one
     /// after a unit of the run that reads a large array.

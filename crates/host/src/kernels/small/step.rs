@@ -83,7 +83,7 @@ impl Kernel for SmallKernel {
 
 impl SmallKernel {
     /// Returns, for each input that the program writes, a buffer that has the input's contents and no other owner: the
-    /// input's own, taken from `cx`, or a copy.
+    /// input's own, taken from `cx`, or a copy. Fails if there is no memory for a copy.
     fn written(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Vec<Option<Buffer>>, OutOfMemory> {
         let own = |(k, input): (usize, &small::Input)| match *input {
             small::Input::Array { bytes, is_written: true } => own_or_copy_of(cx, k, instance, bytes).map(Some),
@@ -92,7 +92,7 @@ impl SmallKernel {
         self.code.inputs.iter().enumerate().map(own).collect()
     }
 
-    /// Returns new buffers for the results that are small arrays.
+    /// Returns new buffers for the results that are small arrays. Fails if there is no memory for them.
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
         let bytes = self.code.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some(place.elem.size() * len),
