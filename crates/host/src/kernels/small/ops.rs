@@ -83,9 +83,11 @@ fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
     let Some(kind) = kind(builder.plan, view) else { return false };
     let may_be_large = matches!(kind, Kind::Constant | Kind::Loop | Kind::Small(Small::DynamicUpdateSlice));
     let regions: &[Region] = if matches!(kind, Kind::Loop | Kind::Branch) { view.regions() } else { &[] };
-    let mut inner = regions.iter().flat_map(|&region| body_ops(builder.plan, region));
-    (may_be_large || view.results().iter().all(|&v| builder.shape(v).is_some()))
-        && inner.all(|&op| may_join(builder, &builder.plan.view(op)))
+    let mut inner = regions.iter().flat_map(|&region| body_ops(builder.plan, region)).map(|&op| builder.plan.view(op));
+    let is_small = |view: &OpView<'_>| view.results().iter().all(|&v| builder.shape(v).is_some());
+    // Only the constants outside of regions have buffers of their own.
+    let has_buffer = |view: &OpView<'_>| Opcode::of_view(view) != Opcode::Constant || is_small(view);
+    (may_be_large || is_small(view)) && inner.all(|view| may_join(builder, &view) && has_buffer(&view))
 }
 
 /// Returns the ops of a region without its terminator.
