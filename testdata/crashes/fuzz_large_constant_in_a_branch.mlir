@@ -1,3 +1,4 @@
+// runs
 sdy.mesh @mesh = <["x"=4]>
 func.func public @main(%arg0: tensor<f8E5M2FNUZ>, %arg1: tensor<8x3x7xi32>, %arg2: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) -> (tensor<8xf32>, tensor<8xf32>, tensor<8x3x7xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)2, ?}, {"x":(1)2}, {?}]>}) {
   %v3 = stablehlo.reshape %arg1 : (tensor<8x3x7xi32>) -> tensor<168xi32>
@@ -32,5 +33,3 @@ func.func public @main(%arg0: tensor<f8E5M2FNUZ>, %arg1: tensor<8x3x7xi32>, %arg
 func.func private @f0(%v1: tensor<ui64>, %v2: tensor<6x8x6xui4>) -> (tensor<ui64>) {
     return %v1 : tensor<ui64>
 }
-
-
