@@ -6,7 +6,8 @@
 //!
 //! The modules below them do not depend on the IR: `memory` allocates buffers, [`pool`] runs the parts of a kernel,
 //! `block` programs are fused elementwise operations and reductions, `small` programs are runs of ops on small arrays,
-//! `matmul` multiplies matrices, and `movement` copies elements. [`pool`] is public for tests that check it under faults.
+//! `matmul` multiplies matrices, and `movement` copies elements. [`pool`] is public for tests that check it under
+//! faults.
 //!
 //! **A result never depends on timing or on the number of workers.** Every kernel is divided into parts by its shape
 //! alone, and a sum over several parts has a fixed order (`shardwise_mathfn::order`).

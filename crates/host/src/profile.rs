@@ -108,7 +108,7 @@ impl Rows<'_> {
     fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
         let (count, total) = self.times.totals[step.id];
         let views: Vec<OpView<'_>> = step.ops.iter().map(|&op| self.module.view(&self.func.body, op)).collect();
-        // The op for which the step is there.
+        // The op that explains the step: the first one with a reason, or else the last one.
         let main = views.iter().find(|view| view.data().reason.is_some()).or(views.last());
         let is_control = !step.kind.blocks().is_empty();
         let is_collective = step.kind.is_collective();

@@ -426,8 +426,8 @@ fn ramp<V: Vector>(i: usize) -> V {
     V::from_fn(|lane| V::Word::from_bits64(lane as u64)).iadd(first)
 }
 
-/// Copies the elements of block number `block` to the temporary of `s`, in which they are contiguous, or from it if `BACK`
-/// is true.
+/// Copies the elements of block number `block` to the temporary of `s`, in which they are contiguous, or from it if
+/// `BACK`.
 ///
 /// # Safety
 /// The elements must be readable, or writable if `BACK` is true.

@@ -20,8 +20,8 @@ use std::collections::{BTreeSet, HashSet};
 pub struct Options {
     /// True if runs of ops on small arrays become one step each. It must be false if numbers are checked.
     pub runs_small: bool,
-    /// If these checks refuse numbers, no ops are fused, except that views are read through, and each step that computes
-    /// results has steps around it that look for such numbers.
+    /// If these checks refuse numbers, no ops are fused, except that views are read through. Each step that computes
+    /// results then has steps around it that look for such numbers.
     pub checks: NumberChecks,
 }
 
@@ -39,7 +39,7 @@ pub fn lower(module: &Module, func: &Func, memory: &Memory, options: Options) ->
     Ok(Plan { slots, params: code.params.clone(), code, constants, step_count })
 }
 
-/// The ops of one step.
+/// The ops of one step, if they join no run of ops on small arrays.
 enum Unit {
     /// A product with the addition of its result.
     Sum(Sum),
@@ -111,13 +111,12 @@ impl<'m> Lowering<'m> {
         let runs = if self.options.runs_small { kernels::runs(&self.plan, &members, &self.uses) } else { vec![] };
         let in_runs: HashSet<usize> = runs.iter().flat_map(|run| run.units.iter().copied()).collect();
         let (mut runs, mut steps) = (runs.into_iter().peekable(), vec![]);
-        let count = units.len();
         for (i, unit) in units.into_iter().map(Some).chain([None]).enumerate() {
             while let Some(run) = runs.next_if(|run| run.before == i) {
                 steps.push(kernels::run_step(&mut self.plan, run));
             }
             let step = match unit {
-                _ if in_runs.contains(&i) || i == count => None,
+                _ if in_runs.contains(&i) => None,
                 Some(Unit::Sum(sum)) => Some(kernels::sum_step(&mut self.plan, &sum)),
                 Some(Unit::Group(group)) => Some(kernels::fused_step(&mut self.plan, *group)),
                 Some(Unit::Op(op)) => self.op(op)?,
@@ -129,7 +128,7 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// Returns what becomes one step each if it joins no run of small ops.
+    /// Returns the units of a block, in program order of their last ops. A unit that joins no run becomes a step.
     fn units(&self, ops: &[Op]) -> Vec<Unit> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();

@@ -52,7 +52,7 @@ impl<'m> PlanCx<'m> {
         row.fused.filter(|_| (row.is_fusable)(view))
     }
 
-    /// Returns how a small program computes an op, or `None` if the op's row does not say.
+    /// Returns how a small program computes an op, or `None` if the op has no row, or one that does not state it.
     pub fn small(&self, view: &OpView<'_>) -> Option<Small> {
         self.kernels.row(Opcode::of_view(view))?.small
     }
@@ -212,6 +212,19 @@ pub enum Fused {
     View(fn(&OpView<'_>, &Access) -> Option<Access>),
 }
 
+impl Fused {
+    /// Adds an elementwise op to a block program, given the values of its operands. Returns `None` if there is no
+    /// instruction for their types, and for ops that are not elementwise.
+    pub fn elementwise(self, program: &mut Program, view: &OpView<'_>, operands: &[BlockValue]) -> Option<BlockValue> {
+        match self {
+            Fused::Unary(function) => program.unary(function, operands[0]),
+            Fused::Binary(function) => program.binary(function, operands[0], operands[1]),
+            Fused::Elements(compute) => compute(program, view, operands),
+            Fused::Iota | Fused::Reduce | Fused::View(_) => None,
+        }
+    }
+}
+
 /// How a small program computes an op that block programs do not compute.
 #[derive(Clone, Copy)]
 pub enum Small {
@@ -235,7 +248,8 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
-    /// How small programs compute the op. They also compute all ops that block programs compute, and views.
+    /// How small programs compute the op, if block programs do not compute it and it is no view. Small programs compute
+    /// those ops, too.
     pub small: Option<Small>,
 }
 

@@ -6,7 +6,7 @@ use crate::elem::Elem;
 use crate::kernels::buffers::{read, write, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::{repeated_region, scalar_region};
-use crate::kernels::strides::row_major;
+use crate::kernels::strides::{positions, row_major};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::fill;
 use crate::operand::Source;
@@ -20,14 +20,14 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 /// kernel run by the reference evaluation.
 pub(super) const MAX_FOLDED: usize = 1 << 20;
 
-/// The number of elements that one pass folds in, while there are so many.
+/// The number of elements that one pass folds in, as long as so many are left.
 const SEVERAL: usize = 8;
 
 pub(super) struct FoldKernel {
     /// Computes the next results from the results so far and an element of each array.
     one: block::Kernel,
-    /// Computes them from [`SEVERAL`] elements of each array. `None` if there are never so many, or if the program would
-    /// be too large.
+    /// Computes them from [`SEVERAL`] elements of each array. `None` if a result has fewer elements to combine, or if
+    /// the program would be too large.
     several: Option<block::Kernel>,
     /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     offsets: Vec<usize>,
@@ -57,14 +57,13 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let n = view.results().len();
     let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
     let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
-    let mut offsets = if folded == 0 { vec![] } else { vec![0] };
-    for &d in &reduced {
-        let step = strides[d] as usize;
-        offsets = offsets.iter().flat_map(|&o| (0..shape[d]).map(move |i| o + i * step)).collect();
-    }
+    let offsets = match folded {
+        0 => vec![],
+        _ => positions(0, reduced.iter().map(|&d| (shape[d], strides[d]))),
+    };
     let size = |i: usize| Some(Elem::of(view.result_tensor(i).dtype)?.size());
     let sizes = (0..n).map(size).collect::<Option<Vec<usize>>>()?;
-    let kernel = FoldKernel::new(plan, view, &space, &operands, offsets, sizes)?;
+    let kernel = FoldKernel::new(plan, view, &space, &operands, &offsets, sizes)?;
     Some(plan.kernel(view, kernel))
 }
 
@@ -110,12 +109,13 @@ impl FoldKernel {
         view: &OpView<'_>,
         space: &[usize],
         operands: &[Vec<isize>],
-        offsets: Vec<usize>,
+        offsets: &[isize],
         sizes: Vec<usize>,
     ) -> Option<FoldKernel> {
         let one = scalar_region(plan, view.op, space, operands)?;
         let many = offsets.len() >= SEVERAL;
         let several = many.then(|| repeated_region(plan, view.op, space, operands, SEVERAL)).flatten();
+        let offsets = offsets.iter().map(|&offset| offset as usize).collect();
         Some(FoldKernel { one, several, offsets, sizes, count: space.iter().product() })
     }
 

@@ -1,4 +1,4 @@
-//! Strides of arrays and of some of their dimensions, in elements.
+//! Strides of arrays and of some of their dimensions, in elements, and positions at such strides.
 
 /// Returns the strides of a row-major array, in elements.
 pub fn row_major(shape: &[usize]) -> Vec<isize> {
@@ -7,6 +7,14 @@ pub fn row_major(shape: &[usize]) -> Vec<isize> {
         strides[d - 1] = strides[d] * shape[d] as isize;
     }
     strides
+}
+
+/// Returns the positions of the elements of a block, in row-major order. The first element is at `start`, and each
+/// dimension of the block, major to minor, has a size and a stride.
+pub fn positions(start: isize, dims: impl IntoIterator<Item = (usize, isize)>) -> Vec<isize> {
+    dims.into_iter().fold(vec![start], |outer, (size, stride)| {
+        outer.into_iter().flat_map(|at| (0..size as isize).map(move |i| at + i * stride)).collect()
+    })
 }
 
 /// Merges the innermost of some dimensions (sizes and strides, major to minor) as far as possible. Returns the merged

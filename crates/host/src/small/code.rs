@@ -62,12 +62,12 @@ pub(crate) enum Action {
     Write { array: u32, update: Place, window: Window },
 }
 
-/// Some elements of an array.
+/// A window of an array: some of its elements, which may start at indices that the program computes.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// Where the table has the numbers of the elements of the window that starts at 0.
+    /// The part of [`Code::tables`] with the numbers of the window's elements, if all of its starts are 0.
     pub table: Range<u32>,
-    /// Where the list of starts has those of this window. They may be none.
+    /// The part of [`Code::starts`] with the starts of the window. It is empty if the window does not move.
     pub starts: Range<u32>,
 }
 
@@ -85,12 +85,15 @@ pub(crate) struct Start {
 #[derive(Default)]
 pub(crate) struct Code {
     pub instructions: Vec<Ins>,
+    /// The tables of all instructions, one after the other.
     pub tables: Vec<u32>,
+    /// The starts of all windows, one window after the other.
     pub starts: Vec<Start>,
     /// The words at the start of a run, among them the constants.
     pub words: Words,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
+    /// The number of the word of each constant, by its width, which is true for 64 bits, and by its bits.
     constants: HashMap<(bool, u64), u32>,
 }
 
@@ -128,16 +131,16 @@ impl Code {
         self.words.add(elem, len)
     }
 
-    /// Returns the place of a word that all elements have, in an array of type `elem`. With `wide`, words have 64 bits,
-    /// whatever the type.
-    pub fn constant(&mut self, elem: Elem, wide: bool, bits: u64) -> Place {
+    /// Returns the place of an array of type `elem` whose elements are all one word, which has these bits.
+    pub fn constant(&mut self, elem: Elem, bits: u64) -> Place {
+        let wide = elem.is_wide();
         if let Some(&at) = self.constants.get(&(wide, bits)) {
             return Place { elem, at, step: 0 };
         }
-        let place = self.place(if wide { Elem::U64 } else { Elem::U32 }, 1);
+        let place = self.place(elem, 1);
         self.words.set(wide, place.at, bits);
         self.constants.insert((wide, bits), place.at);
-        Place { elem, at: place.at, step: 0 }
+        place
     }
 
     /// Returns the place of an array with these bytes, one element after the other.
@@ -146,7 +149,7 @@ impl Code {
         let bits = |e: &[u8]| if wide { word::<u64>(elem, e) } else { word::<u32>(elem, e).into() };
         let words: Vec<u64> = bytes.chunks_exact(elem.size()).map(bits).collect();
         if words.iter().all(|w| *w == words[0]) {
-            return self.constant(elem, wide, words[0]);
+            return self.constant(elem, words[0]);
         }
         let place = self.place(elem, words.len());
         words.iter().zip(place.at..).for_each(|(&w, at)| self.words.set(wide, at, w));

@@ -59,7 +59,7 @@ impl Words {
         self.wide.truncate(wide);
     }
 
-    /// Adds words for an array of `len` elements. They are 0.
+    /// Adds words for an array of `len` elements. Their bits are 0.
     pub fn add(&mut self, elem: Elem, len: usize) -> Place {
         let at = self.counts()[usize::from(elem.is_wide())];
         if elem.is_wide() {

@@ -26,12 +26,7 @@ pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     while is_mark(&def) {
         def = def.operand_def(0)?;
     }
-    literal_of(def)
-}
-
-fn literal_of(op: OpView<'_>) -> Option<&Literal> {
-    let is_constant = matches!(Opcode::of_view(&op), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
-    is_constant.then(|| constant_value(&op))?
+    constant_value(&def)
 }
 
 /// Returns the array of operand `i` if a constant defines it, directly or through marks and ops whose results are
@@ -42,7 +37,7 @@ pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
     while let Some(same) = Opcode::of_view(&def).facts().forwards(&def).or_else(|| marked(&def)) {
         def = op.at(op.body.def_op(same)?);
     }
-    literal_of(def)
+    constant_value(&def)
 }
 
 /// Returns true if the op has one operand and one result, and its semantics are [`Semantics::Identity`].
@@ -51,10 +46,11 @@ fn is_mark(op: &OpView<'_>) -> bool {
     is_unary && Opcode::of_view(op).facts().semantics(op) == Semantics::Identity
 }
 
-/// Returns the array of a constant, which is its attribute `value`. Returns `None` for an op without an array of this
-/// name.
+/// Returns the array of a `stablehlo`, `sdy` or `chlo` constant, which is its attribute `value`. Returns `None` for
+/// other ops, even if they have an attribute of this name, and for a constant without an array.
 pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
-    op.attr("value").and_then(Attr::as_dense)
+    let is_constant = matches!(Opcode::of_view(op), Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant);
+    op.attr("value").filter(|_| is_constant).and_then(Attr::as_dense)
 }
 
 /// Returns the name of the result: `c` for integers and booleans, `cst` for others.

@@ -143,9 +143,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
 
     /// Builds a program for some results of the first region of `op` over a space, which is applied `times` times, as
     /// [`repeated_region`] says. Its scalar arguments `args` are operands with these strides, and the results are
-    /// row-major outputs. Returns `None` if anything else is read, if
-    /// an op cannot be computed, if an argument is complex or of a type that kernels do not compute on, or if more than
-    /// [`MAX_REGION_VALUES`] values are needed.
+    /// row-major outputs. Returns `None` if anything else is read, if an op cannot be computed, if an argument is
+    /// complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values are needed.
     fn region(
         plan: &'a PlanCx<'m>,
         op: Op,
@@ -295,13 +294,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let of = |rank: usize| if rank == 0 { vec![] } else { access.clone() };
         let operands: Option<Vec<block::Value>> =
             (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
-        let operands = operands?;
-        match fused {
-            Fused::Unary(function) => self.program.unary(function, operands[0]),
-            Fused::Binary(function) => self.program.binary(function, operands[0], operands[1]),
-            Fused::Elements(compute) => compute(&mut self.program, view, &operands),
-            Fused::Iota | Fused::Reduce | Fused::View(_) => None,
-        }
+        fused.elementwise(&mut self.program, view, &operands?)
     }
 
     fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {

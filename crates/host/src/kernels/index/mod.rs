@@ -65,7 +65,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
     }
     let row = shape[map.len()..].iter().product::<usize>();
     if row == 1 {
-        // Windows of one element are located together.
+        // Single elements take less time as windows, many of which are located at once.
         return None;
     }
     let row_bytes = row * element_bytes(view);

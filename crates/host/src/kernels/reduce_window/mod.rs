@@ -17,7 +17,7 @@ use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
 use crate::kernels::reducers::reducer;
-use crate::kernels::strides::row_major;
+use crate::kernels::strides::{positions, row_major};
 use crate::kernels::window::{Part, Seen, parts};
 use crate::memory::OutOfMemory;
 use crate::movement::Move;
@@ -180,26 +180,21 @@ impl Kernel for Chain {
 
 /// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
 /// Returns `None` for a named reducer of `bf16` or `f16`, which rounds only once, if an operand and its result have
-/// different types, if a window has more than [`MAX_FOLDED`] elements, or if [`scalar_region`] returns `None`.
+/// different types, if a window has more than [`MAX_FOLDED`] elements, or if [`FoldKernel::new`] returns `None`.
 fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
     let elems = (0..n).map(|i| Elem::of(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;
     let is_same = (0..n).all(|i| view.operand_tensor(i).dtype == view.result_tensor(i).dtype);
     let is_named = reduce_kind_of_op(view).is_some() && n == 1;
-    let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size)).filter(|&n| n <= MAX_FOLDED)?;
+    let size = source.window.iter().try_fold(1usize, |n, w| n.checked_mul(w.size));
     // Named reducers round once, regions round each time.
-    if !is_same || (is_named && elems[0] != elems[0].summed()) {
+    if size.is_none_or(|size| size > MAX_FOLDED) || !is_same || (is_named && elems[0] != elems[0].summed()) {
         return None;
     }
     let strides = row_major(&source.sizes);
     let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
-    let mut offsets = Vec::with_capacity(size);
-    offsets.push(0);
-    for (w, s) in source.window.iter().zip(&strides) {
-        let step = w.dilation * *s as usize;
-        offsets = offsets.iter().flat_map(|&o| (0..w.size).map(move |k| o + k * step)).collect();
-    }
+    let offsets = positions(0, source.window.iter().zip(&strides).map(|(w, s)| (w.size, s * w.dilation as isize)));
     let sizes = elems.iter().map(|e| e.size()).collect();
     let operands = [vec![row_major(out); n], vec![element; n]].concat();
-    FoldKernel::new(plan, view, out, &operands, offsets, sizes)
+    FoldKernel::new(plan, view, out, &operands, &offsets, sizes)
 }

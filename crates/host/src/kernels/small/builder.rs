@@ -1,4 +1,4 @@
-//! The small program of a run while it is built, and where its values are.
+//! The small program of a run while it is built, and the places of its values.
 
 use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
@@ -8,8 +8,9 @@ use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of words of a small program, which then fit into the first cache, and of numbers in its tables.
+/// The largest number of words of a small program. So many fit into the first cache.
 const MAX_WORDS: usize = 4096;
+/// The largest number of numbers in the tables of a small program.
 const MAX_TABLES: usize = 1 << 14;
 
 /// The program of a run while it is built.
@@ -32,12 +33,12 @@ pub struct Builder<'a, 'm> {
     order: Vec<Value>,
 }
 
-/// Where a value is.
+/// The form in which a program holds a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Held {
-    /// In words.
+    /// A small array, in the words of this place.
     Words(Place),
-    /// In the large array that is the input with this number.
+    /// A large array: the input with this number.
     Array(u32),
 }
 
@@ -104,12 +105,12 @@ impl<'a, 'm> Builder<'a, 'm> {
         u32::try_from(size).is_ok().then_some((elem, size))
     }
 
-    /// Returns where the program holds a value, or `None` if it does not.
+    /// Returns the form in which the program holds a value, or `None` if it does not hold the value.
     pub fn held(&self, v: Value) -> Option<Held> {
         self.held.get(&v).copied()
     }
 
-    /// Records where a value is.
+    /// Records the form in which the program holds a value.
     pub fn hold(&mut self, v: Value, held: Held) {
         self.held.insert(v, held);
         self.order.push(v);
@@ -185,19 +186,23 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.code.push(Ins::on(elem.is_wide(), action));
     }
 
+    /// Adds the instruction that computes a small array. `action` returns it for the number of the array's first word.
+    /// Panics if `v` is no small array.
+    pub fn compute(&mut self, v: Value, action: impl FnOnce(u32) -> Action) {
+        let (elem, len) = self.shape(v).expect("only small arrays are computed");
+        let to = self.code.place(elem, len);
+        self.push(elem, action(to.at));
+        self.define(v, to);
+    }
+
     /// Makes the words with these numbers a small array of type `elem`. If they are consecutive or all the same, the
     /// array has these words themselves.
     pub fn arrange(&mut self, v: Value, elem: Elem, words: &[u32]) {
-        let place = match step_between(words) {
-            Some(step) => Place { elem, at: words[0], step },
-            None => {
-                let table = self.code.table(words.iter().copied());
-                let to = self.code.place(elem, words.len());
-                self.push(elem, Action::Copy { to: to.at, table });
-                to
-            }
-        };
-        self.define(v, place);
+        if let Some(step) = step_between(words) {
+            return self.define(v, Place { elem, at: words[0], step });
+        }
+        let table = self.code.table(words.iter().copied());
+        self.compute(v, |to| Action::Copy { to, table });
     }
 }
 

@@ -7,6 +7,7 @@ use crate::block::program::{Node, Value as BlockValue};
 use crate::elem::Elem;
 use crate::kernels::context::Fused;
 use crate::kernels::reducers::reducer;
+use crate::kernels::strides::{positions, row_major};
 use crate::small::{Action, Code, Ins, MAX_SIZE, Place};
 use shardwise_ir::OpView;
 use shardwise_ops::NoRegions;
@@ -34,13 +35,7 @@ fn evaluated(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
 
 fn elementwise(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -> Option<()> {
     let mut source = Source::of(builder, view)?;
-    let operands = source.operands.clone();
-    let value = match fused {
-        Fused::Unary(function) => source.program.unary(function, operands[0]),
-        Fused::Binary(function) => source.program.binary(function, operands[0], operands[1]),
-        Fused::Elements(compute) => compute(&mut source.program, view, &operands),
-        Fused::Iota | Fused::Reduce | Fused::View(_) => None,
-    }?;
+    let value = fused.elementwise(&mut source.program, view, &source.operands)?;
     finish(builder, view, &source, value, None)
 }
 
@@ -84,11 +79,11 @@ fn narrowed(code: &mut Code, elem: Elem, len: usize, from: Place) -> Place {
     Place { step: from.step.min(to.step), ..to }
 }
 
-/// The block program of one op, and where its operands are.
+/// The block program of one op, and the places of its operands.
 struct Source {
     program: Program,
     operands: Vec<BlockValue>,
-    /// For each input of the program, its place.
+    /// The place of each input of the program.
     places: Vec<Place>,
 }
 
@@ -136,7 +131,7 @@ impl Emitted<'_> {
         let wide = self.source.program.wide;
         let place = match self.source.program.nodes[node] {
             Node::Input(operand) => self.source.places[operand],
-            Node::Constant(bits) => code.constant(word_type(wide), wide, bits),
+            Node::Constant(bits) => code.constant(word_type(wide), bits),
             Node::Unary(op, a) => {
                 let a = self.node(code, a, len);
                 self.each(code, op, [a, a], len)
@@ -196,8 +191,9 @@ fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
 struct Rows {
     /// For each result, the numbers of the elements that are combined, row by row.
     elements: Vec<usize>,
-    /// The number of rows of each result, and of elements of each row.
+    /// The number of rows of each result.
     count: usize,
+    /// The number of elements of each row.
     row_len: usize,
 }
 
@@ -208,21 +204,12 @@ impl Rows {
         let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
         reduced.sort_unstable();
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
-        let last_kept = kept.iter().rposition(|&d| shape[d] != 1).map(|i| kept[i]);
-        let trailing = last_kept.map_or(0, |d| d + 1);
+        let trailing = kept.iter().rfind(|&&d| shape[d] != 1).map_or(0, |&d| d + 1);
         let row_len = reduced.iter().filter(|&&d| d >= trailing).map(|&d| shape[d]).product();
-        let inner = offsets(shape, &reduced);
-        let elements = offsets(shape, &kept).iter().flat_map(|k| inner.iter().map(move |i| k + i)).collect();
+        let strides = row_major(shape);
+        let along = |dims: &[usize]| positions(0, dims.iter().map(|&d| (shape[d], strides[d])));
+        let inner = along(&reduced);
+        let elements = along(&kept).iter().flat_map(|k| inner.iter().map(move |i| (k + i) as usize)).collect();
         Rows { elements, count: inner.len() / row_len, row_len }
     }
-}
-
-/// Returns the numbers of the elements of an array whose indices along all dimensions but those of `over` are 0, in
-/// the order of the indices.
-fn offsets(shape: &[usize], over: &[usize]) -> Vec<usize> {
-    let stride = |d: usize| shape[d + 1..].iter().product::<usize>();
-    over.iter().fold(vec![0], |offsets, &d| {
-        let along = |o: usize| (0..shape[d]).map(move |i| o + i * stride(d));
-        offsets.into_iter().flat_map(along).collect()
-    })
 }

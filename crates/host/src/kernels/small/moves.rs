@@ -4,7 +4,7 @@ use super::builder::{Builder, Held};
 use crate::elem::Elem;
 use crate::kernels::context::Small;
 use crate::kernels::fusion::{is_view, view_strides};
-use crate::kernels::strides::row_major;
+use crate::kernels::strides::{positions, row_major};
 use crate::small::{Action, Place, Start, Window};
 use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
@@ -51,7 +51,7 @@ pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
 /// Adds an op that moves elements to places that are known. A view may read a large array. Returns `None` if the op is
 /// not for small programs.
 pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    let (elem, len) = builder.shape(view.result(0))?;
+    let (elem, _) = builder.shape(view.result(0))?;
     if view.operands().iter().all(|&v| builder.shape(v).is_some()) {
         let words = moved_words(builder, view)?;
         builder.arrange(view.result(0), elem, &words);
@@ -70,9 +70,7 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
     }
     let array = builder.array(array)?;
     let window = Window { table: builder.code.table(elements), starts: 0..0 };
-    let to = builder.code.place(elem, len);
-    builder.push(elem, Action::Read { elem, array, to: to.at, window });
-    builder.define(view.result(0), to);
+    builder.compute(view.result(0), |to| Action::Read { elem, array, to, window });
     Some(())
 }
 
@@ -90,22 +88,18 @@ fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<V
 
 /// Returns the numbers of the elements that are read at these strides from `start` on, for each index of a shape.
 fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
-    let along = |elements: Vec<isize>, (&n, &stride): (&usize, &isize)| {
-        elements.into_iter().flat_map(|e| (0..n as isize).map(move |i| e + i * stride)).collect()
-    };
-    shape.iter().zip(strides).fold(vec![start], along).into_iter().map(|e| e as u32).collect()
+    let dims = shape.iter().copied().zip(strides.iter().copied());
+    positions(start, dims).into_iter().map(|e| e as u32).collect()
 }
 
-/// Adds a `dynamic_slice`, whose operand may be a large array. Returns `None` if its result is none, or if kernels do
-/// not compute on its types.
+/// Adds a `dynamic_slice`, whose operand may be a large array. Returns `None` if its result is no small array, or if the
+/// program cannot hold one of its operands.
 fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    let (elem, len) = builder.shape(view.result(0))?;
+    let (elem, _) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {
         let array = builder.array(view.operand(0))?;
         let window = window(builder, view, 1, view.result_shape(0), 0)?;
-        let to = builder.code.place(elem, len);
-        builder.push(elem, Action::Read { elem, array, to: to.at, window });
-        builder.define(view.result(0), to);
+        builder.compute(view.result(0), |to| Action::Read { elem, array, to, window });
         return Some(());
     }
     let from = operand(builder, view.operand(0))?;
@@ -114,9 +108,7 @@ fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option
         return Some(());
     }
     let window = window(builder, view, 1, view.result_shape(0), from.at)?;
-    let to = builder.code.place(elem, len);
-    builder.push(elem, Action::Window { to: to.at, window });
-    builder.define(view.result(0), to);
+    builder.compute(view.result(0), |to| Action::Window { to, window });
     Some(())
 }
 
@@ -163,12 +155,13 @@ fn window<'m>(
     Some(Window { table, starts: from..builder.code.starts.len() as u32 })
 }
 
-/// Adds a product of two arrays of one type, whose words hold the sums. Returns `None` for other types.
+/// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for
+/// any other product.
 fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
-    let fills = matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+    let fills_words = matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
-    if !fills || !is_same {
+    if !fills_words || !is_same {
         return None;
     }
     let dims = DotDims::of(view)?;
@@ -176,22 +169,19 @@ fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let factors = factors(&dims, view.operand_shape(0), view.operand_shape(1));
     let words = factors.into_iter().flat_map(|(a, b)| [left.word(a) as u32, right.word(b) as u32]);
     let table = builder.code.table(words);
-    let to = builder.code.place(elem, len);
-    builder.push(elem, Action::Dot { is_float: elem.is_float(), len: len as u32, to: to.at, table });
-    builder.define(view.result(0), to);
+    builder.compute(view.result(0), |to| Action::Dot { is_float: elem.is_float(), len: len as u32, to, table });
     Some(())
 }
 
-/// Returns the numbers of the two elements of each product. Those of one result follow each other.
+/// Returns the numbers of the two factors of each product of elements. The products of one result follow each other.
 fn factors(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> Vec<(usize, usize)> {
     let (left, right) = (row_major(lhs), row_major(rhs));
     let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(|(&l, &r)| (lhs[l], left[l], right[r]));
     let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], left[d], 0));
     let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], 0, right[d]));
     let contract = dims.lhs_contract.iter().zip(&dims.rhs_contract).map(|(&l, &r)| (lhs[l], left[l], right[r]));
-    let along = |pairs: Vec<(usize, usize)>, (size, l, r): (usize, isize, isize)| {
-        let next = |(a, b): (usize, usize)| (0..size).map(move |i| (a + i * l as usize, b + i * r as usize));
-        pairs.into_iter().flat_map(next).collect()
-    };
-    batch.chain(lhs_free).chain(rhs_free).chain(contract).fold(vec![(0, 0)], along)
+    let all: Vec<(usize, isize, isize)> = batch.chain(lhs_free).chain(rhs_free).chain(contract).collect();
+    let of_left = positions(0, all.iter().map(|&(size, stride, _)| (size, stride)));
+    let of_right = positions(0, all.iter().map(|&(size, _, stride)| (size, stride)));
+    of_left.into_iter().zip(of_right).map(|(a, b)| (a as usize, b as usize)).collect()
 }

@@ -3,7 +3,6 @@
 use super::builder::{Builder, Held};
 use super::elements::computed;
 use super::moves::{movement, operand, small};
-use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::fusion::is_computed;
 use crate::small::{Action, Ins, Place};
@@ -19,21 +18,27 @@ pub fn add(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
         return None;
     }
     let state = builder.state();
-    let added = ops.iter().try_for_each(|&op| add_op(builder, op)).filter(|()| builder.fits());
+    let added = add_ops(builder, ops);
     if added.is_none() {
         builder.return_to(&state);
     }
     added
 }
 
+/// Adds ops, in program order. Returns `None` if one of them is not for small programs, or as soon as the program is too
+/// large.
+fn add_ops(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
+    ops.iter().try_for_each(|&op| add_op(builder, op).filter(|()| builder.fits()))
+}
+
 /// How a small program runs an op.
 enum Kind {
-    /// A value that is known.
+    /// A constant, which becomes a part of the program if an op reads it.
     Constant,
     Loop,
     Branch,
     View,
-    /// By operations of block programs.
+    /// An op that block programs compute, other than a view.
     Computed(Fused),
     Small(Small),
 }
@@ -55,7 +60,7 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
 
 fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     let view = builder.plan.view(op);
-    // What a region computes may be the same on all devices.
+    // The results of ops in a region may be the same on all devices.
     let is_here = |v: &Value| {
         let axes = builder.plan.points(*v).axes;
         axes == builder.points.axes || axes.is_empty()
@@ -65,9 +70,10 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
     match kind(builder.plan, &view)? {
         Kind::Constant => Some(()),
-        Kind::Loop if may_join(builder, &view) => while_loop(builder, &view),
-        Kind::Branch if may_join(builder, &view) => case(builder, &view),
-        Kind::Loop | Kind::Branch => None,
+        // Inside of a region, this is known from the outermost loop or branch.
+        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
+        Kind::Loop => while_loop(builder, &view),
+        Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
         Kind::Computed(fused) => {
             view.operands().iter().try_for_each(|&v| operand(builder, v).map(drop))?;
@@ -77,17 +83,16 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
 }
 
-/// Returns true if an op and the ops in its regions have a form for small programs, and all their results are small or
-/// may be large arrays that change in place. This is quick, and says nothing else about whether they can be added.
+/// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and all
+/// their results are small or may be large arrays that change in place. A large constant in a region is neither, and
+/// has no buffer that the program could read. This is quick, and says nothing else about whether they can be added.
 fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
     let Some(kind) = kind(builder.plan, view) else { return false };
-    let may_be_large = matches!(kind, Kind::Constant | Kind::Loop | Kind::Small(Small::DynamicUpdateSlice));
+    let may_be_large = matches!(kind, Kind::Loop | Kind::Small(Small::DynamicUpdateSlice));
     let regions: &[Region] = if matches!(kind, Kind::Loop | Kind::Branch) { view.regions() } else { &[] };
-    let mut inner = regions.iter().flat_map(|&region| body_ops(builder.plan, region)).map(|&op| builder.plan.view(op));
-    let is_small = |view: &OpView<'_>| view.results().iter().all(|&v| builder.shape(v).is_some());
-    // Only the constants outside of regions have buffers of their own.
-    let has_buffer = |view: &OpView<'_>| Opcode::of_view(view) != Opcode::Constant || is_small(view);
-    (may_be_large || is_small(view)) && inner.all(|view| may_join(builder, &view) && has_buffer(&view))
+    let mut inner = regions.iter().flat_map(|&region| body_ops(builder.plan, region));
+    (may_be_large || view.results().iter().all(|&v| builder.shape(v).is_some()))
+        && inner.all(|&op| may_join(builder, &builder.plan.view(op)))
 }
 
 /// Returns the ops of a region without its terminator.
@@ -119,15 +124,16 @@ fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     Some(())
 }
 
-/// Where a loop keeps an array that it carries.
+/// The form in which a loop holds an array that it carries.
 enum Carried {
+    /// A small array, in words that each turn sets.
     Words,
-    /// In the large array that is the input with this number.
+    /// A large array: the input with this number.
     Array(u32),
 }
 
-/// Returns where a loop keeps the array that it carries at index `i`. Returns `None` if the loop is not for small
-/// programs.
+/// Returns the form in which a loop holds the array that it carries at index `i`. Returns `None` if the loop is not for
+/// small programs.
 fn carried(builder: &mut Builder<'_, '_>, view: &OpView<'_>, i: usize) -> Option<Carried> {
     let (initial, body) = (view.operand(i), view.regions()[1]);
     if builder.shape(initial).is_some() {
@@ -139,7 +145,7 @@ fn carried(builder: &mut Builder<'_, '_>, view: &OpView<'_>, i: usize) -> Option
     let replaced = replaced_in(builder, body, i)?;
     let array = match builder.held(initial) {
         None => builder.new_array(initial, true)?,
-        // The array of a loop around this one, or of one before it.
+        // A loop around this one, or one before it, writes the array.
         Some(Held::Array(array)) if builder.is_written(array) && may_replace(builder, initial) => array,
         Some(_) => return None,
     };
@@ -185,7 +191,8 @@ fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Optio
     }
 }
 
-/// Records where a loop holds these values, which are its arguments or results. `places` are those of the small ones.
+/// Records the forms in which a loop holds these values, which are its arguments or results. `places` has the words of
+/// the small ones.
 fn hold_all(builder: &mut Builder<'_, '_>, values: &[Value], carried: &[Carried], places: &[Words]) {
     let mut places = places.iter();
     for (&v, carried) in values.iter().zip(carried) {
@@ -197,8 +204,8 @@ fn hold_all(builder: &mut Builder<'_, '_>, values: &[Value], carried: &[Carried]
     }
 }
 
-/// Makes what the regions of an op read from outside known before its instructions. Returns `None` if a value is not
-/// for small programs.
+/// Adds the values from outside that the regions of an op read, in front of the op's instructions. Returns `None` if the
+/// program cannot hold one of them.
 fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     view.captured().into_iter().try_for_each(|v| match builder.shape(v) {
         Some(_) => operand(builder, v).map(drop),
@@ -231,7 +238,7 @@ fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
 /// op is not for small programs.
 fn add_region(builder: &mut Builder<'_, '_>, region: Region) -> Option<Vec<Place>> {
     let (plan, is_inner) = (builder.plan, std::mem::replace(&mut builder.is_in_region, true));
-    body_ops(plan, region).iter().try_for_each(|&op| add_op(builder, op))?;
+    add_ops(builder, body_ops(plan, region))?;
     let results = places(builder, plan.body.region_results(region));
     builder.is_in_region = is_inner;
     results
@@ -252,14 +259,19 @@ fn places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Option<Vec<Place>>
 #[derive(Clone, Copy)]
 struct Words {
     place: Place,
-    elem: Elem,
+    /// The number of elements.
     len: usize,
 }
 
 /// Returns new words for those of the values that are small arrays.
 fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
-    let shapes: Vec<(Elem, usize)> = values.iter().filter_map(|&v| builder.shape(v)).collect();
-    shapes.into_iter().map(|(elem, len)| Words { place: builder.code.place(elem, len), elem, len }).collect()
+    let mut places = vec![];
+    for &v in values {
+        if let Some((elem, len)) = builder.shape(v) {
+            places.push(Words { place: builder.code.place(elem, len), len });
+        }
+    }
+    places
 }
 
 /// Copies arrays to the places of others, as if at one time.
@@ -272,7 +284,7 @@ fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
                 && source.overlaps(own.len, words.place.at, words.len)
         };
         if to.iter().enumerate().any(overwrites) {
-            let copy = builder.code.place(own.elem, own.len);
+            let copy = builder.code.place(own.place.elem, own.len);
             shift(builder, *source, Words { place: copy, ..*own });
             *source = copy;
         }
@@ -284,6 +296,6 @@ fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
 fn shift(builder: &mut Builder<'_, '_>, from: Place, to: Words) {
     let is_there = from.at == to.place.at && (from.step == 1 || to.len == 1);
     if !is_there {
-        builder.push(to.elem, Action::Move { len: to.len as u32, to: to.place.at, from });
+        builder.push(to.place.elem, Action::Move { len: to.len as u32, to: to.place.at, from });
     }
 }

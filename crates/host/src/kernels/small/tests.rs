@@ -180,6 +180,18 @@ return %h, %k, %a";
     assert!(names.iter().any(|name| name.contains("multiply") && !name.starts_with("small(")), "{names:?}");
 }
 
+/// An op may have an attribute of any name, also of that which the array of a constant has.
+#[test]
+fn an_attribute_of_another_op_is_no_constant() {
+    let t = "tensor<4xf32>";
+    let body = "%a = stablehlo.add %x, %x {value = dense<7.0> : tensor<4xf32>} : tensor<4xf32>
+%b = stablehlo.multiply %a, %x : tensor<4xf32>
+%c = stablehlo.reverse %b, dims = [0] : tensor<4xf32>
+return %c";
+    let source = program(&format!("%x: {t}"), t, body);
+    assert_eq!(run_in_small_programs(&source, &[thirds(&[4])]).len(), 1);
+}
+
 #[test]
 fn products_have_the_bits_of_their_kernels() {
     for t in ["f32", "f64"] {
