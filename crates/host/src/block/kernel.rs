@@ -118,7 +118,8 @@ impl Code {
     }
 
     /// Returns the sizes of the outermost `loops` loops and the operand's strides in them, in bytes. The last two items
-    /// are those of the runs, and of the lanes of each, of the first `lanes` lanes of a row, which are 1 or all.
+    /// are for the runs of a row and for the lanes of a run. They cover the first `lanes` lanes of a row: one lane, or
+    /// all.
     fn walked(&self, operand: usize, loops: usize, lanes: usize) -> impl Iterator<Item = (usize, isize)> {
         let walk = &self.walks[operand];
         let rows = self.outer.iter().copied().zip(walk.outer.iter().copied()).take(loops);

@@ -23,7 +23,7 @@ pub(crate) enum Ins {
     /// Continues at another instruction if the truth value at word `predicate` is false.
     Unless { predicate: u32, to: u32 },
     /// Continues at one of the targets: the one whose number is at `index`, or the last one if there is no such target.
-    /// With `is_if`, `index` is a truth value, and true is the first one.
+    /// If `is_if`, `index` is a truth value, and the first target is for true.
     Branch { index: Place, is_if: bool, targets: Vec<u32> },
 }
 
@@ -49,8 +49,8 @@ pub(crate) enum Action {
     /// Sets each result to the combination of the `rows * row_len` words whose numbers are in its part of the table, in
     /// the order of `shardwise_mathfn::order`. Both numbers are at least 1.
     Fold { op: Op, identity: u64, to: u32, rows: u32, row_len: u32, table: Range<u32> },
-    /// Sets each of `len` elements to a sum of products. The table has the number of the first and of the second factor
-    /// for each product, and as many products for each element.
+    /// Sets each of `len` elements to a sum of products, of which all elements have the same number. The table has the
+    /// numbers of both factors of each product.
     Dot { is_float: bool, len: u32, to: u32, table: Range<u32> },
     /// Copies a window of an array in words. The table has the words of the window that starts at 0.
     Window { to: u32, window: Window },
@@ -97,7 +97,7 @@ pub(crate) struct Code {
     constants: HashMap<(bool, u64), u32>,
 }
 
-/// An array that a program is given.
+/// An array that a program takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input {
     /// A small array, and its number of elements. It is read at the start.

@@ -45,7 +45,6 @@ pub enum Held {
 /// The state of a [`Builder`] between two ops of the block, to which it can return.
 pub struct State {
     code: Mark,
-    inputs: usize,
     views: usize,
     held: usize,
 }
@@ -60,14 +59,13 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Returns the present state.
     pub fn state(&self) -> State {
-        let (inputs, views) = (self.inputs.len(), self.views.len());
-        State { code: self.code.mark(), inputs, views, held: self.order.len() }
+        State { code: self.code.mark(), views: self.views.len(), held: self.order.len() }
     }
 
     /// Removes all that was added since the program had this state.
     pub fn return_to(&mut self, state: &State) {
         self.code.cut(&state.code);
-        self.inputs.truncate(state.inputs);
+        self.inputs.truncate(self.code.inputs.len());
         self.views.truncate(state.views);
         for v in self.order.drain(state.held..) {
             self.held.remove(&v);
