@@ -195,7 +195,7 @@ impl<'m> Lowering<'m> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);
         let value: Box<dyn Fn(usize) -> Literal> = match Opcode::of_view(view) {
-            Opcode::Constant => {
+            Opcode::Constant | Opcode::SdyConstant | Opcode::ChloConstant => {
                 let literal = constant_value(view).expect("verified").clone();
                 Box::new(move |_| literal.clone())
             }

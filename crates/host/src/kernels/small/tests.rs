@@ -180,6 +180,25 @@ return %h, %k, %a";
     assert!(names.iter().any(|name| name.contains("multiply") && !name.starts_with("small(")), "{names:?}");
 }
 
+/// The array of a constant may be read by a step in front of the constant.
+#[test]
+fn large_constants_of_all_dialects_are_read() {
+    for dialect in ["stablehlo", "sdy", "chlo"] {
+        let numbers: Vec<String> = (0..100).map(|i| format!("{}.5", i % 9)).collect();
+        let body = format!(
+            "%a = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+%b = stablehlo.negate %a : tensor<2xf32>
+%c = {dialect}.constant dense<[{}]> : tensor<100xf32>
+%d = stablehlo.dynamic_slice %c, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+%e = stablehlo.add %b, %d : tensor<2xf32>
+return %e, %c",
+            numbers.join(", ")
+        );
+        let source = program("%x: tensor<100xf32>, %i: tensor<i32>", "tensor<2xf32>, tensor<100xf32>", &body);
+        run(&source, &[thirds(&[100]), Literal::scalar(7i32)]);
+    }
+}
+
 /// An op may have an attribute of any name, also of that which the array of a constant has.
 #[test]
 fn an_attribute_of_another_op_is_no_constant() {
