@@ -13,7 +13,7 @@ use shardwise_view::{Span, SpanKind, Timeline};
 
 pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     let own = args.machine.as_deref().map(Machine::load).transpose()?;
-    let parsed = |text: &str| match own.clone() {
+    let parsed = |text: &str| match own {
         Some(own) => Topology::parse_with(text, Some(own)),
         None => Topology::parse(text),
     };

@@ -119,12 +119,12 @@ pub(crate) struct Version {
     pub timeline: Option<Timeline>,
 }
 
-/// How much is tried to hide collectives of a version behind other ops.
+/// The budget of the scheduler for a version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effort {
-    /// As much as for a program that is simulated by itself.
+    /// The whole budget, which a program also has that is simulated by itself.
     Full,
-    /// A part of it, for one of this many versions.
+    /// The part of one version, where this many versions share the budget.
     OneOf(usize),
 }
 

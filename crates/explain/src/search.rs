@@ -83,13 +83,13 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     for candidate in candidates {
         let spec = &places[candidate.spec];
         let change = Change { place: spec.place, layout: candidate.layout };
-        found.trials.extend(attempt(module, spec, change, (options, effort)));
+        found.trials.extend(attempt(module, spec, change, options, effort));
     }
     found
 }
 
 /// Returns the outcome of a change, or `None` if the changed program cannot be partitioned or simulated.
-fn attempt(module: &Module, spec: &Spec, change: Change, (options, effort): (&Options, Effort)) -> Option<Trial> {
+fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options, effort: Effort) -> Option<Trial> {
     let version = Version::of(&change.apply(module), options, effort).ok()?;
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
 }

@@ -36,52 +36,29 @@ type SpanKey = (Loc, String, Option<String>);
 /// The total time and the number of the simulated collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
-/// The collectives of one source and reason that a scheduled program does not have, and the time of those in their
-/// place.
-struct Replaced<'a> {
-    reason: Option<&'a str>,
-    count: u64,
-    time: Time,
-}
-
-impl Replaced<'_> {
-    /// Returns true if a collective of a scheduled program has this reason, with or without how it runs.
-    fn is_reason_of(&self, key: &SpanKey) -> bool {
-        match (self.reason, &key.2) {
-            (Some(reason), Some(own)) => own.starts_with(reason),
-            (reason, own) => reason.is_none() && own.is_none(),
-        }
-    }
-}
-
 impl Times {
     /// Returns the times of the collectives of a scheduled program. `plain` is the run of the program as it was given.
     ///
-    /// Where a collective was replaced by others, such as a gather by the permutes of a collective matmul, its time is
-    /// theirs: they have its reason, to which the scheduler adds how they run.
+    /// The scheduler replaces some collectives by others, such as a gather by the permutes of a collective matmul. The
+    /// time of a replaced collective is that of the new ones with the same source and reason. The scheduler may have
+    /// added to their reason how they run.
     pub fn of_scheduled(timeline: &Timeline, plain: &Timeline) -> Times {
         let (mut times, plain) = (Times::of(timeline), Times::of(plain));
-        let is_in = |own: &Times, key: &SpanKey| own.0.contains_key(key);
-        let mut replaced: HashMap<&Loc, Vec<Replaced<'_>>> = HashMap::new();
-        for (key, (_, count)) in plain.0.iter().filter(|(key, _)| !is_in(&times, key)) {
-            let at = replaced.entry(&key.0).or_default();
-            match at.iter_mut().find(|known| known.reason == key.2.as_deref()) {
-                Some(known) => known.count += count,
-                None => at.push(Replaced { reason: key.2.as_deref(), count: *count, time: Time::default() }),
+        let replaced: Vec<&SpanKey> = plain.0.keys().filter(|key| !times.0.contains_key(*key)).collect();
+        let mut sums: HashMap<(&Loc, Option<&str>), (Time, u64)> = HashMap::new();
+        for key in &replaced {
+            let sum = sums.entry((&key.0, key.2.as_deref())).or_default();
+            sum.1 = sum.1.saturating_add(plain.0[*key].1);
+        }
+        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !plain.0.contains_key(*key)) {
+            let mut all = origins(key.2.as_deref()).map(|reason| (&key.0, reason));
+            if let Some(sum) = all.find(|at| sums.contains_key(at)).and_then(|at| sums.get_mut(&at)) {
+                sum.0 = sum.0.plus(*time);
             }
         }
-        for (key, (time, _)) in times.0.iter().filter(|(key, _)| !is_in(&plain, key)) {
-            let at = replaced.get_mut(&key.0).into_iter().flatten();
-            let own = at.filter(|known| known.is_reason_of(key)).max_by_key(|known| known.reason.map_or(0, str::len));
-            own.into_iter().for_each(|known| known.time = known.time.plus(*time));
-        }
-        let of = |key: &SpanKey| {
-            let known = replaced.get(&key.0)?.iter().find(|known| known.reason == key.2.as_deref())?;
-            (known.time.duration > 0).then(|| (key.clone(), (known.time, known.count)))
-        };
-        let found: Vec<(SpanKey, (Time, u64))> =
-            plain.0.keys().filter(|key| !is_in(&times, key)).filter_map(of).collect();
-        times.0.extend(found);
+        let of = |key: &&SpanKey| ((*key).clone(), sums[&(&key.0, key.2.as_deref())]);
+        let found: Vec<(SpanKey, (Time, u64))> = replaced.iter().map(of).collect();
+        times.0.extend(found.into_iter().filter(|(_, (time, _))| time.duration > 0));
         times
     }
 
@@ -105,6 +82,12 @@ impl Times {
         let (sum, count) = self.0.get(&(row.loc.clone(), row.kind.name().to_string(), reason))?;
         Some(Time { duration: sum.duration / count, exposed: sum.exposed / count })
     }
+}
+
+/// Returns the reasons that the collective may have had in whose place one with this reason runs, the longest first: the
+/// reason itself, and its parts before each "; ", after which the scheduler adds how a collective runs.
+fn origins(reason: Option<&str>) -> impl Iterator<Item = Option<&str>> {
+    std::iter::successors(Some(reason), |reason| Some(Some((*reason)?.rsplit_once("; ")?.0)))
 }
 
 /// Returns the union of periods that are sorted by their starts.

@@ -264,7 +264,8 @@ struct Twisted {
 }
 
 impl Twisted {
-    /// Returns the facts about chips between which the ways are the same from each of them.
+    /// Returns the facts about a group of chips. The links from each chip to the others must be like those from the
+    /// first one.
     fn of(torus: &Torus, chips: &[Vec<usize>]) -> Twisted {
         let (mut loads, mut diameter) = (vec![[0.0; 2]; torus.grid().len()], 0);
         for to in chips {
@@ -289,15 +290,17 @@ impl Block {
         chips.dedup();
         let axes: Vec<BlockAxis> =
             (0..topology.grid().len()).map(|dim| axis(topology, &chips, dim)).collect::<Option<Vec<_>>>()?;
+        if axes.iter().map(|axis| axis.size).product::<usize>() != chips.len() {
+            return None;
+        }
         let cores = members.len() / chips.len();
-        let is_block = axes.iter().map(|axis| axis.size).product::<usize>() == chips.len();
         let groups_per_chip = topology.devices_per_chip() as f64 / cores as f64;
         let axes: Vec<BlockAxis> = axes.into_iter().filter(|axis| axis.size > 1).collect();
         let mut block = Block { axes, chips: chips.len(), cores, groups_per_chip, twisted: None };
-        if is_block && topology.is_twisted() {
+        if topology.is_twisted() {
             block.twist(topology.torus(), &chips);
         }
-        is_block.then_some(block)
+        Some(block)
     }
 
     /// Makes rings of the short dimensions of a twisted torus, if the chips contain those to which their wraps lead.

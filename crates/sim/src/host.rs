@@ -287,9 +287,7 @@ impl<'m> Host<'m> {
         self.now = self.now.saturating_add(shift);
         // The condition is computed once more than the body.
         self.block(frame, cond, false);
-        let unknown = trips.is_none().then(|| "the number of turns is not known: one is assumed".to_string());
-        let alike = (count > listed).then(|| turns::note(listed - 1));
-        self.close(control, unknown.or(alike));
+        self.close(control, turns::note(trips, listed));
     }
 
     /// Simulates a conditional. If the program does not decide which branch runs, the one that takes longest does.

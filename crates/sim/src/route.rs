@@ -70,62 +70,49 @@ impl<'t> Loads<'t> {
     /// of it.
     pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
         let [start, end] = [from, to].map(|device| self.topology.coordinates(device));
-        let torus = self.topology.torus();
-        if torus.twist() > 0 {
-            let ways = torus.ways(&start, &end);
-            for way in &ways {
-                let links: Vec<(usize, bool)> = way.iter().map(|&n| (n.unsigned_abs(), n > 0)).collect();
-                self.both_orders((from, &start), &links, bytes / ways.len() as f64);
+        let ways = match self.topology.is_twisted() {
+            true => self.topology.torus().ways(&start, &end),
+            false => vec![(0..start.len()).map(|dim| self.links_along(start[dim], end[dim], dim)).collect()],
+        };
+        let part = bytes / ways.len() as f64;
+        for way in &ways {
+            let has_orders = way.iter().filter(|links| **links != 0).count() > 1;
+            if has_orders {
+                self.walk(from, &start, way, (0..way.len()).rev(), part / 2.0);
             }
-            return;
+            self.walk(from, &start, way, 0..way.len(), if has_orders { part / 2.0 } else { part });
         }
-        let links: Vec<(usize, bool)> = (0..start.len()).map(|dim| self.way(start[dim], end[dim], dim)).collect();
-        self.both_orders((from, &start), &links, bytes);
     }
 
-    /// Adds bytes to the links of a way, in both orders of the dimensions.
-    fn both_orders(&mut self, from: (usize, &[usize]), links: &[(usize, bool)], bytes: f64) {
-        let moving = links.iter().filter(|(count, _)| *count > 0).count();
-        if moving > 1 {
-            self.walk(from, links, (0..links.len()).rev(), bytes / 2.0);
-        }
-        self.walk(from, links, 0..links.len(), if moving > 1 { bytes / 2.0 } else { bytes });
-    }
-
-    /// Adds bytes to the links of a way, one dimension after the other. The way is the number of links along each
-    /// dimension, and whether coordinates grow.
-    fn walk(
-        &mut self,
-        (from, start): (usize, &[usize]),
-        links: &[(usize, bool)],
-        dims: impl Iterator<Item = usize>,
-        bytes: f64,
-    ) {
+    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension after
+    /// the other. The way leads from the coordinates `start` in the pod of the device `from`.
+    fn walk(&mut self, from: usize, start: &[usize], way: &[isize], dims: impl Iterator<Item = usize>, bytes: f64) {
         let mut at = start.to_vec();
         for dim in dims {
-            let (count, is_up) = links[dim];
-            for _ in 0..count {
+            let (links, is_up) = (way[dim].unsigned_abs(), way[dim] > 0);
+            for _ in 0..links {
                 let link = self.link(from, &at, dim, is_up);
                 self.links[link] += bytes;
                 self.topology.torus().step(&mut at, dim, is_up);
             }
-            if count > 0 {
+            if links > 0 {
                 self.used = self.used.with(LinkSet::one(dim, is_up));
             }
         }
-        self.hops = self.hops.max(links.iter().map(|(count, _)| count).sum());
+        self.hops = self.hops.max(way.iter().map(|links| links.unsigned_abs()).sum());
     }
 
-    /// Returns the number of hops along a dimension, and whether coordinates grow on the way. Where both ways around a
-    /// ring are equally long, every second chip uses the other one.
-    fn way(&self, from: usize, to: usize, dim: usize) -> (usize, bool) {
-        let size = self.topology.grid()[dim];
-        let up = (to + size - from) % size;
-        match self.topology.wraps(dim) {
-            false => (from.abs_diff(to), to > from),
-            true if 2 * up == size => (up, from.is_multiple_of(2)),
-            true => (up.min(size - up), 2 * up < size),
+    /// Returns the number of links along a dimension, which is negative against the direction of the coordinates. Where
+    /// both ways around a ring are equally long, every second chip uses the other one.
+    fn links_along(&self, from: usize, to: usize, dim: usize) -> isize {
+        let straight = to as isize - from as isize;
+        if !self.topology.wraps(dim) {
+            return straight;
         }
+        let size = self.topology.grid()[dim] as isize;
+        let up = straight.rem_euclid(size);
+        let is_up = if 2 * up == size { from.is_multiple_of(2) } else { 2 * up < size };
+        if is_up { up } else { up - size }
     }
 
     fn link(&self, device: usize, at: &[usize], dim: usize, is_up: bool) -> usize {

@@ -661,11 +661,9 @@ impl<'m> Simulator<'m> {
         }
         self.loops -= 1;
         self.turn = outer_turn;
-        let shift = self.further_turns(last.0, last.1, count - simulated);
+        let shift = self.stretch(last.0, last.1, count - simulated + 1);
         let end = self.state.core_free;
-        let unknown = trips.is_none().then(|| "the number of turns is not known: one is assumed".to_string());
-        let alike = (count > simulated).then(|| turns::note(simulated - 1));
-        self.close_control(control, end, unknown.or(alike));
+        self.close_control(control, end, turns::note(trips, simulated));
         for (&v, held) in view.results().iter().zip(carried) {
             let ready = held.ready.saturating_add(shift);
             frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
@@ -673,10 +671,10 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Makes the spans from `first` on, which are those of the turn in a period, those of this turn and `rest` further
-    /// ones. Returns by how much what follows is later.
-    fn further_turns(&mut self, first: usize, turn: Range<Picoseconds>, rest: u64) -> Picoseconds {
-        let shift = turns::stretch(&mut self.spans[first..], turn, rest.saturating_add(1));
+    /// Makes the last turn of a loop, whose spans are those from `first` on, stand for `count` turns. The core and the
+    /// links are then free later. Returns by how much.
+    fn stretch(&mut self, first: usize, turn: Range<Picoseconds>, count: u64) -> Picoseconds {
+        let shift = turns::stretch(&mut self.spans[first..], turn, count);
         let later = |time: &mut Picoseconds| *time = time.saturating_add(shift);
         later(&mut self.state.core_free);
         self.state.links.iter_mut().for_each(|(_, free)| later(free));

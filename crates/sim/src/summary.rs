@@ -26,7 +26,7 @@ impl Summary {
     pub fn of(timeline: &Timeline, topology: &Topology) -> Summary {
         let c = &topology.machine().constants;
         let step_time = timeline.end();
-        let all = |span: &Span| Some(span.work.flops?.saturating_mul(span.instances as u64));
+        let all = |span: &Span| Some(span.of_all_instances(span.work.flops?));
         let flops = timeline.spans.iter().filter_map(all).fold(0, u64::saturating_add);
         let is_known = step_time > 0 && c.peak_flops > 0.0;
         let utilization = is_known.then(|| flops as f64 / (step_time as f64 * 1e-12 * c.peak_flops));

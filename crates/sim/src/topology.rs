@@ -75,8 +75,7 @@ impl Topology {
         let Some((name, grid)) = text.rsplit_once(':') else { return Err(bad_grid(text, None).into()) };
         let machine = machine_of(name, own)?;
         let (grid, pods) = grid.split_once('*').unwrap_or((grid, "1"));
-        let is_twisted = grid.ends_with(TWISTED);
-        let grid = grid.strip_suffix(TWISTED).unwrap_or(grid);
+        let (grid, is_twisted) = grid.strip_suffix(TWISTED).map_or((grid, false), |plain| (plain, true));
         let sizes: Option<Vec<usize>> = grid.split('x').map(|n| n.parse().ok()).collect();
         let (Some(sizes), Ok(pods)) = (sizes, pods.parse()) else { return Err(bad_grid(text, Some(&machine)).into()) };
         let plain = Topology::new(machine, &sizes, pods)?;
@@ -114,7 +113,7 @@ impl Topology {
         let is_one_host = !machine.is_host() || pods == 1;
         let is_possible = devices.is_some_and(|n| (1..=MAX_DEVICES).contains(&n));
         if sizes.len() != expected || !is_possible || !is_domain || !is_one_host {
-            let text = Grid(sizes, pods).to_string();
+            let text = Grid(sizes, false, pods).to_string();
             return Err(bad_grid(&format!("{}:{text}", machine.name), Some(&machine)).into());
         }
         let (grid, pods) = match machine.is_switched() {
@@ -143,8 +142,8 @@ impl Topology {
         self.torus.twist() > 0
     }
 
-    /// Returns the number of links between the halves of a pod, for the cut across a dimension that has the fewest, or
-    /// `None` if switches connect the devices. The links of one direction count.
+    /// Returns the number of links between the halves of a pod, for the cut across a dimension that has the fewest. The
+    /// links of one direction count. Returns `None` for a host, and if switches connect the devices.
     ///
     /// # Examples
     ///
@@ -218,13 +217,7 @@ impl Topology {
 
     /// Returns the coordinates of a device's chip in its pod, x first.
     pub(crate) fn coordinates(&self, device: usize) -> Vec<usize> {
-        let mut rest = device % self.devices_per_pod() / self.devices_per_chip();
-        let mut next = |size: &usize| {
-            let c = rest % size;
-            rest /= size;
-            c
-        };
-        self.grid().iter().map(&mut next).collect()
+        self.torus.coordinates(device % self.devices_per_pod() / self.devices_per_chip())
     }
 
     /// Returns true if the chips along dimension `dim` are a ring.
@@ -248,21 +241,20 @@ fn wraps(machine: &Machine, grid: &[usize], dim: usize) -> bool {
 impl fmt::Display for Topology {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (sizes, pods) = self.sizes();
-        let twisted = if self.is_twisted() { TWISTED } else { "" };
-        write!(f, "{}:{}{twisted}", self.machine.name, Grid(&sizes, 1))?;
-        if pods != 1 { write!(f, "*{pods}") } else { Ok(()) }
+        write!(f, "{}:{}", self.machine.name, Grid(&sizes, self.is_twisted(), pods))
     }
 }
 
-/// Prints sizes as `16x16*2`.
-struct Grid<'a>(&'a [usize], usize);
+/// Prints the sizes of a grid, plain or twisted, and the number of pods: `16x16*2`, `4x4x8_twisted`.
+struct Grid<'a>(&'a [usize], bool, usize);
 
 impl fmt::Display for Grid<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, size) in self.0.iter().enumerate() {
             write!(f, "{}{size}", if i > 0 { "x" } else { "" })?;
         }
-        if self.1 != 1 { write!(f, "*{}", self.1) } else { Ok(()) }
+        f.write_str(if self.1 { TWISTED } else { "" })?;
+        if self.2 != 1 { write!(f, "*{}", self.2) } else { Ok(()) }
     }
 }
 
@@ -283,8 +275,8 @@ fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Dia
 }
 
 fn no_twist(plain: &Topology) -> Diagnostic {
-    let (sizes, _) = plain.sizes();
-    let text = format!("{}:{}{TWISTED}", plain.machine.name, Grid(&sizes, 1));
+    let (sizes, pods) = plain.sizes();
+    let text = format!("{}:{}", plain.machine.name, Grid(&sizes, true, pods));
     let can_twist = |m: &&Arc<Machine>| m.constants.twists > 0.0;
     let names: Vec<&str> = Machine::all().iter().filter(can_twist).map(|m| &*m.name).collect();
     Diagnostic::error("topology-grid", &Loc::UNKNOWN, format!("`{text}` is no topology"))

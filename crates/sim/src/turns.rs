@@ -3,14 +3,20 @@
 use shardwise_view::{Picoseconds, Span, Work};
 use std::ops::Range;
 
-/// Returns the note of a loop whose turns after turn `last` were not simulated.
-pub(crate) fn note(last: u64) -> String {
-    format!("all turns from {last} on are taken to be like turn {last}, and shown as one that takes as long as all")
+/// Returns the note of a loop with this number of turns, if it is known, of which the first `simulated` ones were
+/// simulated. Returns `None` if these are all turns.
+pub(crate) fn note(trips: Option<u64>, simulated: u64) -> Option<String> {
+    let Some(count) = trips else { return Some("the number of turns is not known: one is assumed".into()) };
+    let last = simulated.saturating_sub(1);
+    (count > simulated).then(|| {
+        format!("all turns from {last} on are taken to be like turn {last}, and shown as one that takes as long as all")
+    })
 }
 
-/// Makes the spans of the turn in a period those of `count` turns that are like it, which follow each other. A span
-/// then stands for that many times as many runs. It begins and ends later in the same proportion, and what is after the
-/// end of the turn stays as far from it. `count` must not be 0. Returns by how much the end of the turn moved.
+/// Makes the spans of one turn stand for `count` turns that are like it and follow each other. `turn` is the period of
+/// the one turn. It is stretched by the factor `count`, which must not be 0, and so are the spans inside of it. Times
+/// after its end move with the end. The runs and the work of all spans grow by the same factor. Returns by how much the
+/// end of the turn moved.
 pub(crate) fn stretch(spans: &mut [Span], turn: Range<Picoseconds>, count: u64) -> Picoseconds {
     let all = |time: Picoseconds| turn.start.saturating_add((time - turn.start).saturating_mul(count));
     let shift = all(turn.end) - turn.end;

@@ -25,10 +25,10 @@ const UNKNOWN: i64 = -1;
 impl Timeline {
     /// Returns a page that shows the timeline in any browser, without a network.
     ///
-    /// It has the lanes, which can be zoomed and searched, the facts of each span, a table of communication, the memory
-    /// in use and a roofline. If `program` is given, the page shows this text beside the timeline. A span belongs to a
-    /// line of it if the file of its location is [`Timeline::program`], or if one of these two paths ends with `/` and
-    /// the other one.
+    /// It has the lanes, which can be zoomed and searched, the facts of each span, tables of communication and of the
+    /// longest instructions, the memory in use and a roofline. If `program` is given, the page shows this text beside
+    /// the timeline. A span belongs to a line of it if the file of its location is [`Timeline::program`], or if one of
+    /// these two paths ends with the other one after a `/`.
     pub fn to_html(&self, program: Option<&str>) -> String {
         filled(PAGE, |name| match name {
             "title" => escaped(&self.title()),

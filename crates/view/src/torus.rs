@@ -70,6 +70,12 @@ impl Torus {
         self.wraps[dim] && !self.is_twisted(dim)
     }
 
+    /// Returns the coordinates of a chip. Chips are numbered from 0 on, along the first dimension first.
+    pub fn coordinates(&self, chip: usize) -> Vec<usize> {
+        let mut rest = chip;
+        self.grid.iter().map(|&n| (rest % n, rest /= n).0).collect()
+    }
+
     /// Moves coordinates over the link of a dimension in one direction.
     ///
     /// # Panics
@@ -131,7 +137,7 @@ impl Torus {
     }
 
     /// Returns the number of links between the halves of the torus, for the cut across a dimension that has the fewest.
-    /// A link counts once, not once for each direction.
+    /// A link counts once, not once for each direction. Returns 0 if no dimension has an even size.
     pub fn bisection(&self) -> usize {
         let chips: usize = self.grid.iter().product();
         let cuts = (0..self.grid.len()).filter(|&dim| self.grid[dim].is_multiple_of(2));
@@ -154,12 +160,11 @@ impl Torus {
         if chips.len() < 4 || chips.len() > MOST_IN_RING {
             return given;
         }
-        let far: Vec<Vec<usize>> =
-            chips.iter().map(|from| chips.iter().map(|to| self.distance(from, to)).collect()).collect();
-        let is_short = |order: &[usize]| pairs(order).all(|(a, b)| far[a][b] <= 1);
-        if is_short(&given) {
+        if pairs(&given).all(|(a, b)| self.distance(&chips[a], &chips[b]) <= 1) {
             return given;
         }
+        let far: Vec<Vec<usize>> =
+            chips.iter().map(|from| chips.iter().map(|to| self.distance(from, to)).collect()).collect();
         ring_of_neighbours(&far).unwrap_or_else(|| improved(given, &far))
     }
 }
@@ -268,9 +273,7 @@ mod tests {
     use std::collections::VecDeque;
 
     fn coordinates(torus: &Torus) -> Vec<Vec<usize>> {
-        let count = torus.grid.iter().product();
-        let of = |mut chip: usize| torus.grid.iter().map(|&n| (chip % n, chip /= n).0).collect();
-        (0..count).map(of).collect()
+        (0..torus.grid.iter().product::<usize>()).map(|chip| torus.coordinates(chip)).collect()
     }
 
     /// Returns the distances of all chips from one, by following the links.

@@ -18,6 +18,8 @@ function element(name, className, content) {
   return made;
 }
 
+const spansText = (count) => `${count} ${count === 1 ? "span" : "spans"}`;
+
 /** Returns a button with a text that calls a function. */
 function pressed(content, action) {
   const button = element("button", "", content);
@@ -401,7 +403,7 @@ function selectLine(line) {
   if (firsts.length === 0) return;
   select(Math.min(...firsts), new Set(rows));
   const count = rows.reduce((all, row) => all + totals.spans[row], 0);
-  get("status").textContent = `Line ${line} has ${count} ${count === 1 ? "span" : "spans"}. The first one is shown.`;
+  get("status").textContent = `Line ${line} has ${spansText(count)}. The first one is shown.`;
 }
 
 /** Selects the first span of a line, and scrolls the page to the program. */
@@ -733,7 +735,7 @@ function listenToKeys() {
     const wanted = input.value.trim().toLowerCase();
     view.found = wanted === "" ? null : search(model, wanted);
     const count = (view.found || []).reduce((all, isFound, row) => all + (isFound ? totals.spans[row] : 0), 0);
-    get("found").textContent = view.found ? `${count} ${count === 1 ? "span" : "spans"}` : "";
+    get("found").textContent = view.found ? spansText(count) : "";
     redraw();
   });
   input.addEventListener("keydown", (event) => {

@@ -53,9 +53,7 @@ impl Chips {
     /// Returns the pod of a device, and the coordinates of its chip, x first.
     fn place(&self, device: usize) -> (usize, Vec<usize>) {
         let chip = device / self.devices_per_chip;
-        let mut rest = chip % self.chips_per_pod();
-        let coordinates = self.torus.grid().iter().map(|&n| (rest % n, rest /= n).0).collect();
-        (chip / self.chips_per_pod(), coordinates)
+        (chip / self.chips_per_pod(), self.torus.coordinates(chip % self.chips_per_pod()))
     }
 
     fn hop(&self, from: usize, to: usize) -> Hop {
@@ -104,6 +102,9 @@ impl Chips {
         if size == 1 {
             return "one device, no links".into();
         }
+        if let Some(ring) = self.better_ring(mesh, size, stride) {
+            return ring;
+        }
         let coordinate = |p: usize| p / stride % size;
         let hop = |p: usize, q: usize| self.hop(mesh.device(p), mesh.device(q));
         let inner = (0..mesh.size()).filter(|&p| coordinate(p) + 1 < size);
@@ -114,9 +115,6 @@ impl Chips {
             list.sort();
             list.dedup();
         });
-        if let Some(ring) = self.better_ring(mesh, (size, stride)) {
-            return ring;
-        }
         let shape = match size > 2 {
             true if back == hops && matches!(hops[..], [Hop::Links(_)]) => ", a ring",
             true if matches!(hops[..], [Hop::Links(_)]) => ", a line",
@@ -125,9 +123,10 @@ impl Chips {
         format!("{}{shape}", self.describe(&hops))
     }
 
-    /// Describes a ring of the devices along an axis, given by its size and stride, in another order than the mesh's, if
-    /// there is one whose neighbours are closer. The order is named if it is the same everywhere.
-    fn better_ring(&self, mesh: &Mesh, (size, stride): (usize, usize)) -> Option<String> {
+    /// Describes a ring of the devices along an axis, given by its size and stride, in an order in which neighbours are
+    /// closer than in that of the mesh. The order is named if it is the same everywhere. Returns `None` if some groups
+    /// have no such ring, if one is in several pods, and if switches connect the devices.
+    fn better_ring(&self, mesh: &Mesh, size: usize, stride: usize) -> Option<String> {
         let starts = (0..mesh.size()).filter(|p| p / stride % size == 0);
         let groups: Vec<Vec<usize>> =
             starts.map(|p| (0..size).map(|i| mesh.device(p + i * stride)).collect()).collect();

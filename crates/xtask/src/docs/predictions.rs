@@ -23,11 +23,12 @@ pub fn page() -> Result<Page> {
     }
     let Accuracy { count, median, most } = Accuracy::of(&points);
     let about = format!(
-        "Measured times that were published with their sizes and machine, and what `shardwise_sim` predicts. A prediction within \
-         the rounding of the measurement has no error. Of the {count} points to which no constant was fitted, the median error is \
-         {:.1} %, and nine of ten are within {:.1} %. These points were known when the \
-         model was made, so the errors say how well it describes them, not how well it predicts what nobody has seen. The points are in `crates/sim/data/points.txt`; the constants are in \
-         `crates/sim/data/machines.txt`, each with its source: {} of {} machines.",
+        "This page compares published measurements with the predictions of `shardwise_sim`. Published times are rounded. A \
+         prediction that differs by no more than this rounding has the error 0. No constant was fitted to {count} of the \
+         points. The median of their errors is {:.1} %, and nine of ten are at most {:.1} %. These points were known when the \
+         model was made. So the errors show how well the model describes known times, and not how well it predicts others. \
+         The points are in `crates/sim/data/points.txt`. The {} constants of {} machines are in \
+         `crates/sim/data/machines.txt`, each with its source.",
         100.0 * median,
         100.0 * most,
         Machine::all().iter().map(|machine| machine.facts().count()).sum::<usize>(),

@@ -35,7 +35,7 @@ struct Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // A driver that has ended already needs no end.
+        // This fails if the driver has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -124,10 +124,6 @@ impl Browser {
         self.driver.request("POST", &format!("{}/{path}", self.session), body)
     }
 
-    fn get(&self, path: &str) -> Result<Value> {
-        self.driver.request("GET", &format!("{}/{path}", self.session), &Value::Null)
-    }
-
     /// Opens a file, and waits until it is loaded. Fails if the browser does.
     pub fn go(&self, file: &Path) -> Result<()> {
         self.post("url", &json!({ "url": format!("file://{}", file.display()) })).map(drop)
@@ -147,7 +143,7 @@ impl Browser {
         time.as_f64().context("the page returns no time")
     }
 
-    /// Returns the messages on the console since the last call. Those of the browser about itself are not among them.
+    /// Returns the messages on the console since the last call. Fails if the browser does.
     pub fn messages(&self) -> Result<Vec<String>> {
         let entries = self.post("se/log", &json!({ "type": "browser" }))?;
         let entries = entries.as_array().cloned().unwrap_or_default();
@@ -157,17 +153,18 @@ impl Browser {
     /// Sets the size of the page's window in pixels. Fails if the browser does.
     pub fn resize(&self, [width, height]: [u32; 2]) -> Result<()> {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        self.command("Emulation.setDeviceMetricsOverride", metrics)
+        self.command("Emulation.setDeviceMetricsOverride", metrics).map(drop)
     }
 
     /// Sets the scheme of colours that the reader prefers: `light` or `dark`. Fails if the browser does.
     pub fn prefer(&self, scheme: &str) -> Result<()> {
         let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-        self.command("Emulation.setEmulatedMedia", json!({ "features": [feature] }))
+        self.command("Emulation.setEmulatedMedia", json!({ "features": [feature] })).map(drop)
     }
 
-    fn command(&self, name: &str, parameters: Value) -> Result<()> {
-        self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters })).map(drop)
+    /// Runs a command of Chromium's own protocol, and returns its result. Fails if the browser does.
+    fn command(&self, name: &str, parameters: Value) -> Result<Value> {
+        self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }))
     }
 
     /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if the browser
@@ -202,10 +199,11 @@ impl Browser {
         self.after_frames().map(drop)
     }
 
-    /// Returns a picture of the window as a PNG file. Fails if the browser does.
+    /// Returns a picture of the window as a WebP file. Fails if the browser does.
     pub fn screenshot(&self) -> Result<Vec<u8>> {
-        let shot = self.get("screenshot")?;
-        shot.as_str().and_then(decoded).context("the driver returns no picture")
+        // This quality has no losses, and pictures of pages are smaller with it than with a lower one.
+        let shot = self.command("Page.captureScreenshot", json!({ "format": "webp", "quality": 100 }))?;
+        shot["data"].as_str().and_then(decoded).context("the driver returns no picture")
     }
 }
 

@@ -66,7 +66,7 @@ fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
 
 /// Checks that the page shows another period than `whole`, and shows the whole one again at the end. Fails if that is
 /// not so.
-fn is_moved(browser: &Browser, whole: &str) -> Result<()> {
+fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
     let shown = text(browser, "period")?;
     ensure!(shown != whole, "the period is still {shown}");
     browser.keys("0")?;
@@ -93,7 +93,7 @@ fn the_wheel_zooms(browser: &Browser) -> Result<()> {
     let whole = text(browser, "period")?;
     let [x, y, width, height] = place(browser, "#lanes")?;
     browser.wheel([x + width / 2.0, y + height / 2.0], -300)?;
-    is_moved(browser, &whole)
+    check_moved(browser, &whole)
 }
 
 fn keys_zoom_and_move(browser: &Browser) -> Result<()> {
@@ -106,7 +106,7 @@ fn keys_zoom_and_move(browser: &Browser) -> Result<()> {
     browser.keys("a")?;
     let back = text(browser, "period")?;
     ensure!(back == zoomed, "the period {zoomed} becomes {back}");
-    is_moved(browser, &whole)
+    check_moved(browser, &whole)
 }
 
 fn a_drag_moves(browser: &Browser) -> Result<()> {
@@ -119,7 +119,7 @@ fn a_drag_moves(browser: &Browser) -> Result<()> {
     let moved = text(browser, "period")?;
     ensure!(moved != zoomed, "the period is still {zoomed}");
     ensure!(fact(browser, "name")?.is_none(), "a drag selects a span");
-    is_moved(browser, &whole)
+    check_moved(browser, &whole)
 }
 
 /// Selects the longest collective in its table, zooms to it, deselects it, and finds it with the mouse again. Fails if

@@ -5,7 +5,6 @@
 
 mod browser;
 mod checks;
-mod image;
 
 use crate::command::{self, Profile};
 use crate::repo;
@@ -13,7 +12,7 @@ use crate::table::Table;
 use anyhow::{Context, Result, ensure};
 use browser::Browser;
 use checks::{CHECKS, SIZE};
-use shardwise_base::{Loc, file};
+use shardwise_base::{Loc, counted, file};
 use shardwise_view::{Lane, LaneKind, Maker, Span, SpanKind, Timeline};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ pub struct Options {
     /// Write pictures of the pages into docs/pictures
     #[arg(long)]
     pictures: bool,
-    /// Keep the pages and pictures that are made in target/page, and start no browser
+    /// Make the pages in target/page, and start no browser
     #[arg(long, conflicts_with = "pictures")]
     only_make: bool,
 }
@@ -37,8 +36,11 @@ const STEP: [&str; 2] = ["testdata/transformer/tiny_train.mlir", "testdata/trans
 /// The machine of the predicted step.
 const TOPOLOGY: &str = "v5e:2x4";
 
-/// The number of ops of the large program, and the number of spans of the large timeline.
-const MANY: [usize; 2] = [50_000, 100_000];
+/// The number of ops of the large program.
+const OPS: usize = 50_000;
+
+/// The number of spans of the large timeline.
+const SPANS: usize = 100_000;
 
 /// The longest time in which a page has to be drawn, in milliseconds.
 const MOST_MS: f64 = 2_000.0;
@@ -79,7 +81,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
         }
     }
     let count = CHECKS.len() * pages.iter().filter(|page| page.is_checked).count();
-    let report = format!("{table}{count} checks of what a reader does, {} faults\n{faults}", faults.lines().count());
+    let found = counted(faults.lines().count(), "fault");
+    let report = format!("{table}{count} checks of what a reader does, {found}\n{faults}");
     Ok((report, faults.is_empty()))
 }
 
@@ -115,9 +118,8 @@ fn take_pictures(browser: &Browser, name: &str) -> Result<()> {
     for scheme in ["light", "dark"] {
         browser.prefer(scheme)?;
         browser.after_frames()?;
-        let target = folder.join(format!("timeline-{}-{scheme}.png", name.replace(' ', "-")));
-        let picture = image::small(&browser.screenshot()?)?;
-        file::write(&target, picture).with_context(|| format!("cannot write {}", target.display()))?;
+        let target = folder.join(format!("timeline-{}-{scheme}.webp", name.replace(' ', "-")));
+        file::write(&target, browser.screenshot()?).with_context(|| format!("cannot write {}", target.display()))?;
     }
     browser.prefer("light")
 }
@@ -132,12 +134,12 @@ fn make(folder: &Path) -> Result<Vec<Page>> {
     run.args(["run", STEP[0], "--inputs", STEP[1]]).arg(format!("--profile={}", measured.display()));
     done(run)?;
     let program = folder.join("large.mlir");
-    file::write(&program, large_program(MANY[0])).context("cannot write the large program")?;
+    file::write(&program, large_program(OPS)).context("cannot write the large program")?;
     let large = folder.join("large.html");
     simulate(&ours, &program, &large)?;
     let many = folder.join("many.html");
-    let text = (0..MANY[0]).map(|i| format!("  %{i} = stablehlo.dot_general\n")).collect::<String>();
-    file::write(&many, large_timeline(MANY[1]).to_html(Some(&text))).context("cannot write the large page")?;
+    let text = (0..OPS).map(|i| format!("  %{i} = stablehlo.dot_general\n")).collect::<String>();
+    file::write(&many, large_timeline(SPANS).to_html(Some(&text))).context("cannot write the large page")?;
     let page = |name, file, is_checked| Page { name, file, is_checked };
     Ok(vec![
         page("predicted step", predicted, true),
@@ -179,7 +181,8 @@ fn large_program(ops: usize) -> String {
     text + &format!("    return %{ops} : {ty}\n  }}\n}}\n")
 }
 
-/// Returns a timeline of this number of spans in eight lanes. Each has a line of its own among the first [`MANY`].
+/// Returns a timeline of this number of spans in eight lanes. Each of the first [`OPS`] has a line of its own, and so
+/// has each of the next ones.
 fn large_timeline(spans: usize) -> Timeline {
     let mut timeline = Timeline::new("many.mlir", Maker::Predicted { machine: "a machine".into() });
     let lanes: Vec<_> =
@@ -189,7 +192,7 @@ fn large_timeline(spans: usize) -> Timeline {
         let kind = if i % 5 == 0 { SpanKind::Collective } else { SpanKind::Compute };
         let end = start + 200_000 + (i * 7919 % 800_000) as u64;
         let mut span = Span::new(lanes[i % lanes.len()], "dot_general", kind, start..end);
-        span.loc = Loc::file("many.mlir", (i % MANY[0]) as u32 + 1, 3);
+        span.loc = Loc::file("many.mlir", (i % OPS) as u32 + 1, 3);
         span.ops = vec!["stablehlo.dot_general".into()];
         span.work.flops = Some(1_000_000 + i as u64);
         span.work.memory_bytes = Some(1_000 + i as u64);
