@@ -353,7 +353,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Compares the choices among the present candidates. Of a limited product, the second best one is always found.
+    /// Compares the choices among the present candidates, and returns the best one, and the second best if it is wanted
+    /// or the op is a limited product. The best choice of such a product may be beyond its limit ([`Search::widen`]).
     fn run(&self) -> Best {
         let mut best = Best::of(if self.is_limited() { Wanted::TwoBest } else { self.wanted });
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
@@ -367,8 +368,8 @@ impl<'a> Search<'a> {
     }
 
     /// Offers all choices to `best` that use no axis twice and that can be assembled, except those whose
-    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so
-    /// that few have to be.
+    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so that few have
+    /// to be.
     fn try_all(&self, picks: &mut Picks, best: &mut Best) {
         let (mut all, mut bounds) = (vec![], vec![]);
         self.list(0, picks, &mut |picks| {
@@ -464,8 +465,8 @@ impl<'a> Search<'a> {
         self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
     }
 
-    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to
-    /// be more than `most` while the tensors are priced.
+    /// Returns the cost of a choice. `bound` is its [`bound`](Search::bound). Returns `None` as soon as the prices of
+    /// some tensors show that the total is more than `most`.
     fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
         let AssignInput { rule, work, .. } = self.input;

@@ -205,7 +205,7 @@ impl Search<'_> {
                 like.sort_by_key(|&part| place(list, part));
                 sorted.push(like);
             }
-            // Lists of other sets differ.
+            // Lists of different sets differ, so a list is only compared with those of its own set.
             let first = found.len();
             for order in sorted {
                 let mut list = AxisList::new();
