@@ -428,8 +428,9 @@ impl<'a> Search<'a> {
                     local.offer(picks, self.cost(picks));
                 }
             }
-            picks.copy_from_slice(&local.first.expect("the first candidate is always free").0);
-            best.offer(picks, self.cost(picks));
+            let (chosen, cost) = local.first.expect("the first candidate is always free");
+            picks.copy_from_slice(&chosen);
+            best.offer(picks, cost);
         }
     }
 
@@ -462,26 +463,32 @@ impl<'a> Search<'a> {
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
-        self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
+        budget::poll();
+        let prices = (0..self.input.rule.tensor_count()).map(|i| self.price(i, picks));
+        self.cost_with(prices.fold(Price::default(), Price::plus), picks)
     }
 
     /// Returns the cost of a choice. `bound` is its [`bound`](Search::bound). Returns `None` as soon as the prices of
     /// some tensors show that the total is more than `most`.
     fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
-        let AssignInput { rule, work, .. } = self.input;
         let (mut sum, mut rest) = (Price::default(), bound);
-        for index in 0..rule.tensor_count() {
+        for index in 0..self.input.rule.tensor_count() {
             rest -= self.bounds.of(index, picks);
             sum = sum.plus(self.price(index, picks));
             if sum.total() + rest > most {
                 return None;
             }
         }
+        Some(self.cost_with(sum, picks))
+    }
+
+    /// Returns the cost of a choice. `sum` is the price of moving all tensors.
+    fn cost_with(&self, sum: Price, picks: &Picks) -> Cost {
         let shards = self.all_shards(picks);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
-        let total = bytes_moved + sum.starts + work / shards as u64;
-        Some(Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) })
+        let total = bytes_moved + sum.starts + self.input.work / shards as u64;
+        Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
