@@ -81,7 +81,7 @@ impl<K: Entity, T> EntityVec<K, T> {
         EntityVec { items: vec![], key: PhantomData }
     }
 
-    /// Returns an empty table with room for so many items.
+    /// Returns an empty table with room for `count` items.
     pub fn with_capacity(count: usize) -> EntityVec<K, T> {
         EntityVec { items: Vec::with_capacity(count), key: PhantomData }
     }

@@ -127,8 +127,8 @@ pub struct RunMemory {
     /// The bytes of the constants, which exist from planning until the program is dropped.
     pub constant_bytes: usize,
     /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results. This is an
-    /// upper bound if the memory depends on values, as where they choose a branch. `usize::MAX` if the bytes cannot be
-    /// counted.
+    /// upper bound if the memory depends on values, such as those that choose a branch. `usize::MAX` if the bytes
+    /// cannot be counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
     /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.

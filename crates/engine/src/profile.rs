@@ -88,8 +88,8 @@ pub struct InstructionRun {
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
-    /// For a loop or a branch of small instructions, the number of their runs, which were not measured one by one. Those
-    /// inside of an inner loop or branch that is listed are left out.
+    /// For a loop or a branch of small instructions, the number of their runs, which were not measured one by one.
+    /// Those inside of an inner loop or branch that is listed are left out.
     pub quiet_runs: u64,
 }
 

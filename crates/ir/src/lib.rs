@@ -1,10 +1,10 @@
 //! One IR for tracing, propagation, partitioning, printing and execution: StableHLO's operations with Shardy's
 //! shardings, in arenas with typed indices.
 //!
-//! Of the operations in functions, this crate knows only `func.return` and `func.call`. The meaning of an op is in an
-//! [`OpTable`] that a crate above supplies (`shardwise-ops`). A [`Module`] holds functions. A [`Func`] owns a [`Body`]:
-//! the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of ops that
-//! ends in a terminator. An op may use the values of the regions around it.
+//! This crate knows only two of the operations in functions: `func.return` and `func.call`. The meaning of an op is in
+//! an [`OpTable`] that a crate above supplies (`shardwise-ops`). A [`Module`] holds functions. A [`Func`] owns a
+//! [`Body`]: the arenas of its [`Value`]s, [`Op`]s and [`Region`]s. A region is a single block: arguments and a list of
+//! ops that ends in a terminator. An op may use the values of the regions around it.
 //!
 //! Every value has a type and a location, and may have a sharding, varying axes, manual axes and padding.
 //!

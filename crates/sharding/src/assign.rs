@@ -353,7 +353,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Compares the choices among the present candidates. Of a limited product, the second best one is always found.
+    /// Compares the choices among the present candidates, and returns the best one, and the second best if it is wanted
+    /// or the op is a limited product. The best choice of such a product may be beyond its limit ([`Search::widen`]).
     fn run(&self) -> Best {
         let mut best = Best::of(if self.is_limited() { Wanted::TwoBest } else { self.wanted });
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
@@ -367,8 +368,8 @@ impl<'a> Search<'a> {
     }
 
     /// Offers all choices to `best` that use no axis twice and that can be assembled, except those whose
-    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so
-    /// that few have to be.
+    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so that few have
+    /// to be.
     fn try_all(&self, picks: &mut Picks, best: &mut Best) {
         let (mut all, mut bounds) = (vec![], vec![]);
         self.list(0, picks, &mut |picks| {
@@ -427,8 +428,9 @@ impl<'a> Search<'a> {
                     local.offer(picks, self.cost(picks));
                 }
             }
-            picks.copy_from_slice(&local.first.expect("the first candidate is always free").0);
-            best.offer(picks, self.cost(picks));
+            let (chosen, cost) = local.first.expect("the first candidate is always free");
+            picks.copy_from_slice(&chosen);
+            best.offer(picks, cost);
         }
     }
 
@@ -461,26 +463,32 @@ impl<'a> Search<'a> {
     }
 
     fn cost(&self, picks: &Picks) -> Cost {
-        self.cost_up_to(u64::MAX, self.bound(picks), picks).expect("it has a cost")
+        budget::poll();
+        let prices = (0..self.input.rule.tensor_count()).map(|i| self.price(i, picks));
+        self.cost_with(prices.fold(Price::default(), Price::plus), picks)
     }
 
-    /// Returns the cost of a choice, whose [`bound`](Search::bound) is known. Returns `None` if the total is found to
-    /// be more than `most` while the tensors are priced.
+    /// Returns the cost of a choice. `bound` is its [`bound`](Search::bound). Returns `None` as soon as the prices of
+    /// some tensors show that the total is more than `most`.
     fn cost_up_to(&self, most: u64, bound: u64, picks: &Picks) -> Option<Cost> {
         budget::poll();
-        let AssignInput { rule, work, .. } = self.input;
         let (mut sum, mut rest) = (Price::default(), bound);
-        for index in 0..rule.tensor_count() {
+        for index in 0..self.input.rule.tensor_count() {
             rest -= self.bounds.of(index, picks);
             sum = sum.plus(self.price(index, picks));
             if sum.total() + rest > most {
                 return None;
             }
         }
+        Some(self.cost_with(sum, picks))
+    }
+
+    /// Returns the cost of a choice. `sum` is the price of moving all tensors.
+    fn cost_with(&self, sum: Price, picks: &Picks) -> Cost {
         let shards = self.all_shards(picks);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
-        let total = bytes_moved + sum.starts + work / shards as u64;
-        Some(Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) })
+        let total = bytes_moved + sum.starts + self.input.work / shards as u64;
+        Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
     /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no

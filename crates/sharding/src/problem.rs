@@ -27,7 +27,7 @@ entity! {
     pub NodeId "n"
 }
 
-/// The nodes that a change of a tensor wakes. Most tensors wake few.
+/// The nodes to visit when a tensor changes. Most tensors have few.
 pub type Wakes = SmallVec<[NodeId; 4]>;
 
 /// A tensor that has a sharding.
@@ -204,7 +204,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Returns an empty problem with room for so many tensors and nodes.
+    /// Returns an empty problem with room for these numbers of tensors and nodes.
     pub fn with_capacity(tensor_count: usize, node_count: usize) -> Problem {
         let (tensors, nodes) = (EntityVec::with_capacity(tensor_count), EntityVec::with_capacity(node_count));
         Problem { tensors, nodes, ..Problem::default() }

@@ -265,8 +265,8 @@ arguments!([A, B, C, D, E, F] (a, b, c, d, e, f); 0 A a, 1 B b, 2 C c, 3 D d, 4 
 arguments!([A, B, C, D, E, F, G] (a, b, c, d, e, f, g); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g);
 arguments!([A, B, C, D, E, F, G, H] (a, b, c, d, e, f, g, h); 0 A a, 1 B b, 2 C c, 3 D d, 4 E e, 5 F f, 6 G g, 7 H h);
 
-/// The number of begun calls that a thread remembers, at most. A call whose argument fails never runs. It is remembered
-/// until it is the oldest one and another call begins when there are this many.
+/// The number of begun calls that a thread remembers, at most. When one more begins, the oldest is forgotten. It is
+/// most likely a call that never runs because its argument failed.
 const MAX_BEGUN: usize = 1024;
 
 thread_local! {

@@ -34,23 +34,29 @@ pub struct Topology {
 impl Topology {
     /// Returns a grid of TPU v5e chips. A dimension of 16 chips is a ring.
     pub fn tpu_v5e(grid: [usize; 2]) -> Topology {
-        Topology { kind: "v5e".into(), grid: grid.into(), is_twisted: false, pods: 1 }
+        Topology::untwisted("v5e", &grid)
     }
 
     /// Returns a grid of TPU v5p chips. If all dimensions are multiples of 4, they are rings.
     pub fn tpu_v5p(grid: [usize; 3]) -> Topology {
-        Topology { kind: "v5p".into(), grid: grid.into(), is_twisted: false, pods: 1 }
+        Topology::untwisted("v5p", &grid)
     }
 
     /// Returns `nodes` nodes of `per_node` H100 GPUs, where all GPUs of a node are connected with each other.
     pub fn gpu_h100(nodes: usize, per_node: usize) -> Topology {
-        Topology { kind: "h100".into(), grid: vec![nodes, per_node], is_twisted: false, pods: 1 }
+        Topology::untwisted("h100", &[nodes, per_node])
     }
 
-    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v4:4x4x8_twisted` for a twisted
-    /// torus, `v5e:16x16*2` for two pods, and `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that `shardwise calibrate` has written,
-    /// with eight devices, and `host:8` is that of the file that the environment variable `SHARDWISE_MACHINE` names.
-    /// `shardwise simulate --help` and the error for another machine list the machines.
+    /// Returns one pod of a machine, with a grid that is not twisted.
+    fn untwisted(kind: &str, grid: &[usize]) -> Topology {
+        Topology { kind: kind.into(), grid: grid.into(), is_twisted: false, pods: 1 }
+    }
+
+    /// Reads a machine and its grid of chips, such as `v5e:2x4`, `v5p:4x4x4`, `v4:4x4x8_twisted` for a twisted torus,
+    /// `v5e:16x16*2` for two pods, and `h100:2x8` for two nodes of eight GPUs. `FILE:8` is the host of a file that
+    /// `shardwise calibrate` has written, with eight devices, and `host:8` is that of the file that the environment
+    /// variable `SHARDWISE_MACHINE` names. `shardwise simulate --help` and the error for another machine list the
+    /// machines.
     ///
     /// # Errors
     ///
@@ -81,7 +87,7 @@ impl Topology {
         Ok(Summary::of(timeline, &self.checked(Location::caller())?))
     }
 
-    /// Returns the topology as meshes keep it: its kind and its grid, without the number of pods.
+    /// Returns the topology as meshes keep it: without the number of pods.
     pub(crate) fn of_mesh(&self) -> base::Topology {
         base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone(), is_twisted: self.is_twisted }
     }

@@ -102,10 +102,10 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
 }
 
 /// Returns true if component `index` of the indices, along their dimension `dim`, is made from an iota along the iota's
-/// dimension 0 by reshapes, broadcasts, clamps and selects. Of a select, only the value for false is followed if it is
-/// an iota, and only the value for true otherwise. If the indices are a concatenation along `dim`, its operand number
-/// `index` is taken for the component. Other concatenations do not match. Indices that are not a concatenation must be
-/// made from such an iota as a whole. This is Shardy's test, and the shapes are not compared.
+/// dimension 0 by reshapes, broadcasts, clamps and selects. A select counts as its value for false if that is an iota,
+/// and as its value for true otherwise. If the indices are a concatenation along `dim`, its operand number `index` is
+/// taken for the component. Other concatenations do not match. Indices that are not a concatenation must be made from
+/// such an iota as a whole. This is Shardy's test, and the shapes are not compared.
 fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
     let def = |v: Value| view.body.def_op(v).map(|op| view.at(op));
     let mut v = indices;

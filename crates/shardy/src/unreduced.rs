@@ -2,8 +2,8 @@
 //!
 //! Most ops may have a result that is unreduced over more axes than their operands. Only reshards, constraints and sums
 //! may have a result that is unreduced over fewer axes. Calls and returns pass values on with the same unreduced axes.
-//! As in Shardy, most ops, calls and returns are not checked for an operand that is the result of a reshard or
-//! constraint.
+//! An operand of a call, a return or most other ops is not checked if it is the result of a reshard or constraint. This
+//! is as in Shardy.
 
 use crate::mistakes;
 use crate::settings::Settings;

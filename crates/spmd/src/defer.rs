@@ -74,7 +74,7 @@ struct Planner<'a> {
     could: FxHashMap<Value, Vec<AxisRef>>,
     /// The results of sums, and of copies of them, of which each element comes from one device and the others add -0.
     copied: FxHashSet<Value>,
-    /// For each op except sums that can compute on summands, whether this takes fewer bytes.
+    /// For each op that can compute on summands and is no sum, whether this takes fewer bytes.
     wants: FxHashMap<Op, bool>,
     plan: Plan,
 }
@@ -266,7 +266,7 @@ fn is_arithmetic(view: &OpView<'_>) -> bool {
     facts(view).propagation_class(view) == PropagationClass::Elementwise
 }
 
-/// Returns true if the cost of an op has no arithmetic. So it is for ops that copy elements.
+/// Returns true if the cost of an op has no arithmetic, as that of an op that copies elements.
 pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }

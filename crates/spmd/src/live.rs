@@ -1,9 +1,9 @@
 //! Estimates the memory of a program before it is planned: the bytes of the values that one device holds at each op.
 //!
-//! A value is held from the op that makes it to the last op that uses it. What a loop carries counts once, as the
-//! results of the loop: the arguments of its regions share this memory. What is computed in a turn counts beside it,
-//! while the turn runs. The estimate knows nothing of values that share memory otherwise, so it compares two versions
-//! of one program, and is no prediction.
+//! A value is held from the op that makes it to the last op that uses it. The values that a loop carries count once, as
+//! the results of the loop, because the arguments of its regions share their memory. Values that a turn computes count
+//! in addition, while the turn runs. The estimate knows nothing of values that share memory otherwise, so it compares
+//! two versions of one program, and is no prediction.
 
 use crate::plan::local_bytes;
 use shardwise_base::EntityVec;

@@ -122,13 +122,13 @@ fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
 /// - For a sum, the tensors with a split reduction factor, and all results.
 /// - For an exchange, the tensors with a factor along which elements move.
 pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
-    let task = &decided.task;
+    let (task, traits) = (&decided.task, &decided.task.traits);
     let with = |is_meant: &dyn Fn(Factor) -> bool| -> Vec<usize> {
         let holds = |i: &usize| task.rule.mapping(*i).factors().any(is_meant);
-        (0..task.traits.types.len()).filter(holds).collect()
+        (0..traits.types.len()).filter(holds).collect()
     };
     match cause {
-        Cause::Tensor(index) if index >= task.traits.operand_count => vec![index],
+        Cause::Tensor(index) if index >= traits.operand_count => vec![index],
         Cause::Tensor(index) => {
             let Some(conflict) = lost(&decided.assignment, index) else { return vec![index] };
             match conflict.won.first() {
@@ -138,9 +138,8 @@ pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
         }
         Cause::Sum => {
             let mut found = with(&|f| task.rule.kind(f) == FactorKind::Reduction && is_split(decided, f));
-            found.extend(
-                (task.traits.operand_count..task.traits.types.len()).filter(|i| !found.contains(i)).collect::<Vec<_>>(),
-            );
+            let results = traits.operand_count..traits.types.len();
+            found.extend(results.filter(|i| !found.contains(i)).collect::<Vec<_>>());
             found
         }
         Cause::Exchange => with(&|f| decided.moved.contains(&f)),
@@ -231,11 +230,8 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     let others = AxisRef::total_size(&task.mesh, axes_of) as u64 - 1;
     let results = task.traits.operand_count..task.traits.types.len();
     let local = |i: usize| {
-        Some(local_bytes(
-            decision.layouts[i].as_ref()?,
-            &task.traits.types[i].as_ref()?.shape,
-            task.traits.types[i].as_ref()?.dtype,
-        ))
+        let ty = task.traits.types[i].as_ref()?;
+        Some(local_bytes(decision.layouts[i].as_ref()?, &ty.shape, ty.dtype))
     };
     let op = short(view.name());
     Facts {

@@ -82,9 +82,10 @@ impl<'s> Resharder<'_, '_, 's> {
         }
     }
 
-    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`; `None` keeps an operand's
-    /// layout. Returns the layouts that the terminator's operands then have. `place`, the region's name, and `carried`
-    /// serve only for the reasons: `carried` are the values of the program that have the layouts `wanted`, or none.
+    /// Processes the ops of a region, and its terminator with operands in the layouts `wanted`; `None` keeps an
+    /// operand's layout. Returns the layouts that the terminator's operands then have. `place` and `carried` are only
+    /// used in reasons: `place` is the region's name, and `carried` are the values of the program that have the layouts
+    /// `wanted`, or none.
     fn ops(&mut self, region: Region, place: &str, wanted: Wanted, carried: &[Value], b: &mut Builder<'_>) -> Wanted {
         let source = self.cloner.source;
         let (&last, ops) = source[region].ops.split_last().expect("a region ends in a terminator");
@@ -647,13 +648,12 @@ fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
 
 /// Returns the layout with the dimensions of one element whole. Split over devices they would be padded to an element
 /// for each, and a reader that needs the element would gather all of these.
-pub(crate) fn with_single_elements_whole(layout: Sharding, shape: &[usize]) -> Sharding {
-    let is_split = |(d, n): (&DimSharding, &usize)| *n == 1 && !d.axes.is_empty();
-    if !layout.dims.iter().zip(shape).any(is_split) {
-        return layout;
+pub(crate) fn with_single_elements_whole(mut layout: Sharding, shape: &[usize]) -> Sharding {
+    let is_split = |(dim, n): (&DimSharding, &usize)| *n == 1 && !dim.axes.is_empty();
+    // A layout may be shared, and is then copied before it is changed.
+    if layout.dims.iter().zip(shape).any(is_split) {
+        layout.dims.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(dim, _)| dim.axes.clear());
     }
-    let mut layout = layout;
-    layout.dims.iter_mut().zip(shape).filter(|(_, n)| **n == 1).for_each(|(dim, _)| dim.axes.clear());
     layout
 }
 

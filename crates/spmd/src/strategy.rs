@@ -206,7 +206,7 @@ impl Traits {
         let modes: Vec<RunMode> = rule.all_factors().map(|f| run_mode(view, facts, rule, f)).collect();
         let mut restricted = rule.clone();
         for factor in rule.all_factors() {
-            if matches!(modes[factor.index()], RunMode::Whole(_)) && rule.kind(factor) != FactorKind::Permutation {
+            if let RunMode::Whole(_) = modes[factor.index()] {
                 restrict(&mut restricted, factor);
             }
         }
@@ -225,9 +225,10 @@ impl Traits {
     }
 }
 
-/// Marks a factor as needing replication.
+/// Marks a factor that cannot be split as needing replication. A permutation factor is left as it is, because
+/// [`Prices::exchanged`] states whether it can be split.
 fn restrict(rule: &mut Arc<Rule>, factor: Factor) {
-    if rule.kind(factor) != FactorKind::NeedReplication {
+    if !matches!(rule.kind(factor), FactorKind::NeedReplication | FactorKind::Permutation) {
         Arc::make_mut(rule).factors[factor.index()].kind = FactorKind::NeedReplication;
     }
 }
@@ -332,17 +333,15 @@ impl Task {
         }
     }
 
-    /// Marks the factors that cannot be split as needing replication. Permutation factors are left as they are, because
-    /// [`Prices::exchanged`] states whether they can be split.
+    /// Calls [`restrict`] for the factors that cannot be split, except for those for which [`Traits::new`] did.
     fn restrict(&mut self, view: &OpView<'_>) {
         for factor in self.rule.all_factors() {
             let fits = match self.traits.modes[factor.index()] {
-                // `Traits::new` marked the factor.
-                RunMode::Whole(_) | RunMode::Exchanged => true,
+                RunMode::Whole(_) | RunMode::Exchanged => continue,
                 RunMode::Combined(_) | RunMode::Gathered => self.can_pad(view, factor),
                 RunMode::Parts => !(self.traits.needs_even && self.is_uneven(factor)),
             };
-            if !fits && self.rule.kind(factor) != FactorKind::Permutation {
+            if !fits {
                 restrict(&mut self.rule, factor);
             }
         }

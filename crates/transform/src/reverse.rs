@@ -1069,10 +1069,10 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
 }
 
 /// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses,
-/// or from which what it uses is made again. What the known one takes, the transposed one takes as well: it is added to
-/// `operands`, with its layout in `ins`. What it computes, it returns: along a new leading dimension, each device's own
-/// value. `own` has the manual axes over which devices have values of their own. A value that it lacks has a row for
-/// each device.
+/// or from which what it uses is made again. The transposed one also takes the values that the known one takes:
+/// they are added to `operands`, and their layouts to `ins`. The known one returns the values that it computes, each
+/// with a new leading dimension along which each device has its own value. `own` has the manual axes over which devices
+/// have values of their own. A value that it lacks has a row for each device.
 fn keep_of_manual(
     module: &Module,
     b: &mut Builder<'_>,

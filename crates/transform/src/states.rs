@@ -81,8 +81,9 @@ impl Infer<'_> {
         ManualAxes { varying, unreduced, reduced }
     }
 
-    /// Returns the state of a value with this one if it is computed in any case, where the devices that compute it are
-    /// decided by a value that varies over `around`: it also varies over these axes unless it is unreduced over them.
+    /// Returns the state of a value that only some devices compute, if a value that varies over `around` decides which.
+    /// `state` is the state that the value has if all devices compute it. The value also varies over `around`, except
+    /// over the axes over which it is unreduced.
     fn decided(&self, state: ManualAxes, around: &AxisSet) -> ManualAxes {
         let axes = around.minus(&state.unreduced, self.mesh);
         if axes.is_empty() { state } else { state.with_varying(&axes, self.mesh) }

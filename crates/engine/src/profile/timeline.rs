@@ -213,7 +213,7 @@ fn notes(profile: &RunProfile) -> Vec<String> {
     found.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note).collect()
 }
 
-/// Converts a duration. One that does not fit, of more than 213 days, becomes the longest one that does.
+/// Converts a duration. Durations of more than 213 days do not fit, and become the longest one that does.
 fn picoseconds(duration: Duration) -> Picoseconds {
     u64::try_from(duration.as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX)
 }

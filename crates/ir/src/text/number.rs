@@ -1,8 +1,8 @@
 //! Reads and writes numbers in MLIR's notation.
 //!
-//! As in MLIR, a decimal float is read as `f64` and then rounded to its type. A float is printed with six digits after
-//! the point and an exponent, `1.000000e-01`, if that reads back as the same number, and else as the shortest decimal
-//! that does. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
+//! A decimal float is read as `f64` and then rounded to its type, as in MLIR. A float is printed with six digits after
+//! the point and an exponent, `1.000000e-01`, if that reads back as the same number. Otherwise, the shortest decimal
+//! that does is printed. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
 
 use shardwise_base::{DType, bf16, f16};
 use std::fmt::Write;

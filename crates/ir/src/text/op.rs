@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the location of the op that is being read if the text states none: the op's position. Must be called
-    /// before regions of the op are read, because it is then the position of the last op in them.
+    /// before regions of the op are read, because it is the position of the last op in them afterwards.
     pub fn op_loc(&self) -> Loc {
         self.loc_of(self.op_at)
     }

@@ -52,7 +52,7 @@ impl Field {
     }
 }
 
-/// The known records but `stablehlo.conv`, with their fields.
+/// The known records except `stablehlo.conv`, with their fields.
 const RECORDS: &[(&str, Fields)] = &[
     (
         "stablehlo.dot",

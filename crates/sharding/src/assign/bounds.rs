@@ -71,9 +71,7 @@ impl Bounds {
         let summed = if tensor.is_summed { self.summands(tensor, block, picks) } else { 0 };
         tensor.least.of(tensor.own - held + summed)
     }
-}
 
-impl Bounds {
     /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
     /// part of the block in a reduce-scatter, and then those of an all-reduce of this part. The block has at most as
     /// many parts as the summed axes over which the result is split have devices.
@@ -90,9 +88,9 @@ impl Bounds {
 }
 
 impl Tensor {
-    /// Returns the blocks of tensor `index`. `shards` are the numbers of shards of the candidates. Returns `None` if the
-    /// tensor has no sharding, if nothing is known about its price, if a dimension consists of several factors, or if
-    /// the sharding or a candidate splits a dimension unevenly.
+    /// Returns the blocks of tensor `index`. `shards` are the numbers of shards of the candidates. Returns `None` if
+    /// the tensor has no sharding, if nothing is known about its price, if a dimension consists of several factors, or
+    /// if the sharding or a candidate splits a dimension unevenly.
     fn new(
         input: &AssignInput<'_>,
         index: usize,

@@ -205,7 +205,7 @@ impl Search<'_> {
                 like.sort_by_key(|&part| place(list, part));
                 sorted.push(like);
             }
-            // Lists of other sets differ.
+            // Lists of different sets differ, so a list is only compared with those of its own set.
             let first = found.len();
             for order in sorted {
                 let mut list = AxisList::new();
@@ -376,7 +376,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         let Some(candidates) = self.candidates.get(state.count) else {
             let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);
             if search.is_whole(picks) && is_new() {
-                best.offer(picks, search.cost(picks));
+                best.offer(picks, search.cost_with(now, picks));
             }
             return;
         };

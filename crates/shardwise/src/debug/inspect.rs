@@ -67,7 +67,7 @@ pub fn inspect(x: &Array, f: impl Fn(&Picture) + Send + Sync + 'static) {
         all.insert(id, (title, Arc::new(f)));
         if all.len() > MAX_CALLBACKS { all.pop_first() } else { None }
     });
-    // It is dropped without the lock: what it owns may call `inspect` when it is dropped.
+    // The oldest function is dropped without the lock, because its drop may call `inspect`.
     drop(gone);
     context::within(at, || print::effect(Inspect { id, axes }.attrs(), &[x], at));
 }

@@ -15,8 +15,8 @@ use std::rc::Rc;
 type Layouts<'a> = [Option<&'a Sharding>];
 
 pub(super) enum Typed {
-    /// The results get no layouts: types do not describe them, or the operands have none either, as constants have
-    /// none. Then the users of the results decide the layouts.
+    /// The results get no layouts: types do not describe them, or the operands, such as constants, have none either. In
+    /// the second case, the users of the results decide the layouts.
     Free,
     Clear(Candidates),
     Pending(Candidates, Rc<Cause>),
@@ -217,9 +217,9 @@ impl Typer<'_> {
         Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
     }
 
-    /// Determines the types of an op none of whose operands has a layout, as constants have none. If the op is
-    /// elementwise, or is a broadcast, reshape or slice, its results have none either, and their users decide them.
-    /// Otherwise, the results are replicated.
+    /// Determines the types of an op whose operands, such as constants, all have no layouts. If the op is elementwise,
+    /// or is a broadcast, reshape or slice, its results have none either, and their users decide them. Otherwise, the
+    /// results are replicated.
     fn without_layouts(&self) -> Typed {
         let (state, view) = (self.state, self.view);
         let moves = matches!(Opcode::of_view(view), Opcode::BroadcastInDim | Opcode::Reshape | Opcode::Slice);

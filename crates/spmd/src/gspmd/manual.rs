@@ -55,8 +55,8 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
 /// without a result is removed. The shardings must be in Shardy's form already.
 ///
 /// # Errors
-/// Fails if a marker has not the operands and results that it must have (`gspmd-marker`), or if a region cannot become
-/// a manual computation (`gspmd-manual`).
+/// Fails if a marker does not have the operands and results that it must have (`gspmd-marker`), or if a region cannot
+/// become a manual computation (`gspmd-manual`).
 pub(super) fn close(module: &mut Module, mut mesh: impl FnMut() -> Arc<Mesh>) -> Result<(), Diagnostics> {
     for f in 0..module.funcs.len() {
         let parts = Parts::of(module, &module.funcs[f].body)?;

@@ -13,6 +13,7 @@ use std::sync::Arc;
 /// Fetches windows along one dimension that is split over `along`.
 pub(super) struct Windows {
     along: AxisList,
+    /// The reason of the next op that moves data.
     reason: Option<Arc<Reason>>,
     /// The device's position along the axes, or `None` until it is needed.
     index: Option<Value>,

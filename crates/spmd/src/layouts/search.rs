@@ -136,7 +136,8 @@ struct Search<'p, 'a> {
     stage: Stage,
     /// True if a change was not tried because the effort of the stage ended.
     is_cut: bool,
-    /// The outcomes of [`Search::following`], by the number of the site's rating and the index of the group at the site.
+    /// The outcomes of [`Search::following`], by the number of the site's rating and the index of the group at the
+    /// site.
     known: FxHashMap<(u64, usize), Option<Following>>,
 }
 

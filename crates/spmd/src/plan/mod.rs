@@ -84,8 +84,8 @@ pub enum StepKind {
     /// Each device receives the shard of one device, unless it has that shard already.
     CollectivePermute,
     /// Each device receives what it lacks from devices that hold it, in this number of collectives
-    /// ([`shardwise_ops::shardy::exchange`], or [`boxes`] if the blocks of the layouts do not nest). What it receives
-    /// may be in arrays that are longer than what it lacks.
+    /// ([`shardwise_ops::shardy::exchange`], or [`boxes`] if the blocks of the layouts do not nest). The arrays that it
+    /// receives may be longer than what it lacks.
     Exchange { collective_count: u64 },
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct MovePrices {
     work: Cell<usize>,
 }
 
-/// The move of a value from one layout to another, as numbers of less than 128 and parts of larger numbers. Moves of
-/// different prices have different keys.
+/// The move of a value from one layout to another, as a list of numbers. Each byte holds seven bits of a number, and is
+/// less than 128 if it is the last one of its number. Moves of different prices have different keys.
 type MoveKey = SmallVec<[u8; 48]>;
 
 /// A layout at one end of a move.
@@ -75,7 +75,7 @@ impl<'a> From<&'a Sharding> for Layout<'a> {
     }
 }
 
-/// Makes keys of moves.
+/// Makes keys of moves, in which the position in a list stands for a mesh, an axis or an element type.
 #[derive(Default)]
 struct Keys {
     meshes: Vec<Arc<Mesh>>,
@@ -90,12 +90,12 @@ impl Keys {
     /// do not depend on them.
     fn make(&mut self, from: Layout<'_>, summed: &[AxisRef], to: Layout<'_>, shape: &[usize], dtype: DType) {
         self.last.clear();
-        let dtype = number_of(&mut self.dtypes, &dtype, |a, b| a == b);
+        let dtype = number_of(&mut self.dtypes, &dtype);
         self.push(dtype);
         self.push(shape.len());
         shape.iter().for_each(|&n| self.push(n));
         for layout in [from, to] {
-            let mesh = number_of(&mut self.meshes, layout.mesh(), |a, b| Arc::ptr_eq(a, b) || a == b);
+            let mesh = number_of(&mut self.meshes, layout.mesh());
             self.push(mesh);
             match layout {
                 Layout::Sharding(sharding) => sharding.dims.iter().for_each(|d| self.push_axes(&d.axes)),
@@ -108,7 +108,7 @@ impl Keys {
     fn push_axes(&mut self, axes: &[AxisRef]) {
         self.push(axes.len());
         for axis in axes {
-            let number = number_of(&mut self.axes, axis, |a, b| a == b);
+            let number = number_of(&mut self.axes, axis);
             self.push(number);
         }
     }
@@ -123,8 +123,8 @@ impl Keys {
 }
 
 /// Returns the position of an item in a list, to which it is added if it is new.
-fn number_of<T: Clone>(list: &mut Vec<T>, item: &T, is_same: impl Fn(&T, &T) -> bool) -> usize {
-    list.iter().position(|known| is_same(known, item)).unwrap_or_else(|| {
+fn number_of<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) -> usize {
+    list.iter().position(|known| known == item).unwrap_or_else(|| {
         list.push(item.clone());
         list.len() - 1
     })
@@ -166,9 +166,9 @@ impl MovePrices {
     }
 }
 
-/// Returns the price of bringing a value that is partial over `summed` from one layout to another. If the first step of
-/// the reshard is a slice of whole blocks, the summed axes with which its list for a dimension begins are summed by a
-/// reduce-scatter. The other summed axes are summed by an all-reduce.
+/// Returns the price of bringing a value that is partial over `summed` from one layout to another. If the reshard
+/// begins with a slice of whole blocks, the summed axes at the start of the slice's list for each dimension are summed
+/// by a reduce-scatter. The other summed axes are summed by an all-reduce.
 pub fn price_of_sum(from: &Sharding, summed: &[AxisRef], to: &Sharding, shape: &[usize], dtype: DType) -> Price {
     price_counted(from, summed, to, shape, dtype, &mut Work::unlimited())
 }

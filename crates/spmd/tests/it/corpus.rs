@@ -55,7 +55,7 @@ fn tolerance(x: &Literal) -> Tolerance<'static> {
 
 /// Programs that fail for drawn arguments. They run with the arguments of JAX's run.
 ///
-/// The arguments of `sparse_vector` are a sparse matrix, and drawn ones are none.
+/// The arguments of `sparse_vector` form a sparse matrix. Drawn arguments do not.
 const NEED_THEIR_ARGUMENTS: [&str; 1] = ["corpus/linalg/sparse_vector"];
 
 /// Reads the arguments of JAX's run from the file beside a program.
