@@ -211,7 +211,7 @@ impl Product {
     }
 
     /// Returns true if the products may differ along every part of the axes, or if it is not recorded whether they do.
-    /// Where they do not, their sums, taken in other orders, could differ although they should be equal.
+    /// Products that are equal along a part of the axes must stay so, and their sums in other orders could differ.
     fn differs_along(&self, view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> bool {
         let varying = view.body[view.result(0)].varying.as_ref();
         let covered = varying.map(|varying| varying.axes(mesh));

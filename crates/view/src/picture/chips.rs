@@ -127,7 +127,7 @@ impl Chips {
     /// closer than in that of the mesh. The order is named if it is the same everywhere. Returns `None` if some groups
     /// have no such ring, if one is in several pods, and if switches connect the devices.
     fn better_ring(&self, mesh: &Mesh, size: usize, stride: usize) -> Option<String> {
-        let starts = (0..mesh.size()).filter(|p| p / stride % size == 0);
+        let starts = (0..mesh.size()).filter(|p| (p / stride).is_multiple_of(size));
         let groups: Vec<Vec<usize>> =
             starts.map(|p| (0..size).map(|i| mesh.device(p + i * stride)).collect()).collect();
         let is_one_pod =

@@ -296,9 +296,11 @@ impl Windows {
     fn for_each_run<const MOVES: bool>(&self, indices: Indices<'_>, windows: Range<usize>, mut f: impl FnMut(Run<'_>)) {
         let (mut cursor, mut pace) = (Cursor::new(&self.batch, windows.start), Pace::default());
         let step = self.batch.last().map_or([0; 3], |b| b.strides);
+        // A run of large windows would take long between two polls.
+        let most = (SMALL / (self.runs.len() * self.run).max(1)).clamp(1, LOCATED);
         let (mut all, mut first) = ([0; LOCATED], windows.start);
         while first < windows.end {
-            let count = cursor.ahead().min(windows.end - first).min(LOCATED);
+            let count = cursor.ahead().min(windows.end - first).min(most);
             let places = &mut all[..count];
             let [slices, at, start] = cursor.places;
             places.iter_mut().enumerate().for_each(|(k, place)| *place = start + k * step[2]);
