@@ -26,7 +26,8 @@ fn record(size: usize) {
         return;
     }
     let trace = Backtrace::force_capture().to_string();
-    if !trace.contains("base/src/data.rs") {
+    // Builds without debug information name functions, not files.
+    if !trace.contains("shardwise_base::data::") {
         FOUND.lock().expect("no test panics while it records").push(trace);
     }
     IS_RECORDING.set(false);
