@@ -145,6 +145,9 @@ impl<'s> Resharder<'_, '_, 's> {
     /// Copies the scalar functions of an op (reducers, comparators) without layouts, and returns the new regions. Each
     /// device runs them on its own, so that the values which they use from outside are made whole first.
     fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
+        if view.regions().is_empty() {
+            return vec![];
+        }
         let outside: Vec<(Value, Value)> = view.captured().into_iter().map(|v| (v, self.cloner.get(v))).collect();
         for &(old, v) in &outside {
             if let Some(whole) = self.replicated(b.body.ty(v)) {
@@ -412,6 +415,9 @@ impl Resharder<'_, '_, '_> {
     fn decide(&mut self, view: &OpView<'_>, kind: OpKind, kept: &[AxisRef], b: &Builder<'_>) -> Rc<Decision> {
         let layout = |&v: &Value| {
             let own = sharding_or_replicated(b.body, self.cloner.get(v), self.mesh)?;
+            if own.unreduced.is_empty() {
+                return Some(own);
+            }
             let unreduced = own.unreduced.iter().flat_map(|a| kept.iter().filter_map(|k| a.overlap(*k))).collect();
             Some(own.with_unreduced(unreduced))
         };
@@ -448,7 +454,7 @@ impl Resharder<'_, '_, '_> {
         let unreduced = AxisRef::union(self.mesh, partial.iter().chain(kept).copied());
         b.set_sharding(new, Some(own.clone().with_unreduced(unreduced)));
         // Only partial sums can be left unreduced, partial maxima cannot.
-        let is_sum = matches!(facts(view).combine(view), Combine::With(ReduceKind::Add));
+        let is_sum = !partial.is_empty() && matches!(facts(view).combine(view), Combine::With(ReduceKind::Add));
         let open = if is_sum { &wanted.unreduced[..] } else { &[] };
         let summed: Vec<AxisRef> = partial.iter().flat_map(|a| a.minus(self.mesh, open)).collect();
         let mut value = new;
@@ -501,6 +507,9 @@ impl Resharder<'_, '_, '_> {
     /// Returns the new value of `old` summed over all its unreduced axes except `kept`.
     fn reduced(&mut self, view: &OpView<'_>, old: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
         let v = self.cloner.get(old);
+        if b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty()) {
+            return v;
+        }
         let Some(sharding) = sharding_or_replicated(b.body, v, self.mesh) else { return v };
         let open: Vec<AxisRef> = sharding.unreduced.iter().flat_map(|a| a.minus(self.mesh, kept)).collect();
         if open.is_empty() {

@@ -86,6 +86,9 @@ impl Turns {
     /// turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so that
     /// the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
+        if self.scopes.is_empty() {
+            return (view.operands().iter().map(|&v| if is_source(v) { NEVER } else { 1 }).collect(), 1);
+        }
         let reads_part = self.reads_changing_part(view);
         let of = |(i, &v): (usize, &Value)| match is_source(v) {
             true => NEVER,

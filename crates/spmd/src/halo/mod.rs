@@ -33,7 +33,7 @@ use shardwise_base::{AxisRef, Diagnostics, DimSharding, Loc, Mesh, Sharding};
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
-use shardwise_ops::{Blocks, Movement, Opcode, Read, RuleFact, WindowsCx, WindowsDim, make};
+use shardwise_ops::{Blocks, Movement, Opcode, PropagationClass, Read, RuleFact, WindowsCx, WindowsDim, make};
 use shardwise_sharding::{DimFactors, Factor, FactorKind, Mapping, Rule};
 use shared::{Shared, Span};
 use std::sync::Arc;
@@ -114,7 +114,13 @@ pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Optio
 fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     let is_split = |v: &Value| view.body.sharding(*v).is_some_and(|s| s.split_axes().next().is_some());
     let tensors = || view.operands().iter().chain(view.results());
-    if is_terminator(view) || has_program_regions(view) || is_manual(view) || !tensors().any(is_split) {
+    let is_elementwise = || facts(view).propagation_class(view) == PropagationClass::Elementwise;
+    if is_terminator(view)
+        || has_program_regions(view)
+        || is_manual(view)
+        || is_elementwise()
+        || !tensors().any(is_split)
+    {
         return vec![];
     }
     let RuleFact::Rule(rule) = facts(view).rule(view) else { return vec![] };

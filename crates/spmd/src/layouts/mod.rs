@@ -30,7 +30,7 @@ use price::Prices;
 pub(crate) use search::MAX_EFFORT;
 use search::{Left, Limits, Shards, search};
 use shardwise_base::{AxisKind, Diagnostic, Mesh};
-use shardwise_ir::{Body, Func, Module};
+use shardwise_ir::{Func, Module};
 use sites::Sites;
 use std::sync::Arc;
 
@@ -68,6 +68,7 @@ pub(crate) fn choose(
         return chosen;
     }
     let Some(sites) = Sites::of(module, func, mesh, &mut decisions.kinds) else { return chosen };
+    let mut lives = None;
     for shards in [Shards::MayGrow, Shards::StaySmall] {
         let mut prices = Prices::new(module, func, mesh, &sites, decisions);
         let (before, propagated) = (prices.all_rated().clone(), prices.all_current().clone());
@@ -82,9 +83,11 @@ pub(crate) fn choose(
                 out.body.value_mut(v).sharding = Some(prices.layout(*layout).clone());
             }
         }
-        let peak = memory(&func.body);
+        // The lives do not depend on layouts.
+        let lives = lives.get_or_insert_with(|| Lives::compute(&func.body));
+        let [peak, new_peak] = [&func.body, &out.body].map(|body| lives.peak(body, body.entry()));
         let more = ROOM.max((peak as f64 * MORE_MEMORY) as u64);
-        if memory(&out.body) <= peak.saturating_add(more) {
+        if new_peak <= peak.saturating_add(more) {
             chosen.changes = Changes::of(&before, &propagated, &prices, &found);
             chosen.func = Some(out);
             return chosen;
@@ -103,9 +106,4 @@ fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
     );
     Diagnostic::remark("layouts-budget", &func.loc, message)
         .note("the best layouts found so far stand: the results are correct, but more data may move than has to")
-}
-
-/// Returns an estimate of the largest number of bytes that a device holds at once, without the function's arguments.
-fn memory(body: &Body) -> u64 {
-    Lives::compute(body).peak(body, body.entry())
 }

@@ -222,8 +222,17 @@ pub fn total_bytes(steps: &[Step]) -> u64 {
 /// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps. Always
 /// returns `Some`.
 fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let plain = through_replicated(from, to, shape, dtype);
-    Some(if cost(&plain) < cost(&plan) { plain } else { plan })
+    let is_dear = cost_through_replicated(from, to, shape, dtype) < cost(&plan);
+    Some(if is_dear { through_replicated(from, to, shape, dtype) } else { plan })
+}
+
+/// Returns the [`cost`] of the plan of [`through_replicated`].
+fn cost_through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
+    let moves = |s: &Sharding| s.split_axes().next().is_some();
+    let padded = from.dims.iter().zip(shape).map(|(d, &n)| padded_size(n, d.shard_count(&from.mesh)) as u64);
+    let whole = || padded.product::<u64>() * dtype.storage_bytes() as u64;
+    let gather = if moves(from) { whole() - local_bytes(from, shape, dtype) + STEP_BYTES } else { 0 };
+    gather + u64::from(moves(to))
 }
 
 /// Returns the sum of the bytes received and of the price of starting the collectives, which is 1 for a slice and
