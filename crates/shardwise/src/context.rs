@@ -77,7 +77,6 @@ pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
     SCOPE.with(Some(inner), f)
 }
 
-/// Formats a location as `file:line:column`.
 pub(crate) fn show(at: &Location<'_>) -> String {
     format!("{}:{}:{}", at.file(), at.line(), at.column())
 }

@@ -78,7 +78,6 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
     limits::run(at, || run(callee, constants, operands, at, f)).unwrap_or_else(failed)
 }
 
-/// Settles the pending layouts of the operands. Fails if one cannot be settled. Does nothing outside of Explicit mode.
 fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     if !t.explicit.is_on() {
         return Ok(());
@@ -86,8 +85,6 @@ fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     operands.iter().filter_map(Array::traced).try_for_each(|v| explicit::settle(t, v).map_err(|_| ()))
 }
 
-/// Returns `results` arrays that carry the mistakes. They have the types of `types`, or unknown types if this is
-/// `None`.
 fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
     let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
@@ -169,8 +166,6 @@ impl Key {
         Key { name, constants, level, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
     }
 
-    /// Returns the program for this key. If the cache does not have it, calls `make` and adds the program, or fails if
-    /// `make` does.
     fn program(self, make: impl FnOnce() -> Result<Prepared>) -> Result<Arc<Prepared>> {
         if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
             return Ok(found.clone());
@@ -353,7 +348,6 @@ fn module(
     Ok((trace.finish(&values, shardings, &loc), Traced { types, ambiguity, is_sum, sums }))
 }
 
-/// Adds an argument to the active trace and returns it as an array.
 pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let traced = trace::with(|t: &mut Trace| t.arg(ty, loc.clone()));
     Array::of_traced(traced, at)

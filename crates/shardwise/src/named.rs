@@ -102,7 +102,6 @@ fn named_op(op: NamedOp, axis: &Named, x: &Array, ty: TensorType) -> Array {
     hlo::op_with(Opcode::CustomCall, &[x], op.attrs(&axis.key), vec![], &[ty]).pop().expect("one result")
 }
 
-/// Returns the innermost axis of this name. Returns `None` if there is none, or if `name` stands for groups.
 fn find(name: &AxisName) -> Option<Arc<Named>> {
     let AxisName::Whole(name) = name else { return None };
     let mut next = INNERMOST.get();

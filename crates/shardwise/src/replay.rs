@@ -42,7 +42,6 @@ impl Copier<'_> {
         values.iter().map(|&v| self.values[v].clone().expect("ops are copied in order")).collect()
     }
 
-    /// Returns the states of a value in the innermost scope, or `None` outside of per-device code.
     fn state(&self, v: Value) -> Option<ManualType> {
         let scope = trace::with(|t| t.scope())?;
         let states = self.states.as_ref()?.values[v].clone();
@@ -62,7 +61,6 @@ impl Copier<'_> {
         });
     }
 
-    /// Copies the ops of a region but its terminator.
     fn ops(&mut self, region: Region) {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -117,7 +115,6 @@ impl Copier<'_> {
         })
     }
 
-    /// Copies a manual computation. Its layouts are those of the function.
     fn manual(&mut self, data: &OpData) {
         let (at, region) = (context::caller(Location::caller()), data.regions[0]);
         let (mesh, axes) = manual_mesh_axes_in(&data.attrs).expect("it is verified");

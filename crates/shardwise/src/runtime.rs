@@ -51,7 +51,6 @@ impl Compiled {
         Ok(results)
     }
 
-    /// Returns the program with these checks. Fails if it cannot be planned.
     fn checked(&self, checks: NumberChecks) -> Result<Arc<dyn Executable>> {
         let mut known = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
@@ -109,14 +108,11 @@ impl Compiled {
     }
 }
 
-/// Returns the bytes of one device's part of an array of this type.
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// Returns the bytes of the largest tensor among the arguments of a body and the results of its ops, also of nested
-/// ones. Returns 0 if there are no tensors.
 fn largest_bytes(body: &Body) -> usize {
     let made = body.walk().into_iter().flat_map(|op| body.op(op).results.to_vec());
     let values = body.args().iter().copied().chain(made);
@@ -290,8 +286,8 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     }
 }
 
-/// Returns the array in the layout `to`, whose mesh has the same devices. A program that the partitioner makes for this
-/// moves the shards. Fails if this program does.
+/// Returns the array in the layout `to`, whose mesh has the same devices. Runs a program that the partitioner makes for
+/// this, and fails if it does.
 fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     let module = move_module(array.sharded_type(), to);
     let mut moved = compile(&module)?.execute(vec![Argument::Lent(array)])?;
@@ -321,7 +317,6 @@ pub(crate) fn text(module: &Module) -> String {
     shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }
 
-/// Parses a module. Fails with the mistakes in the text.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     Ok(shardwise_ir::text::parse("program", text, &shardwise_ops::OPS)?)
 }

@@ -46,7 +46,6 @@ impl Candidates {
         }
     }
 
-    /// Returns why the layout is not clear, or [`Verdict::Clear`] if it is.
     fn verdict(&self) -> &Verdict {
         match self {
             Candidates::Alike(_) => &Verdict::Clear,
@@ -139,7 +138,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Returns the shape of a result. For a future, this is the shape of the value that it stands for.
+/// Returns the shape of a result. For a future, this is the shape of the first value that it stands for.
 fn result_shape<'a>(view: &OpView<'a>, v: Value) -> &'a [usize] {
     match view.body.ty(v) {
         Type::Future(types) => types.first().map_or(&[], Type::shape),

@@ -42,7 +42,6 @@ fn operand_types(view: &OpView<'_>) -> String {
     typed_operands(view, &shardings)
 }
 
-/// Describes why the layout is not clear. Returns an empty text if it is.
 fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
     match verdict {
         Verdict::Clear => String::new(),
@@ -94,7 +93,6 @@ fn verdict(p: &Pending) -> &Verdict {
     if let Why::Verdict(v) = &p.cause.why { v } else { &Verdict::Clear }
 }
 
-/// Returns the error for a value that is used before its layout is decided.
 pub(super) fn undecided(t: &Trace, p: &Pending) -> Diagnostic {
     let Some((module, body)) = t.home(p.frame) else {
         return Diagnostic::error(

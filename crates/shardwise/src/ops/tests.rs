@@ -164,9 +164,8 @@ fn dtypes() -> impl Iterator<Item = DType> {
     base::DType::ALL.iter().map(|&d| DType::of(d))
 }
 
-/// Returns `None` if `made` is a value, or an error in which every diagnostic has the code of a mistake of dtypes and
-/// names the function `name` (`index-dtype` need not name it). Otherwise, returns the text of the error or of the
-/// panic.
+/// Returns `None` if `made` is a value, or an error that reports mistakes of dtypes in the function `name`. Otherwise,
+/// returns the text of the error or of the panic.
 fn wrong<T>(name: &str, made: std::thread::Result<Result<T>>) -> Option<String> {
     match made {
         Ok(Ok(_)) => None,
