@@ -47,7 +47,6 @@ impl Topology {
         Topology::untwisted("h100", &[nodes, per_node])
     }
 
-    /// Returns one pod of a machine, with a grid that is not twisted.
     fn untwisted(kind: &str, grid: &[usize]) -> Topology {
         Topology { kind: kind.into(), grid: grid.into(), is_twisted: false, pods: 1 }
     }

@@ -278,7 +278,6 @@ impl Trace {
         self.module.view(&self.frame().func.body, op)
     }
 
-    /// Returns the current nesting depth, for [`Trace::rewind`].
     fn depth(&self) -> Depth {
         Depth {
             frames: self.frames.len(),
@@ -565,7 +564,6 @@ impl Trace {
         self.frame().func.name.clone()
     }
 
-    /// Returns the name, with a number appended if it is taken.
     fn fresh_name(&self, name: &str) -> String {
         let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
         let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
@@ -660,7 +658,6 @@ fn keep_referred(module: &mut Module) {
     }
 }
 
-/// Asserts in debug builds that the trace made a valid module. An invalid one is a bug of this library.
 fn debug_verify(module: &Module) {
     if cfg!(debug_assertions) {
         let found = shardwise_ir::verify(module);

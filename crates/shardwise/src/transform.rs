@@ -246,7 +246,6 @@ mod tests {
         ("vmap(grad)", 1, |x| read(&vmap(grad(|x: &Array| x.sin() * x.exp()))(x))),
     ];
 
-    /// Tests that calls with equal types share their programs, and that another type is another program.
     #[test]
     fn calls_with_equal_types_are_compiled_once() {
         let [first, second, third, other] = [17.0, 18.0, 19.0, 20.0].map(|start| {

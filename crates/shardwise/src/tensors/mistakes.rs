@@ -23,7 +23,6 @@ pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Lo
     d.help("convert them before, for example with `.astype(I8)`")
 }
 
-/// Builds the error that names the leaves without a value. The reasons follow as errors of their own.
 pub(super) fn leaf_value(names: &[String], loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("leaf-value", loc, "leaves of the tree have no value that can be saved");
     names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).note("the reasons follow")

@@ -194,7 +194,6 @@ scoped! {
 }
 
 impl<T: Tree, R: Tree> Own<'_, T, R> {
-    /// Calls the function in the active trace. Fails with the mistakes of the function and of its rule.
     fn call(self: &Arc<Self>, args: &T, at: At) -> Result<R> {
         let types: Vec<_> = tree::leaves(args).iter().map(|a| (a.tensor().clone(), explicit::layout(a))).collect();
         let key = (Arc::as_ptr(self).addr(), trace::with(|t| t.id()), tree::form(args));
@@ -248,7 +247,6 @@ impl<T: Tree, R: Tree> Own<'_, T, R> {
 }
 
 impl Call {
-    /// Builds the call. `out` is a tree like the results.
     fn build<T: Tree, R: Tree>(&self, args: &T, out: &R, at: At) -> R {
         let own = tree::leaves(args);
         let attrs = self.rule.attrs(self.func.clone(), own.len());
@@ -370,7 +368,6 @@ impl Inputs<'_> {
         [inner, self.inner_smooth(tangents)]
     }
 
-    /// Adds arguments like the leaves of a tree.
     fn inner_first<T: Tree>(&mut self, tree: &T) -> T {
         tree.rebuild(&mut |a| stand_in(a, self.at))
     }

@@ -385,7 +385,6 @@ pub(super) fn smooth<T: Tree>(args: &T, leaves: &[usize]) -> Vec<usize> {
     smooth
 }
 
-/// Returns the leaves of the arguments that have derivatives.
 fn all_smooth<T: Tree>(args: &T) -> Vec<usize> {
     smooth(args, &(0..tree::leaves(args).len()).collect::<Vec<_>>())
 }

@@ -29,7 +29,6 @@ fn is_whole(body: &Body) -> bool {
     ops.iter().all(is_whole)
 }
 
-/// Returns the type of an array, with its layout in the active trace.
 pub(super) fn typed(a: &Array) -> ShardedType {
     ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
 }

@@ -55,7 +55,6 @@ struct Model {
     extra: Map,
 }
 
-/// Returns a model whose elements depend on `seed`.
 fn model(seed: i32) -> Model {
     let x = |from: usize, shape: [usize; 2]| (arange(from..from + shape[0] * shape[1], F32) + seed).reshape(shape);
     let layer = |i: usize| Layer { wq: x(i, [8, 4]), scale: (i == 1).then(|| full([], seed, I64)) };
@@ -63,7 +62,6 @@ fn model(seed: i32) -> Model {
     Model { embed: x(100, [10, 4]).astype(BF16), layers: vec![layer(0), layer(1)], extra: extra.into() }
 }
 
-/// Checks that the leaves of two trees of one form have the same types and elements.
 #[track_caller]
 fn assert_same<T: Tree>(a: &T, b: &T) {
     for ((path, x), (_, y)) in tree::paths(a).into_iter().zip(tree::paths(b)) {
@@ -375,7 +373,6 @@ fn every_leaf_at_fault_is_listed() {
     );
 }
 
-/// Rewrites a file with its bytes changed by `change`.
 fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
     change(&mut bytes);
@@ -535,7 +532,6 @@ fn running_out_of_memory_leaves_the_old_checkpoint() {
 /// The environment variable with the folder to which a child process saves, which runs only the next test.
 const CHILD: &str = "SHARDWISE_TEST_CHECKPOINT";
 
-/// Returns a tree of a few hundred kilobytes, whose elements all are `version`.
 fn version(version: i32) -> Vec<Array> {
     (0..20).map(|_| full([5000], version, I32)).collect()
 }

@@ -13,7 +13,6 @@ fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
     (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
 }
 
-/// Returns the spec in which `letter` is split over `axes`, or `P!()` if it is not one of the first three labels.
 fn split(labels: &str, letter: char, axes: &'static [&'static str]) -> P {
     let at = labels.chars().position(|c| c == letter);
     match at {
@@ -128,7 +127,6 @@ fn scatters() {
     });
 }
 
-/// Tests `all_reduce` with tiles along a letter of any size: smaller than the axis, a multiple of it, and neither.
 #[test]
 fn reduces() {
     everywhere(|n, dtype| {
@@ -141,7 +139,6 @@ fn reduces() {
     });
 }
 
-/// Tests all functions over two axes in reverse order, on a mesh that has a third one.
 #[test]
 fn over_several_axes() {
     set_mesh(Mesh::auto([("X", 3), ("Y", 2), ("Z", 2)]).unwrap());

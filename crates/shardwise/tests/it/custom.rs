@@ -11,7 +11,6 @@ type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
 /// A function of one array.
 type Unary = Box<dyn Fn(&Array) -> Array + Send + Sync>;
 
-/// Returns the code and the whole text of each diagnostic of an error.
 fn found(e: &shardwise::Error) -> Vec<(String, String)> {
     e.diagnostics().map(|d| (d.code().to_string(), d.to_string())).collect()
 }

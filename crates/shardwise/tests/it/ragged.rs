@@ -56,7 +56,6 @@ fn draw_sizes(n: usize, seed: u64) -> Vec<Vec<usize>> {
     sizes
 }
 
-/// Returns, for each size, the sum of the sizes before it.
 fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     sizes.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect()
 }
