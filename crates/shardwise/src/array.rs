@@ -45,7 +45,8 @@ pub(crate) enum State {
 /// The value of an array, or how to make it.
 pub(crate) enum Held {
     Made(ArrayHandle),
-    /// How to make the value when it is needed. `zeros(..).shard(..)` never holds the whole array in one place.
+    /// The function that makes the value when it is needed, so that `zeros(..).shard(..)` is made in its layout at
+    /// once.
     New(Make),
     /// A sum over devices. It is reduced when it is used, unless `.shard` leaves it unreduced.
     Sum(Sum),
@@ -70,7 +71,6 @@ pub(crate) enum Made {
     Type(ShardedType),
 }
 
-/// A function's result whose layout has not been decided.
 pub(crate) struct Undecided {
     /// The function that makes the array in a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
@@ -78,7 +78,6 @@ pub(crate) struct Undecided {
     pub mistake: Mistakes,
 }
 
-/// A function's result that is a sum over devices.
 pub(crate) struct Sum {
     /// Makes the result with the sum reduced.
     pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,

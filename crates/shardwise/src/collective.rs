@@ -784,7 +784,6 @@ impl Site<'_> {
 }
 
 // ── finished at once, or started
-/// Builds the op from its operands.
 type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
 /// Computes the result of the collective function from the result of its op, on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;

@@ -207,7 +207,6 @@ struct Matmul {
     /// The position of this device along the axes.
     me: Array,
     overlap: Overlap,
-    /// The dtype of the result.
     dtype: DType,
     /// The dtype in which products are summed.
     sums: DType,

@@ -687,7 +687,6 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
     }
 }
 
-/// The layout of a branch's result.
 struct Laid {
     branch: usize,
     sharding: base::Sharding,

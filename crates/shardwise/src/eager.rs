@@ -22,7 +22,6 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 /// The line that calls the function.
 type At = &'static Location<'static>;
 
-/// A function of arrays, written with traced arrays.
 type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
 
 /// Runs a library function that has one result. `constants` is everything that the result depends on besides the
@@ -145,7 +144,6 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     Array::undecided(ty, decide, Mistakes::one(ambiguity), at)
 }
 
-/// The key of an eager program in the cache.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     name: &'static str,
@@ -204,7 +202,6 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
     }
 }
 
-/// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
     /// For each result, the layout that was asked for, or else that of the value in the trace. `None` if there is

@@ -303,7 +303,6 @@ pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
     })
 }
 
-/// The letters of a spec's operands and result.
 pub(crate) struct Letters {
     pub inputs: Vec<Vec<char>>,
     pub output: Vec<char>,
@@ -370,7 +369,6 @@ impl Letters {
     }
 }
 
-/// An array whose dimensions have letters.
 #[derive(Clone)]
 struct Term {
     labels: Vec<char>,

@@ -172,7 +172,6 @@ pub(crate) struct Mistakes(Arc<Carried>);
 
 enum Carried {
     Made(Vec<Arc<Diagnostic>>),
-    /// The mistakes of several arrays.
     Joined(Vec<Mistakes>),
 }
 

@@ -55,9 +55,7 @@ pub(crate) struct State {
 /// A library function that is making its ops.
 struct Function {
     callee: Callee,
-    /// The number of values that were pending before it.
     pending_before: usize,
-    /// The index of the first op that it made.
     first_op: usize,
 }
 
@@ -112,7 +110,6 @@ struct Pending {
 /// The reason why a value is pending. Everything that is made of the value shares it.
 #[derive(Clone)]
 struct Cause {
-    /// Why the layout is not decided.
     why: Why,
     /// The op whose layout is not decided.
     op: Op,

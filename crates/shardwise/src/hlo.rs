@@ -128,7 +128,6 @@ fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
     }
 }
 
-/// An op that has been started.
 #[derive(Clone, Copy)]
 pub(crate) struct Future {
     value: Traced,

@@ -161,7 +161,6 @@ tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 
-/// The start of a box along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Start {
     At(usize),
@@ -201,7 +200,6 @@ enum Origin {
     Gap,
 }
 
-/// A resolved index and its arrays.
 struct Indexed {
     plan: Plan,
     arrays: Vec<Array>,

@@ -33,7 +33,6 @@ use shardwise_ops::Opcode;
 use shardwise_ops::lapack::{Call, Routine, Triangle, Vectors};
 use std::panic::Location;
 
-/// The form of the matrices for which a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Any,

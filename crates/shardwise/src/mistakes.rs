@@ -81,7 +81,6 @@ pub(crate) fn mesh_mismatch(a: &Mesh, x: &ShardedType, b: &Mesh, y: &ShardedType
         .help("lay them out on one mesh with `.shard(mesh.sharding(P!(..)))`")
 }
 
-/// The condition under which two meshes count as one.
 const SAME_MESH: &str = "meshes are the same if their axes, the kinds of their axes and their devices are the same";
 
 /// Builds the error for a layout, or for the axes of a `shard_map`, on a mesh that is not the program's. `what` is

@@ -15,7 +15,6 @@ use shardwise_ops::collective::named::NamedOp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A named axis of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     name: Arc<str>,

@@ -18,7 +18,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 /// The machine for which a program is scheduled, and the collectives that run beside other ops.
 pub(crate) type Target = (Topology, Overlap);
 
-/// A program that can run, and the modules from which it was made.
 pub(crate) struct Compiled {
     /// The program before it was partitioned.
     source: Module,
@@ -205,7 +204,6 @@ fn planned(module: &Module) -> Option<Arc<Compiled>> {
 
 #[cfg(test)]
 thread_local! {
-    /// The number of programs that this thread has planned.
     pub(crate) static PLANNED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

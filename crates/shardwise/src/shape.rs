@@ -12,7 +12,6 @@ use std::borrow::Borrow;
 /// The size in a shape for [`Array::reshape`] or [`Array::from_vec`] that is computed from the others.
 pub const INFER: usize = usize::MAX;
 
-/// The largest number of dimensions of an array.
 const MAX_RANK: usize = 255;
 
 /// Returns true if an array can have this type: it has at most 255 dimensions and less than 2^59 bytes. A dimension of

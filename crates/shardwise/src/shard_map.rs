@@ -174,7 +174,6 @@ struct Cut {
     sharding: base::Sharding,
     /// The axes that split the array.
     axes: AxisSet,
-    /// The axes over which the array is unreduced.
     unreduced: AxisSet,
     /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: AxisSet,

@@ -19,7 +19,6 @@ use std::sync::Arc;
 #[must_use = "a spec has no effect until it is passed to a function such as `.shard`"]
 pub struct P {
     dims: Vec<DimSpec>,
-    /// The axes over which the array is unreduced.
     unreduced: Vec<String>,
     /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: Vec<String>,

@@ -24,7 +24,6 @@ use std::panic::Location;
 /// is written or read.
 pub(crate) const PIECE: usize = 16 << 20;
 
-/// A format of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Safetensors,
@@ -46,7 +45,6 @@ impl Format {
 }
 
 // ── writing
-/// A leaf that has a value, and its name.
 pub(crate) struct Leaf {
     pub tensor: Tensor,
     value: ArrayHandle,
@@ -120,7 +118,6 @@ impl Leaf {
 }
 
 // ── reading
-/// A leaf that is to be read: its name, its type and its layout.
 pub(crate) struct Wanted {
     pub name: String,
     ty: ShardedType,

@@ -24,7 +24,6 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A value of a program that is being traced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Traced {
     trace: u64,
@@ -33,7 +32,6 @@ pub(crate) struct Traced {
     value: Value,
 }
 
-/// A function that is being built.
 struct Frame {
     id: u64,
     func: Func,
@@ -41,7 +39,6 @@ struct Frame {
     regions: Vec<Open>,
 }
 
-/// A region that is being built.
 struct Open {
     region: Region,
     /// `Some` if the region is isolated: it cannot use values from outside directly.
@@ -67,7 +64,6 @@ struct Depth {
     is_in_function: bool,
 }
 
-/// A program whose trace is complete.
 pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
@@ -79,7 +75,6 @@ pub(crate) struct Finished {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A program that is being traced.
 pub(crate) struct Trace {
     id: u64,
     pub module: Module,

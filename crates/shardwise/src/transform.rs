@@ -220,7 +220,6 @@ mod tests {
         runtime::PLANNED.get() - before
     }
 
-    /// Calls a transformed function, and reads what it returns.
     type Call = fn(&Array);
 
     fn read(x: &Array) {

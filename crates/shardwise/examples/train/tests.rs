@@ -95,7 +95,6 @@ fn run_in_a_process() {
     run(&options).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// A folder of a test, which is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {

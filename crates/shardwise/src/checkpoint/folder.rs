@@ -92,7 +92,6 @@ fn shards(leaves: &[Leaf], max_shard_size: u64) -> Vec<Vec<&Leaf>> {
     shards
 }
 
-/// The names of the files of a checkpoint.
 #[derive(Clone, Copy)]
 struct Names {
     prefix: &'static str,

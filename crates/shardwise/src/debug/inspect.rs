@@ -12,7 +12,6 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function that is shown a layout.
 type Callback = Arc<dyn Fn(&Picture) + Send + Sync>;
 
 /// The functions of the marks in programs that may still be compiled, by their numbers.

@@ -22,7 +22,6 @@ pub(super) enum Typed {
     Pending(Candidates, Rc<Cause>),
 }
 
-/// The possible layouts of the results.
 pub(super) enum Candidates {
     /// The layout of the only result, which is also the operands' layout.
     Alike(Sharding),

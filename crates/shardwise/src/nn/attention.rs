@@ -103,7 +103,6 @@ pub fn dot_product_attention(query: &Array, key: &Array, value: &Array, options:
     })
 }
 
-/// The bias and the masks of the scores.
 struct Extra<'a> {
     bias: Option<&'a Array>,
     mask: Option<&'a Array>,

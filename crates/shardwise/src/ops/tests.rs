@@ -123,7 +123,6 @@ const COLLECTIVES: &[Named] = &[
     ("psum_scatter", |x| on_devices(&x.repeat(2, 0), |x| x.psum_scatter("X", 0).psum("X"))),
 ];
 
-/// Loops and branches.
 #[rustfmt::skip]
 const CONTROL: &[Named] = &[
     ("cond", |x| cond(x, || ones([4], F32), || ones([4], F32))),
@@ -134,7 +133,6 @@ const CONTROL: &[Named] = &[
     ("scan", |x| scan(ones([4], F32), x.clone(), |c, _| (c, ())).0),
 ];
 
-/// Functions that make arrays of a dtype.
 const MAKERS: &[Maker] = &[
     ("zeros", |d| zeros([4], d)),
     ("ones", |d| ones([4], d)),

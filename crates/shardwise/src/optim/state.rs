@@ -23,7 +23,6 @@ pub struct State<T> {
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Part<T> {
-    /// The name of the transformation.
     pub(super) name: &'static str,
     pub(super) numbers: Vec<(&'static str, Array)>,
     pub(super) slots: Vec<Slot<T>>,
@@ -101,7 +100,6 @@ impl<T> State<T> {
     }
 }
 
-/// The name of the number of updates.
 pub(super) const COUNT: &str = "count";
 
 impl<T: Tree> State<T> {

@@ -77,7 +77,6 @@ impl<A: Args, R> fmt::Debug for Batch<'_, A, R> {
     }
 }
 
-/// The options of [`vmap`].
 struct Options<T, R> {
     in_axes: Option<AnyAxes<T>>,
     out_axes: Option<AnyAxes<R>>,

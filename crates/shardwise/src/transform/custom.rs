@@ -157,7 +157,6 @@ type JvpRule<'f, T, R> = dyn Fn(&T, &T) -> (R, R) + Send + Sync + 'f;
 type Bwd<'f, T, R, S> = dyn Fn(&S, &R) -> T + Send + Sync + 'f;
 type VjpRule<'f, T, R> = dyn Fn(&mut Tracing<'_, T, R>) -> Result<[Func; 2]> + Send + Sync + 'f;
 
-/// A function and its rule.
 struct Own<'f, T, R> {
     f: Source<'f, T, R>,
     rule: OwnRule<'f, T, R>,

@@ -40,7 +40,6 @@ pub(super) fn stand_in(a: &Array, at: At) -> Array {
     arg.made_in(state)
 }
 
-/// A function that was traced to be transformed.
 pub(super) struct Traced<R> {
     pub func: Func,
     /// The result, of which only the form and the types count.

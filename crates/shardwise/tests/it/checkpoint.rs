@@ -11,7 +11,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -3,7 +3,6 @@
 use shardwise::prelude::*;
 use shardwise::{grad, jvp, vmap};
 
-/// A function of one array with one result.
 type Unary = fn(&Array) -> Array;
 
 /// Functions of square matrices, each made into one array. Signs that are free cancel.

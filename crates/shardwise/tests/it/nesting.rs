@@ -71,7 +71,6 @@ fn control_flow_nests_so_deep() {
     assert_eq!(deep.to_vec::<f32>().unwrap(), [2.0, 2.0]);
 }
 
-/// A tree of any depth.
 #[derive(Tree)]
 struct Chain {
     x: Array,

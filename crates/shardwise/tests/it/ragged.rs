@@ -6,7 +6,6 @@ use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, ShardedType};
 use shardwise_interp::InterpEngine;
 
-/// A generator of pseudo-random numbers, with its state.
 struct Draw(u64);
 
 impl Draw {

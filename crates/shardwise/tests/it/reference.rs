@@ -103,7 +103,6 @@ fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     }
 }
 
-/// A small generator of pseudo-random numbers, which depend only on the seed.
 struct Chooser(u64);
 
 impl Chooser {

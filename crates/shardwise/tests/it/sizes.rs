@@ -45,7 +45,6 @@ type Sized = (&'static str, fn(usize) -> Array);
 /// A function of one array, with its name.
 type OfLarge = (&'static str, fn(&Array) -> Array);
 
-/// Functions of one size.
 #[rustfmt::skip]
 const SIZED: &[Sized] = &[
     ("zeros", |n| zeros([n], I8)), ("zeros of none", |n| zeros([0, n], F32)), ("zeros twice", |n| zeros([n, n], F64)),
@@ -109,7 +108,6 @@ fn functions_of_sizes() {
     assert_none(problems);
 }
 
-/// Functions of an array of any size.
 #[rustfmt::skip]
 const OF_LARGE: &[OfLarge] = &[
     ("add", |x| x + x), ("sum", |x| x.sum(0)), ("sum all", |x| x.sum(..)), ("mean", |x| x.mean(0)), ("argmax", |x| x.argmax(0)), ("argmin all", |x| x.argmin(..)),
