@@ -807,7 +807,6 @@ impl Exchange {
         Exchange { operands, op: Some((state, Box::new(op))), after: Box::new(Array::clone) }
     }
 
-    /// Returns the collective that has this result already.
     fn finished(out: Array) -> Exchange {
         Exchange { operands: vec![out], op: None, after: Box::new(Array::clone) }
     }

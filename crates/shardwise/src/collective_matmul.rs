@@ -228,9 +228,6 @@ impl Matmul {
         Ok(Matmul { letters, letter, size: sizes[&letter], over, axes, n, me, overlap, dtype, sums })
     }
 
-    /// Checks a product that is summed over the devices, and returns it.
-    ///
-    /// Errors: those of [`all_reduce`].
     fn of_sum(
         s: &Site<'_>,
         spec: &str,

@@ -413,7 +413,7 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
-/// Adds the results of all `length` steps so far as an argument of the innermost region, and returns them with `y`, the
+/// Adds the stacked results of `length` steps as an argument of the innermost region, and returns them with `y`, the
 /// result of step `i`, stored.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
@@ -495,7 +495,6 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
 }
 
-/// Adds arguments that stand for these arrays to the function that is being built.
 fn arguments(arrays: &[&Array], loc: &base::Loc, at: At) -> Vec<Array> {
     arrays.iter().map(|a| argument(a.tensor(), loc, at).made_in(a.node().manual.clone())).collect()
 }

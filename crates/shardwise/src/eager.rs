@@ -37,8 +37,6 @@ pub(crate) fn call<const N: usize>(
     call_many(callee, constants, &operands, 1, body).pop().expect("one result")
 }
 
-/// Runs a library function that has `results` results. `constants` is everything that they depend on besides the
-/// operands.
 #[track_caller]
 pub(crate) fn call_many(
     callee: impl Into<Callee>,

@@ -162,8 +162,7 @@ pub(crate) fn started(
 }
 
 /// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result
-/// has the states `state`. In Explicit mode, it has the layout with which the op was started, or carries a mistake of
-/// [`explicit::of_done`].
+/// has the states `state`, and the layout that [`explicit::of_done`] sets, or carries its mistake.
 pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     let at = here();
     if !trace::is_open(future.value) {
@@ -293,7 +292,6 @@ pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     op(Opcode::Concatenate, parts, shapes::Concatenate::attrs(dim), ty)
 }
 
-/// Pads `x` with a scalar `value`. `by` has the numbers of elements before and after, for each dimension.
 pub(crate) fn pad(x: &Array, value: &Array, by: &[(usize, usize)]) -> Array {
     let (low, high): (Vec<usize>, Vec<usize>) = by.iter().copied().unzip();
     pad_spread(x, value, &low, &high, &vec![0; by.len()])

@@ -153,7 +153,6 @@ fn diagonal(a: &Array) -> Array {
     hlo::select(&where_rows(&square, "EQ"), &square, &hlo::zeros(square.tensor())).sum(-1)
 }
 
-/// Returns the first `rows` rows and `columns` columns of matrices.
 fn corner(a: &Array, rows: usize, columns: usize) -> Array {
     let mut limit = a.tensor().shape.clone();
     let n = limit.len();

@@ -118,7 +118,7 @@ fn largest_bytes(body: &Body) -> usize {
     values.filter_map(|v| body.ty(v).as_tensor().map(|ty| ty.bytes() as usize)).max().unwrap_or(0)
 }
 
-/// Returns the engine on which everything runs: the embedded one, with as many virtual devices as a mesh has.
+/// Returns the engine: the embedded one, with as many virtual devices as a mesh has.
 pub(crate) fn engine() -> &'static dyn Engine {
     static ENGINE: LazyLock<HostEngine> = LazyLock::new(HostEngine::default);
     &*ENGINE
@@ -184,8 +184,8 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Partitions a program, hides its collectives as is predicted to be fastest on a machine, and plans it. All parts of
-/// the result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
+/// Partitions a program, hides its collectives behind other ops as the overlap says, and plans it. All parts of the
+/// result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
 pub(crate) fn compile_for(module: &Module, (topology, overlap): &Target, at: At) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     let scheduled = topology.schedule(&partitioned.module, *overlap, at)?.module;
@@ -292,7 +292,6 @@ fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     moved.pop().ok_or_else(|| Error::new([]))
 }
 
-/// Returns the identity program from one layout to another.
 fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     let mut module = Module::new("shard", &shardwise_ops::OPS);
     let mut func = shardwise_ir::Func::new("main", base::Loc::UNKNOWN);

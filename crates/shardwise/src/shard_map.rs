@@ -405,7 +405,6 @@ impl Cut {
         Cut { axes, unreduced, reduced, sharding, shape }
     }
 
-    /// Returns the states of a part, from those of the array outside.
     fn state(&self, outside: ManualType) -> ManualType {
         outside.with_varying(&self.axes).with_unreduced(&self.unreduced).with_reduced(&self.reduced)
     }

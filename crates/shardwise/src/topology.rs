@@ -91,7 +91,6 @@ impl Topology {
         base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone(), is_twisted: self.is_twisted }
     }
 
-    /// Returns the topology for the simulator. Fails if the machine has no such grid, or if its file cannot be read.
     pub(crate) fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
         sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
     }

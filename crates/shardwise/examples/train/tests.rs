@@ -114,7 +114,6 @@ impl Drop for Folder {
 
 const STEPS: usize = 8;
 
-/// Starts or continues a run that is saved in `folder`.
 fn start(folder: &Path, text: &Path) -> Child {
     let save = if folder.join("model.safetensors").exists() { "--resume" } else { "--save" };
     let sizes = "--width\n32\n--hidden\n64\n--layers\n2\n--sequence\n32\n--batch\n8\n--sample\n0";

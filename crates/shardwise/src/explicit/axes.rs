@@ -102,7 +102,8 @@ pub fn explicit_axes<T: Tree, R: Tree>(
 }
 
 /// Returns the axes with these names on the mesh of the program, or else of the thread, which becomes that of the
-/// program. Records a mistake and ends the trace unless all are whole axes of kind `kind` that are not manual.
+/// program. Records a mistake and ends the trace if there is no mesh, or unless all are whole axes of kind `kind` that
+/// are not manual.
 fn find(callee: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);

@@ -150,7 +150,7 @@ fn is_plain(s: &Sharding) -> bool {
 }
 
 /// Returns the layout that all operands with a layout share, if it has the result's rank and no unreduced or reduced
-/// axes. Most ops are of this kind. Otherwise, and if no operand has a layout, returns `None`.
+/// axes. Otherwise, and if no operand has a layout, returns `None`.
 fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Option<&'a Sharding> {
     let first = layouts.next()?;
     let fits = is_plain(first) && first.rank() == rank;

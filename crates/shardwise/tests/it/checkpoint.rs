@@ -259,7 +259,6 @@ fn a_checkpoint_is_saved_in_the_background() {
 }
 
 // ── faults
-/// Returns the types of the model with the given change.
 fn changed(change: impl FnOnce(&mut Model)) -> Model {
     let mut types = types(&model(0));
     change(&mut types);

@@ -80,7 +80,6 @@ fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     });
 }
 
-/// Returns the sizes of g, b, d and f: `count * chunk` for `letter`, and fixed small sizes for the others.
 fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
     let mut sizes = [2, 3, 5, 2];
     sizes["gbdf".find(letter).unwrap()] = count * chunk;

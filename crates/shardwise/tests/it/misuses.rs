@@ -12,7 +12,6 @@ fn auto() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
 }
 
-/// Returns `f32[8@X,6]` on the Explicit mesh.
 fn x() -> Array {
     on(&mesh(), &[8, 6], P!("X", None))
 }
