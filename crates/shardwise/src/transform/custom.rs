@@ -361,7 +361,7 @@ impl Inputs<'_> {
         inner
     }
 
-    /// Adds arguments like the leaves of `tree`, then tangents like `tangents`, then the captured arrays.
+    /// Adds arguments like the leaves of `tree`, and then those that [`Inputs::inner_smooth`] adds for `tangents`.
     fn inner_pair<T: Tree>(&mut self, tree: &T, tangents: &T) -> [T; 2] {
         let inner = self.inner_first(tree);
         [inner, self.inner_smooth(tangents)]
