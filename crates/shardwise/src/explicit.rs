@@ -658,7 +658,6 @@ pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     p.cause.has_default().then(|| p.candidates[0].clone())
 }
 
-/// Returns the replicated sharding for an argument without one, or `None` if layouts are not part of types.
 pub(crate) fn of_argument(t: &Trace, rank: usize) -> Option<Sharding> {
     t.explicit.is_on().then(|| t.explicit.whole(rank))
 }

@@ -161,7 +161,6 @@ pub(crate) fn with_facts(code: &'static str, message: String, facts: String, hel
     if help.is_empty() { d } else { d.help(help) }
 }
 
-/// Builds the error for a file or folder that cannot be made. `what` says how it is made: `write`.
 pub(crate) fn unwritable(what: &str, path: &Path, why: &std::io::Error, loc: &Loc) -> Diagnostic {
     Diagnostic::error("io", loc, format!("cannot {what} `{}`: {why}", path.display()))
 }
@@ -509,7 +508,6 @@ pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) ->
     Diagnostic { message, ..d }
 }
 
-/// Builds the error for a spec over an axis that is not manual. `spec` includes the array's type.
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     let message = format!("the spec names axis \"{axis}\", which this shard_map does not make manual");
     Diagnostic::error("spec-not-manual", loc, message)

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Copies the ops of `func`, of which `args` are the arguments, into the active trace. Returns the results.
 pub(crate) fn copy(func: &Func, args: &[Array], at: At) -> Vec<Array> {
     let states = trace::with(|t| States::of(&t.module, &func.body));
     let values = EntityVec::filled(func.body.value_count(), None);

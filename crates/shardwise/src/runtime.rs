@@ -244,8 +244,6 @@ pub(crate) fn chips(mesh: &base::Mesh) -> Option<shardwise_view::Chips> {
     (topology.device_count() == mesh.size()).then(|| topology.chips())
 }
 
-/// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned, or if a
-/// limit is reached.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
     Ok(Communication::of_table(&table(module)?))
 }

@@ -81,8 +81,8 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }
 
-/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails as
-/// [`Array::ready`] does.
+/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails if there is
+/// no value, or if it cannot be made or moved.
 fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     match array.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
         Some(s) => array.handle_as(Some(&s.with_unreduced(vec![])), at),

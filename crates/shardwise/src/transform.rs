@@ -213,7 +213,6 @@ mod tests {
         scan(x.clone(), x.clone(), |c: Array, r: Array| (c * r.tanh(), ())).0.sum(..)
     }
 
-    /// Returns the number of programs that a call of `f` compiles.
     fn compiled(f: &dyn Fn(&Array), x: &Array) -> usize {
         let before = runtime::PLANNED.get();
         f(x);

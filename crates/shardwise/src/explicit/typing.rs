@@ -233,9 +233,6 @@ impl Typer<'_> {
         }
     }
 
-    /// Returns the possible layouts of the results by preference, and why the layout is not clear, if it is not.
-    ///
-    /// Errors: `unreduced`, `reduced`.
     fn inferred(&self, operands: &Layouts<'_>) -> Result<Rc<InferredLayouts>, Diagnostic> {
         let is_plain = operands.iter().flatten().all(|s| is_plain(s));
         if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {

@@ -191,12 +191,10 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> O
     Some(out)
 }
 
-/// Returns the error for an operand whose layout the compiler decides.
 pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
     mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
 }
 
-/// Returns the error for an op that cannot take operand `holder`, which is unreduced.
 pub(super) fn unreduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],

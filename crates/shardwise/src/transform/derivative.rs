@@ -151,7 +151,6 @@ impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> 
 }
 
 impl<'f, A: Args, O: Returns, S, K> Derivative<'f, A, O, S, K> {
-    /// Returns the derivative of the same function for other arguments or of another kind.
     pub(super) fn same<S2, K2>(&self) -> Derivative<'f, A, O, S2, K2> {
         Derivative { f: self.f.clone(), allow_int: self.allow_int, at: self.at, kind: PhantomData }
     }
