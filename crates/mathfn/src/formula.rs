@@ -114,8 +114,7 @@ fn log_of_split<V: Lanes>(k: V, f: V) -> V {
     k.fma(V::splat(LN2_HI), f.add(y))
 }
 
-/// Returns the logarithm of `u`: `y` where `u` is finite and positive, -infinity where it is zero, infinity where it is
-/// infinity, and NaN where it is negative or NaN.
+/// Returns the logarithm of `u`, which is `y` where `u` is finite and positive.
 #[inline(always)]
 fn log_domain<V: Lanes>(u: V, y: V) -> V {
     let zero = V::splat(0.0);

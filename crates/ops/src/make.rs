@@ -25,7 +25,6 @@ pub fn type_of(b: &Builder<'_>, x: Value) -> TensorType {
     b.body.ty(x).as_tensor().expect("a tensor").clone()
 }
 
-/// Builds an op with one tensor result and these attributes.
 fn op(b: &mut Builder<'_>, opcode: Opcode, operands: &[Value], attrs: Attrs, to: TensorType) -> Value {
     b.value(opcode, operands.iter().copied(), attrs, to.into())
 }

@@ -49,7 +49,6 @@ impl Print {
         Some(Print { texts: texts(op.attrs().str(FORMAT)?)?, axes: axes_of(op)?, batches })
     }
 
-    /// Returns true if the op is a print, even if its attributes are malformed.
     pub(crate) fn is(op: &OpView<'_>) -> bool {
         CustomCall::target(op) == Some(TARGET)
     }
@@ -85,7 +84,6 @@ impl Print {
         }
     }
 
-    /// Returns the line for these operands, without batches.
     fn line(&self, operands: &[Literal]) -> String {
         let (coordinates, values) = operands.split_at(self.axes.len());
         let coordinates = self.axes.iter().zip(coordinates).map(|(axis, c)| format!("{axis}={}", c.get_i128(0)));
@@ -109,7 +107,6 @@ fn list<'a>(op: &OpView<'a>, name: &str) -> Option<&'a [Attr]> {
     }
 }
 
-/// Returns the axes that a call of [`call_attrs`] names. Returns `None` if they are not a list of names.
 pub(crate) fn axes_of(op: &OpView<'_>) -> Option<Vec<String>> {
     list(op, AXES)?.iter().map(|axis| axis.as_str().map(String::from)).collect()
 }
@@ -123,7 +120,6 @@ pub(crate) fn call_attrs(target: &str, axes: &[String]) -> Attrs {
     }
 }
 
-/// Returns the part of `x` at `index` of its first dimension. Panics if there is none.
 fn row(x: &Literal, index: usize) -> Literal {
     let shape = &x.shape()[1..];
     let size: usize = shape.iter().product();
@@ -191,7 +187,6 @@ impl Facts for PrintFacts {
 }"#
     );
     answer!(usual);
-    /// Prints the values of one process.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         if let Some(print) = Print::of(op) {
             print.run(x);
@@ -210,7 +205,6 @@ impl Facts for PrintFacts {
 }
 
 impl Print {
-    /// Returns the number of batches whose dimension an operand has.
     fn batch_rank(&self, operand: usize) -> usize {
         self.batches.iter().filter(|batch| batch.contains(&operand)).count()
     }

@@ -87,7 +87,6 @@ impl Dims {
         }
     }
 
-    /// Returns the right operand's shape without the group dimension.
     fn rhs_shape(&self, rhs: &[usize]) -> Vec<usize> {
         (0..rhs.len()).filter(|&d| Some(d) != self.group).map(|d| rhs[d]).collect()
     }
@@ -192,7 +191,6 @@ impl Dims {
         if self.mode == Mode::Contracting { make::move_to_front(cx.b, made, 1) } else { made }
     }
 
-    /// Builds the op with these dimension numbers, and other attributes as in `like`.
     fn build(&self, b: &mut Builder<'_>, operands: [Value; 3], dtype: DType, like: &Attrs) -> Value {
         let [x, y, sizes] = operands.map(|v| make::type_of(b, v).shape.clone());
         let shape = self.result_shape(&x, &y, sizes[sizes.len() - 1]);
@@ -206,8 +204,8 @@ impl Dims {
 }
 
 /// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element
-/// type of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The
-/// first array has the ragged dimension.
+/// type of operand `like`. Batching dimensions in both arrays are batches, and other dimensions in both arrays are
+/// contracted. The first array has the ragged dimension.
 fn ragged_product(
     cx: &mut CotangentCx<'_, '_, '_>,
     [(x, of_x), (y, of_y)]: [(Value, &Named); 2],
@@ -291,8 +289,6 @@ impl RaggedDot {
         RaggedDot::attrs(&dot, 0, &[0])
     }
 
-    /// Builds the attributes of a dot with this ragged dimension of the left operand, and these group dimensions of the
-    /// right one.
     fn attrs(dot: &DotDims, ragged: usize, groups: &[usize]) -> Attrs {
         let dims: [(&str, &[usize]); 6] = [
             ("lhs_batching_dimensions", &dot.lhs_batch),
@@ -518,7 +514,7 @@ impl Groups<'_> {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }
 
-    /// Returns the right operand of one group, without the group dimension. Panics if it has no group dimension.
+    /// Returns the right operand of one group, without the group dimension.
     fn part(&self, y: &Literal, group: usize) -> Literal {
         let dim = self.dims.group.expect("the mode says so");
         let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());

@@ -83,7 +83,6 @@ pub enum Presence {
 /// The attributes of an op that has none.
 pub(crate) const NONE: &[AttrSpec] = &[];
 
-/// Describes an attribute that is required.
 pub(crate) const fn required(name: &'static str, label: Option<&'static str>, kind: AttrKind) -> AttrSpec {
     AttrSpec { name, label, kind, presence: Presence::Required }
 }
@@ -278,12 +277,10 @@ impl ResultLabels {
     /// Labels for an op for which the specification has no label for the types of the results.
     pub(crate) const NONE: ResultLabels = ResultLabels::both("op-result-types");
 
-    /// Builds the labels of the constraints on shapes and on element types.
     pub(crate) const fn of(shape: &'static str, element: &'static str) -> ResultLabels {
         ResultLabels { shape, element, shape_of: |_, _, _| None }
     }
 
-    /// Builds one label for shapes and element types.
     pub(crate) const fn both(label: &'static str) -> ResultLabels {
         ResultLabels::of(label, label)
     }
@@ -297,9 +294,7 @@ impl ResultLabels {
         ResultLabels { shape_of, ..self }
     }
 
-    /// Returns the label of the constraint that the types `given` break, which ought to be `expected`. It is the label
-    /// of shapes if the numbers of types differ or a shape differs, and of element types otherwise. The first result
-    /// whose shape is wrong may have a label of its own for it.
+    /// Returns the label of the constraint that the types `given` break, which ought to be `expected`.
     pub(crate) fn broken(&self, given: &[Type], expected: &[Type]) -> &'static str {
         if given.len() != expected.len() {
             return self.shape;
@@ -356,8 +351,6 @@ impl OnQuantized {
         }
     }
 
-    /// Returns the labels that are named here for constraints on quantized values. `PerTensor`, whose label is the
-    /// operand's, and `Refuses` name none.
     fn labels(self) -> Vec<&'static str> {
         match self {
             OnQuantized::Computes { which, alike } => vec![which, alike],
@@ -498,7 +491,6 @@ impl Opcode {
     }
 }
 
-/// Returns an error for each required attribute that is missing, and for each attribute of the wrong kind.
 pub(crate) fn wrong_attributes(op: &OpView<'_>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for spec in Opcode::of_view(op).schema().attributes {
@@ -513,13 +505,11 @@ pub(crate) fn wrong_attributes(op: &OpView<'_>) -> Diagnostics {
     found
 }
 
-/// Builds the error for a required attribute that the op does not have.
 fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
     let message = format!("`{}` lacks the attribute `{}`", op.name(), spec.name);
     Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
 }
 
-/// Builds the error for an attribute of the wrong kind. `expected` is the right kind in words.
 pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
     let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
     Diagnostic::error(label, op.loc(), message).expected(expected)

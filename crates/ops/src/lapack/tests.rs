@@ -63,7 +63,6 @@ fn types(list: &str, [same, real, complex]: [&str; 3]) -> Vec<String> {
     list.split(", ").map(|ty| format!("tensor<{}>", with(ty))).collect()
 }
 
-/// Returns the name for an element type: those of Hermitian matrices and unitary factors have one for complex numbers.
 fn name(letter: char, routine: &str, is_complex: bool) -> String {
     let routine = match (routine, is_complex) {
         ("syevd", true) => "heevd",
@@ -129,7 +128,6 @@ fn config(options: &str) -> String {
     format!("mhlo.backend_config = {{{options}}}")
 }
 
-/// Runs a call whole, and split over its batch, where each part must have the same bits.
 fn run_call(target: &str, options: &str, operands: &[String], results: &[String]) -> Vec<Literal> {
     let module = parse(&program(target, &config(options), operands, results));
     run_split(&module, &inputs(&module))
@@ -150,7 +148,6 @@ fn all_routines_of_all_types_run_split_over_the_batch() {
     }
 }
 
-/// Names are divided at their first letter, also if they have letters that are longer than a byte.
 #[test]
 fn names_are_divided() {
     let name = super::lapack_name;
@@ -187,7 +184,6 @@ fn results_do_not_depend_on_what_was_in_memory() {
     }
 }
 
-/// All infos are zero, because the matrices are regular.
 #[test]
 fn infos_are_zero() {
     for (routine, options, operands, results) in CALLS.iter().filter(|(.., results)| results.ends_with("i32")) {

@@ -27,7 +27,6 @@ pub(crate) fn of(op: &OpView<'_>, v: Value) -> Option<&'static Quantized> {
     op.body.ty(v).as_tensor()?.dtype.quantized()
 }
 
-/// Returns the type with its element types mapped by `of`.
 fn with_dtype(ty: &Type, of: fn(DType) -> DType) -> Type {
     match ty {
         Type::Tensor(t) => t.clone().with_dtype(of(t.dtype)).into(),

@@ -13,8 +13,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicSlice;
 
-/// Checks the start indices of a block. The labels are for their number, for being scalar integers, and for having one
-/// type.
 pub(super) fn check_starts(
     c: &mut Check<'_, '_>,
     starts: &[&TensorType],
@@ -53,15 +51,15 @@ pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> V
     make::minimum(b, above, bound)
 }
 
-/// Builds the start index 0 for the leading dimension of a batch. Operand `first` is the first start index of the op,
-/// whose type all start indices have. It is of type `i32` if the op has no start indices.
+/// Builds the start index 0 for the leading dimension of a batch, in the type of operand `first`, which is the first
+/// start index of the op. It is of type `i32` if the op has no start indices.
 pub(super) fn first_start(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let dtype = cx.op.operands().get(first).map_or(DType::I32, |_| cx.op.operand_tensor(first).dtype);
     make::number(cx.b, dtype, 0)
 }
 
 /// Builds the start indices of a batch of blocks as one array, with a row for each block. Operand `first` is the first
-/// start index of the op. Panics if the op has no start indices.
+/// start index of the op, which must have one.
 pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let columns: Vec<Value> = (first..cx.operands.len())
         .map(|i| {

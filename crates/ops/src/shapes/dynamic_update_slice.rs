@@ -123,15 +123,12 @@ impl Facts for DynamicUpdateSlice {
     fn enlarged(&self, op: &OpView<'_>, _: &Enlarged<'_>) -> Attrs {
         op.attrs().clone()
     }
-    /// Returns bounds for the start indices of dimensions that are updated in part, which keep the update inside the
-    /// operand.
     fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound> {
         let (x, update) = (op.operand_shape(0), op.operand_shape(1));
         let cut = (0..x.len()).filter(|&d| update[d] != x[d]);
         cut.map(|dim| IndexBound { operand: 2 + dim, dim, most: x[dim] - update[dim] }).collect()
     }
 
-    /// Returns the rule of [`Facts::rule`], in which the update's own factors pass through if the position is constant.
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
         self.rule(op).map(|rule| if has_constant_starts(op) { with_split_updates(rule) } else { rule })
     }

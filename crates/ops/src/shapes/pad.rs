@@ -49,7 +49,6 @@ impl DimPadding {
     }
 }
 
-/// Returns the padding of each dimension, or nothing if the attributes are missing.
 fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
     let [low, high, interior] = Pad::amounts(op);
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()

@@ -9,7 +9,6 @@ use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Reshape;
 
-/// Returns the number of elements in front of a dimension, its own size, and the number of elements behind it.
 fn sizes_around(shape: &[usize], dim: usize) -> (usize, usize, usize) {
     (shape[..dim].iter().product(), shape[dim], shape[dim + 1..].iter().product())
 }

@@ -53,7 +53,6 @@ impl Slice {
 
 impl Facts for Slice {
     answer!(derivative = linear);
-    /// Returns the transpose, which puts zeros around and between the elements of the slice's cotangent.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (starts, strides) = (Slice::starts(op), Slice::strides(op));
         let (from, to) = (op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
@@ -118,8 +117,6 @@ impl Facts for Slice {
         Some(nothing(op.operand_tensor(0).dtype))
     }
 
-    /// Returns the attributes with the enlarged size as the limit of each dimension that is taken whole. Its stride
-    /// becomes 1, because a single element may have been taken with any stride.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let limits = Slice::limits(op).into_iter().enumerate();
@@ -131,9 +128,8 @@ impl Facts for Slice {
         Slice::attrs(&Slice::starts(op), &limits, &strides)
     }
 
-    /// Returns the rule that Shardy has for this op. All dimensions that are not taken whole have factors of one kind,
-    /// along which elements move, even if a single element is taken. If `is_conservative`, nothing propagates along
-    /// them.
+    /// Returns the rule of Shardy, in which elements move along all dimensions that are not taken whole, even if a
+    /// single element is taken.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let moved = |size| FactorSpec::permutation(size).blocked_if(is_conservative);
@@ -167,9 +163,8 @@ impl Facts for Slice {
     answer!(index_bounds = none);
     answer!(usual but forwards, enlarged, movement, read_through, propagation_rule, constness);
 
-    /// Returns the padding that adds less if a `pad` makes the operand. Otherwise returns the join of the operand's
-    /// pieces if the operand is a concatenation or a slice and only one dimension is not taken whole. Returns `None`
-    /// for other slices, if all dimensions are taken whole, and as [`Pad::cut`] and [`Join::read_through`] do.
+    /// Returns the padding that adds less if a `pad` makes the operand, and otherwise the join of the operand's pieces.
+    /// Returns `None` if there is none.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let is_cut = |d: &usize| op.operand_shape(0)[*d] != op.result_shape(0)[*d];
         let mut cut = (0..op.result_shape(0).len()).filter(is_cut);
@@ -206,7 +201,6 @@ impl Facts for Slice {
     );
 }
 
-/// Returns true if the slice takes a single element of several along a dimension.
 fn takes_one(op: &OpView<'_>, dim: usize) -> bool {
     op.operand_shape(0)[dim] > 1 && op.result_shape(0)[dim] == 1
 }

@@ -127,7 +127,6 @@ impl ShardyCollective {
         })
     }
 
-    /// Returns the name of the attribute with the axes.
     fn attribute(op: Opcode) -> &'static str {
         match op {
             Opcode::SdyAllGather => "gathering_axes",
@@ -254,7 +253,6 @@ fn gather(out: &mut Sharding, dims: &[Vec<AxisRef>], verb: &str) -> Result<(), S
     Ok(())
 }
 
-/// Adds axes at the minor end of a dimension.
 fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
     for &axis in axes {
         AxisRef::push_or_merge(&mut dim.axes, axis, mesh);
@@ -313,7 +311,6 @@ fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error unless the meshes have axes of the same sizes in the same order.
 fn expect_same_axes(from: &Mesh, to: &Mesh) -> Result<(), String> {
     let sizes = |mesh: &Mesh| mesh.axes.iter().map(|axis| axis.size).collect::<Vec<_>>();
     if sizes(from) == sizes(to) {
@@ -359,7 +356,6 @@ pub fn set_stays_in_loop(attrs: &mut Attrs) {
     attrs.set(IN_EACH_TURN, Attr::Unit);
 }
 
-/// Returns the sharding of a value. A value without one is replicated.
 fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     let rank = op.body.ty(v).shape().len();
     op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
@@ -399,7 +395,6 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
     }
 }
 
-/// Describes a collective of Shardy with these attributes, which is written in this form.
 const fn schema(attributes: &'static [AttrSpec], form: &'static CollectiveForm) -> Schema {
     Schema {
         attributes,

@@ -47,7 +47,6 @@ impl Cuts<'_> {
         }
     }
 
-    /// Cuts an axis where `part` begins and ends.
     fn add_ends(&mut self, part: AxisRef) {
         self.add(part, part.pre_size());
         self.add(part, part.next_pre_size(self.mesh));
