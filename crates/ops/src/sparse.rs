@@ -20,7 +20,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 /// The facts of `cpu_csr_sparse_dense_ffi`.
 pub(crate) struct SparseProduct;
 
-/// Returns true if the op is a product with a sparse matrix.
 pub(crate) fn is_sparse_product(op: &OpView<'_>) -> bool {
     CustomCall::target(op) == Some("cpu_csr_sparse_dense_ffi")
 }
@@ -115,7 +114,6 @@ fn ranges(op: &OpView<'_>, starts: &[i64], count: usize) -> Result<Vec<std::ops:
     starts.windows(2).map(range).collect()
 }
 
-/// Returns the number in 64 bits if it is a float of 32.
 fn widened(n: Number) -> Number {
     match n {
         Number::Single(x) => Number::Double(f64::from(x)),

@@ -110,8 +110,6 @@ pub fn set_manual_axes(attrs: &mut Attrs, mesh: &Arc<Mesh>, axes: &[AxisRef]) {
     attrs.set("manual_axes", Attr::axes(mesh, axes));
 }
 
-/// Returns the faults of a sharding of a tensor of this rank: a wrong number of dimensions, and the first axis that
-/// occurs twice. A sharding on a single device may have no dimensions.
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mesh = &sharding.mesh;
     let mut faults = vec![];
@@ -126,7 +124,6 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     faults
 }
 
-/// Describes the first axis that overlaps an earlier one. Returns `None` if no axes overlap.
 pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i]));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
@@ -445,8 +442,8 @@ impl Manual<'_> {
         (0..rank).map(|d| sharding.dims.get(d).map_or(1, |dim| size(&dim.axes))).collect()
     }
 
-    /// Checks that the type of `inner` is that of the part of `outer` that each device has if the sharding splits
-    /// `outer` along the manual axes. Also checks the sharding itself. The messages name the value as `what`.
+    /// Checks the sharding, and that the type of `inner` is that of the part of `outer` that each device has if the
+    /// sharding splits `outer` along the manual axes. The messages name the value as `what`.
     fn check(
         &self,
         op: &OpView<'_>,
@@ -509,7 +506,6 @@ impl Manual<'_> {
         mesh.same_devices(self.mesh) && self.axes.iter().any(|m| m.overlaps(axis))
     }
 
-    /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
         if !check.holds("sdy-manual-arity", same, "the body must return as many values as the op has results") {

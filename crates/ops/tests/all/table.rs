@@ -23,7 +23,6 @@ fn every_op_has_an_example_that_uses_it() {
     }
 }
 
-/// Checks that the op of each region that combines scalars states it as its reducer.
 #[test]
 fn ops_with_a_reducer_state_it() {
     for &op in Opcode::ALL {
@@ -53,7 +52,6 @@ fn combines(op: &OpView<'_>, region: Region) -> bool {
     !results.is_empty() && are_scalars && args == [results.clone(), results].concat()
 }
 
-/// Checks that the ops of each example that [`crate::shards::is_pure`] accepts compute the same results on shards.
 #[test]
 fn examples_agree_on_shards() {
     let mut tried = 0;
