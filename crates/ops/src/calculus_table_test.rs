@@ -57,7 +57,6 @@ fn of_text(opcode: Opcode, text: &str) -> Option<(Module, Vec<Type>)> {
     shardwise_ir::verify(&made).is_empty().then_some((made, types))
 }
 
-/// Returns the interval in which an op's operand `i` is drawn.
 fn interval(opcode: Opcode, i: usize) -> (f64, f64) {
     match (opcode, i) {
         (Opcode::ChloAcosh, _) => (1.3, 2.0),

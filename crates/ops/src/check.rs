@@ -66,7 +66,6 @@ pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Di
         .collect()
 }
 
-/// Returns the declared type of the only result. Fails if there is not exactly one result that is a tensor.
 pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostics> {
     match op.results() {
         [v] => op.body.ty(*v).as_tensor().ok_or_else(|| needs_result_type(op).into()),

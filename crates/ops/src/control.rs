@@ -57,7 +57,6 @@ macro_rules! control {
     };
 }
 
-/// Returns one edge for each result that is a tensor. `around(i)` returns its sources and targets.
 fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) -> DataFlow {
     let is_tensor = |v: Value| op.body.ty(v).as_tensor().is_some();
     let results = op.results().iter().copied().enumerate().filter(|&(_, v)| is_tensor(v));
@@ -760,7 +759,6 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
     RuleFact::Rule(rule)
 }
 
-/// Returns true if the op's first result is the state that an `rng_bit_generator` in the body takes.
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();

@@ -533,7 +533,6 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     eval::convert(&product, to.dtype)
 }
 
-/// Adds the product of a row `[k]` and a matrix `[k, n]` to `out: [n]`, which must not be empty.
 fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut Meter) {
     for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
         for (sum, &b) in out.iter_mut().zip(b) {

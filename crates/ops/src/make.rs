@@ -283,7 +283,6 @@ pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtyp
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
-/// Builds a `dot_general` with the precision of `like`, a `dot_general` or `dot`.
 pub(crate) fn dot_general_like(
     b: &mut Builder<'_>,
     like: &OpView<'_>,

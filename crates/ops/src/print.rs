@@ -98,7 +98,6 @@ impl Print {
     }
 }
 
-/// Returns the items of an attribute that is a list, none if it is absent. Returns `None` if it is no list.
 fn list<'a>(op: &OpView<'a>, name: &str) -> Option<&'a [Attr]> {
     match op.attr(name) {
         None => Some(&[]),
@@ -147,7 +146,6 @@ fn texts(format: &str) -> Option<Vec<String>> {
 impl Facts for PrintFacts {
     answer!(derivative = zero("it has no results"));
     answer!(transpose = none("it has no results"));
-    /// Returns the print with one more batch, in which the operands that have the dimension are listed.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         if mapped.len() > 64 {
             return Batched::None("it has more than 64 operands");
@@ -209,7 +207,6 @@ impl Print {
         self.batches.iter().filter(|batch| batch.contains(&operand)).count()
     }
 
-    /// Returns true if all operands of a batch have its dimension in one size. Each of them must have enough dimensions.
     fn has_one_size(&self, batch: usize, types: &[&shardwise_ir::TensorType]) -> bool {
         let size = |&i: &usize| {
             let dim = self.batches[..batch].iter().filter(|b| b.contains(&i)).count();

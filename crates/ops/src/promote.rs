@@ -61,8 +61,6 @@ fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {
     }
 }
 
-/// Returns the operands in the element types that the reducer takes, or `None` if no operand is converted. Fails as
-/// [`operand`] does.
 pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Literal>>, EvalError> {
     if !is_promoted(op) {
         return Ok(None);

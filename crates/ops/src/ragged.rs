@@ -509,7 +509,6 @@ impl Groups<'_> {
         out.finish()
     }
 
-    /// Returns the row-major number of the batch of an element of the result.
     fn batch(&self, index: &[usize]) -> usize {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }

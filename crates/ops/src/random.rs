@@ -164,7 +164,6 @@ pub struct Rng;
 /// The attribute with the number of an `rng` among those of its module.
 const STREAM: &str = "shardwise.stream";
 
-/// Returns the `rng`s of a module, each of which has its own stream, in the order of the text.
 fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     let draws = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Rng;
     module.funcs.iter().enumerate().flat_map(move |(f, func)| {

@@ -467,7 +467,6 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&out, x.dtype()))
 }
 
-/// Reduces by running the region for each element, from the left in row-major order. Fails if the region does.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

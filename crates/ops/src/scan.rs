@@ -248,7 +248,6 @@ fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
 /// The attributes with the numbers of operands and results.
 pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
 
-/// Builds the attribute `array<i32: inputs, carries>`.
 pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {
     Attr::Ints { values: vec![inputs as i64, carries as i64], dtype: shardwise_base::DType::I32 }
 }

@@ -285,8 +285,6 @@ impl ResultLabels {
         ResultLabels::of(label, label)
     }
 
-    /// Adds labels for the shapes of single results. `shape_of` returns the label for the result with this index, from
-    /// all types as they are and as they must be.
     pub(crate) const fn with_shape_of(
         self,
         shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,

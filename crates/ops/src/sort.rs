@@ -199,7 +199,6 @@ pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> R
     Ok(())
 }
 
-/// Merges two sorted runs. Of equal elements, those on the left come first. Fails if `is_less` does.
 fn merge<'a, T: Copy, E>(
     mut left: &'a [T],
     mut right: &'a [T],
@@ -233,7 +232,6 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Returns the keys for a comparator that compares them in this direction. NaN compares with nothing.
     pub(crate) fn new(keys: Data<Number>, direction: Direction) -> Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
@@ -359,7 +357,6 @@ impl KeyPattern {
         })
     }
 
-    /// Returns the ops that the key is computed by, in program order.
     fn steps(&self, op: &OpView<'_>) -> Vec<Op> {
         let mut open = HashSet::from([self.key]);
         let mut steps = vec![];

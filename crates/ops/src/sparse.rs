@@ -100,7 +100,6 @@ impl Facts for SparseProduct {
     );
 }
 
-/// Returns the numbers of the elements of each row. Fails if they are not numbers of elements, in order.
 fn ranges(op: &OpView<'_>, starts: &[i64], count: usize) -> Result<Vec<std::ops::Range<usize>>, Diagnostic> {
     let range = |pair: &[i64]| {
         let [from, to] = [pair[0], pair[1]];

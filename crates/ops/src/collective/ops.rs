@@ -344,7 +344,6 @@ impl Facts for AllReduce {
     }
 }
 
-/// Returns the cost of one operation for each element of the operands.
 fn reducing(op: &OpView<'_>) -> Cost {
     let elements: usize = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.size()).sum();
     Cost { flops: elements as f64, ..Cost::streams(op, 0.0) }
@@ -587,7 +586,6 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
-/// Returns the batch of a collective with one sender or receiver. The roots, if there are any, are not batched.
 fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
     Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
 }

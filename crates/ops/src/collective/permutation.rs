@@ -59,7 +59,6 @@ impl AxisList {
         Attr::Axes { mesh: self.mesh.clone(), axes: self.axes.clone() }
     }
 
-    /// Returns the axes sorted by the mesh and merged.
     fn covered(&self) -> Vec<AxisRef> {
         AxisRef::union(&self.mesh, self.axes.iter().copied())
     }
@@ -387,7 +386,6 @@ fn fixed_count(from: &AxisList, to: &AxisList) -> usize {
 /// positions of the mesh's grid.
 type Digit = (usize, usize);
 
-/// Returns the digits of positions along the list, minor to major.
 fn digits_of(list: &AxisList) -> Vec<Digit> {
     list.axes.iter().rev().map(|a| (a.size(&list.mesh), a.stride(&list.mesh))).collect()
 }

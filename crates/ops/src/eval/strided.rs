@@ -34,8 +34,6 @@ impl Layout {
     }
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into a new row-major literal. The block of a splat
-/// is a splat.
 pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     if x.is_splat() {
         return Literal::splat(x.dtype(), shape, x.raw_bytes());

@@ -361,7 +361,6 @@ impl IndexDims {
         if is_vector { make::reduce(b, ReduceKind::And, inside, &[self.index_vector_dim]) } else { inside }
     }
 
-    /// Returns the sizes of a scatter's slices, one for each dimension of the inputs.
     fn update_sizes(&self, operand: &[usize], updates: &[usize]) -> Vec<usize> {
         let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
         for (&o, &d) in self.window_operand_dims(operand.len()).iter().zip(&self.window) {

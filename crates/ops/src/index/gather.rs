@@ -78,7 +78,6 @@ impl Gather {
 
 impl Facts for Gather {
     answer!(derivative = linear);
-    /// Returns the transpose, which adds the cotangents of slices where the slices were read.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let dims = dims(op);
         let sizes = dims.slice_sizes(op);
@@ -249,7 +248,6 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     }
 }
 
-/// Builds `x` where the mask over the batch dimensions is true, and [`nothing`] elsewhere.
 fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
     let t = make::type_of(b, x);
     let mask = make::broadcast_in_dim(b, mask, &t.shape, &dims.batch_dims(t.rank()));

@@ -155,7 +155,6 @@ fn scatter_with_batching_dims() {
     assert_eq!(run_split(&module, &x), [Literal::new([2, 3, 4, 2], &expected)]);
 }
 
-/// Tests that a computation that is no known reduction, `a * 2 + b`, is run for one update after the other.
 #[test]
 fn scatter_runs_any_computation() {
     let x = [iota(&[2]), Literal::new([2, 1], &[1i32, 1]), Literal::new([2], &[10i32, 20])];

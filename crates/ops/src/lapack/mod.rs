@@ -308,7 +308,6 @@ impl Routine {
         }
     }
 
-    /// Returns an estimate of the multiply-adds for one matrix.
     fn multiply_adds(self, shapes: &[&[usize]]) -> f64 {
         let (m, n) = (shapes[0][0] as f64, shapes[0].last().map_or(0.0, |&n| n as f64));
         let k = m.min(n);

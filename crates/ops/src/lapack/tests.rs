@@ -96,7 +96,6 @@ fn parse(source: &str) -> Module {
     text::parse("test", source, &crate::OPS).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Returns arrays of the types of the arguments. Square matrices are Hermitian and positive definite.
 fn inputs(module: &Module) -> Vec<Literal> {
     let func = module.main().expect("a main function");
     func.body.args().iter().map(|&v| input(func.body.ty(v).as_tensor().expect("a tensor"))).collect()
@@ -194,7 +193,6 @@ fn infos_are_zero() {
     }
 }
 
-/// `[[4, 2], [2, 5]]` is `L L^T` with `L = [[2, 0], [1, 2]]`. The other triangle stays as it is.
 #[test]
 fn a_factor_by_hand() {
     let text = program(

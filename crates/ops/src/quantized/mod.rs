@@ -119,7 +119,6 @@ fn parameter(
     }
 }
 
-/// Evaluates the decomposition of the op on the integers of its operands. Fails if an op of the decomposition does.
 pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();

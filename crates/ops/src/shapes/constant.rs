@@ -146,8 +146,6 @@ impl Facts for Constant {
     }
 }
 
-/// Returns the literal enlarged to `shape` with zeros at the ends of its dimensions. A splat repeats its element
-/// instead.
 fn padded(value: &Literal, shape: &[usize]) -> Literal {
     if value.shape() == shape {
         return value.clone();

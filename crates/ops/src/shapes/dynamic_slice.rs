@@ -28,8 +28,6 @@ pub(super) fn check_starts(
         .that(same, starts.windows(2).all(|w| w[0] == w[1]), "start indices must have one type");
 }
 
-/// Returns the start of a block of `sizes` in an array of `shape`: the indices, clamped so that the block is inside the
-/// array.
 pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
     indices.iter().enumerate().map(clamp).collect()
@@ -173,8 +171,6 @@ impl Facts for DynamicSlice {
         RuleFact::Rule(rule.build())
     }
 
-    /// Combines the parts of devices as [`combine_parts`] says. Each element comes from one device, and all others have
-    /// [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }
@@ -248,8 +244,6 @@ fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
-/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, or `None` if it
-/// is not a constant.
 fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)
@@ -291,7 +285,6 @@ impl PartOfSlice<'_> {
         self.widened(b, operands[0], &starts, &local)
     }
 
-    /// Builds the start index along `d` in the device's block, of type i64.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
         if self.global[d] == self.slice[d] {
             return make::number(b, DType::I64, 0);

@@ -186,7 +186,6 @@ impl Straddling<'_> {
     }
 }
 
-/// Returns the rule with the factors that had to be whole, which only the update has, passing through.
 fn with_split_updates(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
         spec.kind = FactorKind::PassThrough;

@@ -90,7 +90,6 @@ fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     (pieces.len() <= MAX_PARTS).then_some(pieces)
 }
 
-/// Returns true if a slice takes all of the other dimensions, and every element between its ends along `dim`.
 fn cuts_only(op: &OpView<'_>, dim: usize) -> bool {
     let is_whole = |d: usize| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d];
     Slice::strides(op)[dim] == 1 && (0..op.result_shape(0).len()).all(is_whole)

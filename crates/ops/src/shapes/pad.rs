@@ -22,7 +22,6 @@ impl DimPadding {
     /// The padding before and after the elements that adds, removes and moves none.
     const NONE: (i64, i64) = (0, 0);
 
-    /// Returns the padded size, or `None` if that is negative or overflows.
     fn padded(self, size: usize) -> Option<usize> {
         let gaps = size.saturating_sub(1) as i128 * i128::from(self.interior);
         let padded = size as i128 + i128::from(self.low) + i128::from(self.high) + gaps;

@@ -224,7 +224,6 @@ fn part_of_slice(cx: &mut LocalizeCx<'_, '_>, sharding: &Sharding, cut: &[usize]
     make::slice(cx.builder, part, &starts, &limits, &strides)
 }
 
-/// Builds the slice that takes every `stride`th element of its windows, or returns the window if it is the slice.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let (mut start, mut limit) = (Slice::starts(&cx.op), Slice::limits(&cx.op));
     for WindowsDim { dim, .. } in cx.dims.clone() {

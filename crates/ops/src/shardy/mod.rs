@@ -484,7 +484,6 @@ impl Manual<'_> {
         check.that("sdy-manual-types", !even || given, &rule);
     }
 
-    /// Returns true if in no dimension a manual axis follows a free one.
     fn manual_first(&self, sharding: &Sharding) -> bool {
         let is_manual = |a: &AxisRef| self.axes.iter().any(|m| m.contains(*a));
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))

@@ -234,7 +234,6 @@ fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     (is_table && flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
 }
 
-/// Reads a window that the verifier has checked, without reports.
 fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>, rank: usize) -> Vec<WindowDim> {
     let none = ["", ""];
     let none = WindowLabels { sizes: none, strides: none, base_dilations: none, dilations: none, padding: "" };

@@ -225,7 +225,6 @@ fn is_undilated(window: &[WindowDim]) -> bool {
     window.iter().all(|w| w.base_dilation == 1 && w.dilation == 1)
 }
 
-/// Builds the tangents of an op that selects pairs: those of the selected elements.
 fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     let direction = select_and_gather::direction(&cx.op).expect("the op selects pairs");
     let window = window(&cx.op);

@@ -245,7 +245,6 @@ fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
     rule.build()
 }
 
-/// Builds the op on windows, and the device's block of its result.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let ty = cx.result_types[0].as_tensor().expect("a tensor").clone();
     let (block, all) = (&ty.shape, window(&cx.op));

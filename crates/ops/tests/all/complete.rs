@@ -29,7 +29,6 @@ fn missing(sources: &[&str]) -> String {
     Opcode::ALL.iter().copied().filter(is_missing).map(|op| format!("{}\n", op.name())).collect()
 }
 
-/// Returns true if the text has the word with no letter, digit or underscore after it.
 fn has_word(text: &str, word: &str) -> bool {
     let ends = |at: usize| !text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
     text.match_indices(word).any(|(at, _)| ends(at + word.len()))

@@ -73,7 +73,6 @@ fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Bo
     (body, values)
 }
 
-/// Checks one op under one split. Returns false if its tensors cannot be split like this.
 fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Value, Literal>) -> bool {
     let mesh = mesh();
     let lay = |mappings: &[Mapping]| -> Option<Vec<Sharding>> {
