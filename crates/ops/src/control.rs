@@ -649,7 +649,7 @@ impl Facts for CustomCall {
 
     answer!(usual but splits, propagation_rule, eval_copies);
     /// Returns `Evenly` if a rule is written on the op, because the rule has the sizes of the whole dimensions. Targets
-    /// in [`known`] state their own splits.
+    /// that engines know state their own splits.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if let Some(facts) = known(op) {
             return facts.splits(op);

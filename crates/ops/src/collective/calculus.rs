@@ -283,7 +283,7 @@ pub(super) fn ragged_batch<'f>(mapped: &[bool]) -> Batched<'f> {
 }
 
 /// Returns, for each operand, `f` of the cotangent of the result with the same index and of the operand's type. The
-/// entry is `None` if there is no such cotangent, or if the op is not linear in the operand.
+/// entry is `None` if there is no such cotangent or if the operand needs none.
 fn each_operand(
     cx: &mut CotangentCx<'_, '_, '_>,
     f: impl Fn(&mut CotangentCx<'_, '_, '_>, Value, TensorType) -> Value,

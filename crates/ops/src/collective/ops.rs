@@ -93,9 +93,9 @@ fn check_all_named(
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
-/// Returns the number of members of each group, and checks that all groups have as many. A replica that is in a group
-/// with all of its partitions counts as so many members. If the number is zero or not known, reports this and returns
-/// 1. Returns 1 if `groups` is `None`, too.
+/// Returns the number of members of the largest group, and checks that all groups have as many. A replica that is in a
+/// group with all of its partitions counts as so many members, if their number is known. If the number of members is
+/// zero or not known, reports this and returns 1. Returns 1 if `groups` is `None`, too.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,

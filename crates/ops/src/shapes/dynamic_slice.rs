@@ -152,7 +152,7 @@ impl Facts for DynamicSlice {
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If
-    /// it is not, each device takes the part of the slice that is in its block, and the parts are added up.
+    /// it is not, each device takes the part of the slice that is in its block, and the parts are combined.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let starts = vec![None; op.operands().len() - 1];

@@ -92,7 +92,7 @@ impl Facts for Slice {
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move. If a single element is taken,
-    /// one device has it, and the parts of all devices are added up.
+    /// one device has it, and the parts of all devices are combined.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let mut rule = RuleBuilder::new([x.len()], [y.len()]);
