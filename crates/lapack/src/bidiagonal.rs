@@ -62,7 +62,6 @@ pub(crate) struct Bidiagonal {
 /// block of `k` rows has `k - 1` steps.
 const MAX_ITERATIONS: usize = 6;
 
-/// The direction in which the bulge is chased.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Down,

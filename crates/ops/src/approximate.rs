@@ -78,7 +78,6 @@ impl Selection {
     }
 }
 
-/// The facts of `ApproxTopK`.
 pub(crate) struct ApproxTopK;
 
 fn selection(op: &OpView<'_>) -> Selection {

@@ -85,7 +85,6 @@ pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnos
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }
 
-/// The rule that [`precision_fits`] checks.
 pub(crate) const PRECISION_RULE: &str = "a list in `precision_config` must be empty or have two entries";
 
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
@@ -95,7 +94,6 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
-/// The rule that [`may_multiply`] checks.
 pub(crate) const MULTIPLY_RULE: &str =
     "the operands' element types must be integers or floats, or both booleans, or both complex numbers";
 

@@ -14,7 +14,6 @@ use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The kind of `dot_dimension_numbers`.
 pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
     "stablehlo.dot",
     "`stablehlo.dot {lhs_batching_dimensions?, rhs_batching_dimensions?, lhs_contracting_dimensions?, \
@@ -387,7 +386,6 @@ macro_rules! dot_facts {
 }
 
 impl DotGeneral {
-    /// The constraints on quantized values.
     const QUANTIZED: QuantizedProduct = QuantizedProduct {
         lhs: "dot_general_i1",
         which: "dot_general_c14",

@@ -27,7 +27,6 @@ struct Form {
     labels: (&'static str, &'static str),
 }
 
-/// The meaning of an operand of sizes.
 #[derive(Clone, Copy)]
 enum Size {
     /// The shape of the result, which is also in its type.

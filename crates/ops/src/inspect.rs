@@ -28,7 +28,6 @@ pub struct Inspect {
     pub axes: Vec<String>,
 }
 
-/// The facts of marks.
 pub(crate) struct InspectFacts;
 
 impl Inspect {

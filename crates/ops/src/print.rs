@@ -36,7 +36,6 @@ pub struct Print {
     batches: Vec<Vec<usize>>,
 }
 
-/// The facts of prints.
 pub(crate) struct PrintFacts;
 
 impl Print {

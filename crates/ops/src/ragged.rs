@@ -21,7 +21,6 @@ use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The kind of `ragged_dot_dimension_numbers`.
 pub(crate) const RAGGED_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
     "chlo.ragged_dot",
     "`chlo.ragged_dot`, with the fields of `stablehlo.dot` and `lhs_ragged_dimensions`, \
@@ -37,7 +36,6 @@ enum Mode {
     Batching,
 }
 
-/// The dimension numbers of a `ragged_dot`.
 struct Dims {
     /// The batching and contracting dimensions. Those of the right operand are counted with its group dimension.
     dot: DotDims,

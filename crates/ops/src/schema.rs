@@ -80,7 +80,6 @@ pub enum Presence {
     Optional(&'static str),
 }
 
-/// The attributes of an op that has none.
 pub(crate) const NONE: &[AttrSpec] = &[];
 
 pub(crate) const fn required(name: &'static str, label: Option<&'static str>, kind: AttrKind) -> AttrSpec {
@@ -242,16 +241,13 @@ fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// The kind of `precision_config`.
 pub(crate) const PRECISIONS: AttrKind = AttrKind::Enums(&Enumeration::stablehlo("precision", PRECISION_WORDS));
 
-/// The kind of `precision_config` of the ops of `chlo`.
 pub(crate) const CHLO_PRECISIONS: AttrKind =
     AttrKind::Enums(&Enumeration { dialect: "chlo", kind: "precision", words: PRECISION_WORDS });
 
 const PRECISION_WORDS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 
-/// The kind of `channel_handle`.
 pub(crate) const CHANNEL_HANDLE: AttrKind =
     AttrKind::Record("stablehlo.channel_handle", "`stablehlo.channel_handle {handle, type: integer}`");
 

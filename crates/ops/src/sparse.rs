@@ -17,7 +17,6 @@ use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The facts of `cpu_csr_sparse_dense_ffi`.
 pub(crate) struct SparseProduct;
 
 pub(crate) fn is_sparse_product(op: &OpView<'_>) -> bool {

@@ -180,7 +180,6 @@ fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static 
     check.that(label, holds, "`use_global_device_ids` needs a `channel_handle` with a positive handle");
 }
 
-/// The use of the reducer by a collective, which combines the elements of each operand with it.
 const REDUCER: Reducer = Reducer {
     region: 0,
     argument: |op, index| (index < data_operands(op).len()).then_some(0),
@@ -677,7 +676,6 @@ impl Facts for CollectiveReduce {
 }
 
 impl ProcessId {
-    /// The schema of both ops.
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,

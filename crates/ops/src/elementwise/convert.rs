@@ -219,7 +219,6 @@ impl Facts for BitcastConvert {
 /// `stablehlo.reduce_precision`: rounds to fewer exponent and mantissa bits within the type.
 pub struct ReducePrecision;
 
-/// The widths of the exponent and of the mantissa of a float format.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,

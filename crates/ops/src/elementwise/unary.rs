@@ -120,7 +120,6 @@ impl Unary {
 /// The derivative of a unary op.
 #[derive(Clone, Copy)]
 enum Slope {
-    /// The op is linear.
     Linear,
     /// The op is piecewise constant, or defined on integers only.
     Zero,

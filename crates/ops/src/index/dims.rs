@@ -14,14 +14,12 @@ use shardwise_base::{DType, Data, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Value};
 use shardwise_sharding::FactorSpec;
 
-/// The kind of `dimension_numbers` of `gather` and `dynamic_gather`.
 pub(crate) const GATHER_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.gather",
     "`stablehlo.gather {offset_dims?, collapsed_slice_dims?, operand_batching_dims?, start_indices_batching_dims?, \
      start_index_map?: integers; index_vector_dim?: integer (0)}`",
 );
 
-/// The kind of `scatter_dimension_numbers`.
 pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.scatter",
     "`stablehlo.scatter {update_window_dims?, inserted_window_dims?, input_batching_dims?, \
@@ -416,7 +414,6 @@ impl IndexDims {
     }
 }
 
-/// One factor of gather or scatter.
 pub(super) struct IndexFactor {
     pub operand: Option<usize>,
     pub indices: Option<usize>,

@@ -258,7 +258,6 @@ fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value
 /// The components of index vectors, each a tensor over the batch dimensions.
 pub(super) struct IndexParts {
     parts: Vec<Value>,
-    /// The type of each component.
     dtype: DType,
     batch: Vec<usize>,
     /// The dimension of the components, or `None` if there is one component without a dimension.

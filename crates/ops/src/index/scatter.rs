@@ -374,7 +374,6 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     if fits { dtypes } else { vec![] }
 }
 
-/// The change of an element by an update.
 #[derive(Clone, Copy)]
 enum Change {
     Replace,

@@ -80,7 +80,6 @@ pub struct Call {
     pub dtype: DType,
 }
 
-/// The element type of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The element type of the matrices.
@@ -481,7 +480,6 @@ fn is_computed(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
-/// The facts of calls of LAPACK.
 pub(crate) struct Lapack;
 
 impl Facts for Lapack {

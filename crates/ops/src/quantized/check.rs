@@ -8,7 +8,6 @@ use crate::{OPS, Opcode};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Quantized};
 use shardwise_ir::{Body, Builder, Module, OpView, Type, Value};
 
-/// The constraint on values that must not be quantized along a dimension.
 const PER_TENSOR: &str = "values may be quantized per tensor only";
 
 /// A function that infers the result types of an op on plain values.

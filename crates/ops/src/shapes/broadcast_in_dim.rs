@@ -19,7 +19,6 @@ fn scales_fit(op: &OpView<'_>, operand: &Quantized, result: &Quantized) -> bool 
 }
 
 impl BroadcastInDim {
-    /// The constraints on values that are quantized along a dimension.
     pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
         operand: "broadcast_in_dim_i1",
         alike: "broadcast_in_dim_c1",

@@ -10,7 +10,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Pad;
 
-/// Padding along one dimension.
 #[derive(Clone, Copy)]
 struct DimPadding {
     low: i64,

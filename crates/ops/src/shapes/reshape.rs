@@ -14,7 +14,6 @@ fn sizes_around(shape: &[usize], dim: usize) -> (usize, usize, usize) {
 }
 
 impl Reshape {
-    /// The constraints on values that are quantized along a dimension.
     pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
         operand: "reshape_i1",
         alike: "reshape_c1",

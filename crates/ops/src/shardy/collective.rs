@@ -90,7 +90,6 @@ fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
 
-/// The kind of `reduction_op`.
 const REDUCTION_OP: AttrKind =
     AttrKind::Enum(&Enumeration { dialect: "sdy", kind: "reduction_op", words: &["prod", "max", "min", "and", "or"] });
 

@@ -22,7 +22,6 @@ use shardwise_base::{Complex64, DType, DTypeKind, Data, Diagnostic, Diagnostics,
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
-/// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
 pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.conv",
     "`stablehlo.conv {input_batch_dimension, input_feature_dimension, kernel_input_feature_dimension, \
@@ -114,7 +113,6 @@ fn result_rank(_: usize, given: &[Type], expected: &[Type]) -> Option<&'static s
 }
 
 impl Convolution {
-    /// The constraints of `convolution` and `dynamic_conv` on quantized values.
     pub(crate) const QUANTIZED: QuantizedProduct = QuantizedProduct {
         lhs: "convolution_i1",
         which: "convolution_c28",
@@ -744,7 +742,6 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
 /// has padding or a hole.
 type Tap = (Option<isize>, isize);
 
-/// A convolution with its sizes and strides.
 struct Conv<'a> {
     op: &'a OpView<'a>,
     dims: ConvDims,

@@ -6,7 +6,6 @@
 use expect_test::expect;
 use shardwise_ops::Opcode;
 
-/// The sources of the tests with answers.
 const ANSWERS: &[&str] = &[
     include_str!("answers.rs"),
     include_str!("quantized.rs"),
@@ -14,7 +13,6 @@ const ANSWERS: &[&str] = &[
     include_str!("../../src/window/tests.rs"),
 ];
 
-/// The sources of the tests with refusals.
 const REFUSALS: &[&str] =
     &[include_str!("mistakes.rs"), include_str!("mistakes_in_text.rs"), include_str!("text_mistakes.rs")];
 
