@@ -52,7 +52,6 @@ fn vectors<T: SchurScalar>(form: &Schur<T>, is_left: bool) -> Matrix<Complex64> 
     out
 }
 
-/// Returns true if rows `i` and `i + 1` of a Schur form are a block, which has an element below the diagonal.
 fn is_block<T: Scalar>(t: &Matrix<T>, i: usize) -> bool {
     i + 1 < t.rows() && t[(i + 1, i)] != T::ZERO
 }

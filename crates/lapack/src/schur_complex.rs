@@ -30,7 +30,6 @@ impl Rotation {
         (Rotation { c: size_f / size, s }, phase.times(size))
     }
 
-    /// Returns the product with `[x, y]`.
     fn of(self, x: Complex64, y: Complex64) -> [Complex64; 2] {
         [x.times(self.c) + self.s * y, y.times(self.c) - Scalar::conj(self.s) * x]
     }

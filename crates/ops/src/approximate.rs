@@ -112,7 +112,6 @@ impl Facts for ApproxTopK {
         }
         RuleFact::Rule(rule.build())
     }
-    /// Builds a `sort` and slices of its results.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let selection = selection(&cx.op);
         let dim = selection.dim;

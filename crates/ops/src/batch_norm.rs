@@ -327,7 +327,6 @@ impl<'a, 'b> Parts<'a, 'b> {
         make::add(self.b, normalized, offset)
     }
 
-    /// Builds the gradients of operand, scale and offset, as [`Features::grad`] computes them.
     fn grad(&mut self, x: Value, scale: Value, mean: Value, variance: Value, grad: Value) -> Vec<Value> {
         let (centered, deviation, spread) = (self.centered(x, mean), self.deviation(variance), self.spread(variance));
         let product = make::multiply(self.b, grad, centered);

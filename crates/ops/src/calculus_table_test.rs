@@ -95,8 +95,6 @@ fn view(module: &Module) -> OpView<'_> {
     module.view(body, ops[ops.len() - 2])
 }
 
-/// Checks that `expansion` builds valid ops, and that their results on `x` are those of the module's only op, up to
-/// rounding.
 fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion::Expansion<'_>) {
     let func = expand(&view(module), expansion).unwrap_or_else(|why| panic!("{why}"));
     let mut built = Module::new("expansion", &OPS);

@@ -176,7 +176,6 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     .note("its operands do not determine it")
 }
 
-/// Builds the error for an attribute that is absent or cannot be read. `expected` is the right kind in words.
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
     let label = Opcode::of_view(op).attribute(name).map_or("op-attribute", |spec| spec.code());
     schema::wrong_kind(op, label, name, expected)

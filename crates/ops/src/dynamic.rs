@@ -235,7 +235,6 @@ fn relabelled(op: &OpView<'_>, form: &Form, found: Diagnostics) -> Diagnostics {
     Diagnostics(found.0.into_iter().map(relabel).collect())
 }
 
-/// Returns the label in the dynamic form of a constraint of a static form. Any other code is returned unchanged.
 fn label(code: &'static str) -> &'static str {
     match code {
         "broadcast_in_dim_c1" => "dynamic_broadcast_in_dim_c1",

@@ -109,7 +109,6 @@ pub(crate) fn axes_of(op: &OpView<'_>) -> Option<Vec<String>> {
     list(op, AXES)?.iter().map(|axis| axis.as_str().map(String::from)).collect()
 }
 
-/// Returns the attributes of a call of `target` that must run, in per-device code over these axes.
 pub(crate) fn call_attrs(target: &str, axes: &[String]) -> Attrs {
     let attrs = Attrs::new().with("call_target_name", Attr::str(target)).with("has_side_effect", Attr::Bool(true));
     match axes {

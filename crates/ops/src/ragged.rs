@@ -114,8 +114,6 @@ enum Name {
 }
 
 impl Dims {
-    /// Returns the names of the dimensions of the left operand, the right operand and the result, and the name of the
-    /// ragged dimension.
     fn names(&self, lhs_rank: usize, rhs_rank: usize) -> ([Named; 3], Name) {
         let place = |list: &[usize], d: usize| list.iter().position(|&x| x == d);
         let named =
@@ -511,7 +509,6 @@ impl Groups<'_> {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }
 
-    /// Returns the right operand of one group, without the group dimension.
     fn part(&self, y: &Literal, group: usize) -> Literal {
         let dim = self.dims.group.expect("the mode says so");
         let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());
@@ -521,7 +518,6 @@ impl Groups<'_> {
         part.reshaped(self.dims.rhs_shape(y.shape()))
     }
 
-    /// Builds the result: each element is from the part that `pick` returns, or zero if it returns none.
     fn kept(&self, parts: &[Literal], pick: impl Fn(&[usize]) -> Option<usize>) -> Literal {
         let zero = vec![0u8; self.result.dtype.storage_bytes()];
         let mut out = LiteralWriter::new(self.result.dtype, &self.result.shape);

@@ -271,7 +271,6 @@ pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> O
     body.region_results(region).iter().map(|v| known.get(v).cloned()).collect()
 }
 
-/// Copies a region of the body that is being built, for a second op with the same region.
 pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {
     let types: Vec<Type> = b.body[region].args.iter().map(|&v| b.body.ty(v).clone()).collect();
     let (args, ops) = (b.body[region].args.clone(), b.body[region].ops.clone());

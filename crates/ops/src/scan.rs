@@ -178,8 +178,6 @@ impl Facts for Scan {
     );
 }
 
-/// Builds a loop that reads a slice of each input, computes the body and writes a slice of each output. Returns the
-/// outputs and the last carries.
 fn as_loop(cx: &mut ExpandCx<'_, '_, '_>) -> Vec<Value> {
     let (op, dim) = (cx.op, cx.op.attrs().size("dimension").expect("verified"));
     let (inputs, carries) = cx.operands.split_at(input_count(&op).expect("verified"));

@@ -288,7 +288,6 @@ impl ResultLabels {
         ResultLabels { shape_of, ..self }
     }
 
-    /// Returns the label of the constraint that the types `given` break, which ought to be `expected`.
     pub(crate) fn broken(&self, given: &[Type], expected: &[Type]) -> &'static str {
         if given.len() != expected.len() {
             return self.shape;

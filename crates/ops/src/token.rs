@@ -224,7 +224,6 @@ fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);
 }
 
-/// Returns the labels of the constraints on the token and on the other values.
 fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
     match Opcode::of_view(op) {
         Opcode::Send => ("send_i2", "send_i1"),

@@ -12,7 +12,6 @@ use std::cmp::Ordering;
 /// `compare`, which compares two tensors element by element. Complex numbers are compared in lexicographic order.
 pub struct Compare;
 
-/// Returns true if two elements with this order fulfil the direction. The order is `None` if they are not ordered.
 fn holds(direction: &str, order: Option<Ordering>) -> bool {
     match direction {
         "EQ" => order == Some(Ordering::Equal),

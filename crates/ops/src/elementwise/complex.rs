@@ -11,7 +11,6 @@ pub fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }
 
-/// Returns the exponent in base 2 of the part of larger magnitude, or 0 if `z` is zero or a part is infinite or NaN.
 fn exponent(z: Complex64) -> i32 {
     fns::exponent_f64(fns::max_f64(z.re.abs(), z.im.abs()))
 }

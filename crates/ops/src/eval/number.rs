@@ -161,7 +161,6 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     })
 }
 
-/// Returns a literal whose element `i`, row-major, is `get(i)`, converted to `dtype` as [`Numeric`] specifies.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     fill_with(dtype, shape, &get)
 }

@@ -113,7 +113,6 @@ impl IndexDims {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// Returns `attrs` with `self.index_map`, unless it is empty, as the field `map` of the record `name`.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();
@@ -142,8 +141,6 @@ impl IndexDims {
         (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()
     }
 
-    /// Checks constraints that both ops have. `operand` and `indices` are shapes, which may lack dimensions that the
-    /// attributes name.
     pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
         let (rank, indices_rank) = (operand.len(), indices.len());
         self.check_operand(check, l, rank, indices_rank);

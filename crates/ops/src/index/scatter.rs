@@ -355,7 +355,6 @@ fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], i
     check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
 }
 
-/// Checks the computation's type, and returns the element types of its results, or none if it is not of the right type.
 fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
     let region = op.regions()[0];
     let args = check::types_of(op, &op.body[region].args);

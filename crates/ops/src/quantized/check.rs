@@ -90,8 +90,6 @@ fn is_alike(a: &Quantized, b: &Quantized) -> bool {
     (a.storage, a.range, a.expressed, a.axis) == (b.storage, b.range, b.expressed, b.axis)
 }
 
-/// Checks an op whose values with float or quantized elements must all be quantized per tensor, by types that differ in
-/// scales and zero points only. Fails otherwise.
 fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let takes = |d: DType| d.is_float() || d.quantized().is_some();
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
@@ -168,9 +166,6 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     check.so_far()
 }
 
-/// Checks an op that moves values quantized along a dimension. Operand and result must be quantized alike, and the
-/// result along the dimension that the operand's quantized dimension becomes, with scales and zero points that fit.
-/// Fails otherwise.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
     let [x, ..] = op.operands() else { return Ok(()) };
     let [y] = op.results() else { return Err(needs_result_type(op).into()) };

@@ -22,7 +22,6 @@ pub fn is_quantized(op: &OpView<'_>) -> bool {
     op.operands().iter().chain(op.results()).any(|&v| of(op, v).is_some())
 }
 
-/// Returns the quantization parameters of a value's type, or `None` if it is not quantized.
 pub(crate) fn of(op: &OpView<'_>, v: Value) -> Option<&'static Quantized> {
     op.body.ty(v).as_tensor()?.dtype.quantized()
 }

@@ -33,7 +33,6 @@ pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usiz
     indices.iter().enumerate().map(clamp).collect()
 }
 
-/// Builds a start index, clamped to `0..=most`, as i64.
 pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> Value {
     let dtype = make::type_of(b, index).dtype;
     // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
@@ -249,7 +248,6 @@ fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)
 }
 
-/// Builds the slice that takes all of its windows, or returns the window if nothing has to be cut.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     if cx.is_first_operand() {
         return vec![cx.operands[0]];

@@ -171,7 +171,6 @@ impl Straddling<'_> {
         make::slice(b, updated, &margin, &limit, &vec![1; limit.len()])
     }
 
-    /// Builds the start index along `d`, of type i64, in the widened block.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
         let inside = clamped_start(b, index, self.global[d] - self.update[d]);
         if !self.cut.contains(&d) {

@@ -88,7 +88,6 @@ impl Facts for Iota {
     );
 }
 
-/// Returns the type in which indices below `size` are added for a result of type `dtype`.
 fn index_dtype(dtype: DType, size: usize) -> DType {
     match dtype {
         DType::I32 | DType::I64 | DType::U32 | DType::U64 => dtype,

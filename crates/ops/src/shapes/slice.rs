@@ -141,8 +141,6 @@ impl Facts for Slice {
         Ok(vec![eval::gather(&x[0], &from, op.result_shape(0))])
     }
 
-    /// Builds the slice with the limit of a dimension that is taken whole set to its local size. If a single element is
-    /// taken along a sharded dimension, builds the device's part of the slice.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let sharding = cx.operand_shardings[0].clone();

@@ -85,7 +85,6 @@ fn all_to_all_param(attr: &Attr) -> Option<AllToAllParam> {
     Some(AllToAllParam { axes, src_dim: fields.size("src_dim")?, tgt_dim: fields.size("tgt_dim")? })
 }
 
-/// Returns the reduction of `reduction_op`, which is a sum if it is absent. Returns `None` if it names no reduction.
 fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
@@ -258,7 +257,6 @@ fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
     }
 }
 
-/// Returns an error if the value is already split by one of the axes or is a sum over it, or if the axes overlap.
 fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     let mesh = &out.mesh;
     let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b));

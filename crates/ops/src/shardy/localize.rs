@@ -81,8 +81,6 @@ fn is_collective(opcode: Opcode) -> bool {
     matches!(opcode, AllGather | AllReduce | AllToAll | CollectivePermute | ReduceScatter)
 }
 
-/// Returns the reason of the next collective of the same reshard. The reason of an op that belongs to no reshard is
-/// returned unchanged.
 fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     match reason.reshard {
         Some(_) => Arc::new(Reason { step: reason.step + 1, ..(*reason).clone() }),

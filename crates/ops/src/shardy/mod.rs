@@ -435,7 +435,6 @@ struct Manual<'a> {
 }
 
 impl Manual<'_> {
-    /// Returns the number of shards of each dimension along manual axes: 1 for dimensions that the sharding lacks.
     fn counts(&self, sharding: &Sharding, rank: usize) -> Vec<usize> {
         let is_manual = |a: &&AxisRef| self.axes.iter().any(|m| m.contains(**a));
         let size = |axes: &[AxisRef]| axes.iter().filter(is_manual).map(|a| a.size(self.mesh)).product();
@@ -489,7 +488,6 @@ impl Manual<'_> {
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
     }
 
-    /// Returns an error for each op in the body that uses an axis that is already manual around it.
     fn bound_again(&self, op: &OpView<'_>) -> Vec<Diagnostic> {
         let mut inner = vec![];
         op.body.walk_region(op.regions()[0], &mut inner);

@@ -117,7 +117,6 @@ fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: Oper
     Ok(parts)
 }
 
-/// Returns `None` unless the op has one operand, one result of its type and no regions.
 fn check_identity(op: &OpView<'_>) -> Option<()> {
     let fits = op.operands().len() == 1
         && op.results().len() == 1

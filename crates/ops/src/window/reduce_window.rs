@@ -247,8 +247,6 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair. Fails as
-/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(arity(&cx.op));
     let window = window(&cx.op);

@@ -326,8 +326,6 @@ fn region_types(op: &OpView<'_>, region: usize) -> (Vec<Type>, Vec<Type>) {
     (types_of(op, &op.body[region].args), types_of(op, op.body.region_results(region)))
 }
 
-/// Returns the element type that `scatter` combines, if it maps two scalars to one of their type. Returns `None`
-/// otherwise.
 fn sums_in(op: &OpView<'_>) -> Option<DType> {
     let (args, gives) = region_types(op, 1);
     let sum = gives.first()?.as_tensor().filter(|t| t.rank() == 0)?;

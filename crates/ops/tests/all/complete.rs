@@ -16,7 +16,6 @@ const ANSWERS: &[&str] = &[
 const REFUSALS: &[&str] =
     &[include_str!("mistakes.rs"), include_str!("mistakes_in_text.rs"), include_str!("text_mistakes.rs")];
 
-/// Returns the names of the ops that no source names, one a line.
 fn missing(sources: &[&str]) -> String {
     let names = |op: Opcode, source: &str| {
         let (_, stem) = op.name().split_once('.').expect("a dialect");

@@ -96,7 +96,6 @@ fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Valu
     true
 }
 
-/// Checks that each device has its block of the expected result, once partial results are combined.
 fn check_result(
     op: OpView<'_>,
     rule: &Rule,

@@ -44,7 +44,6 @@ fn check_reducer(op: &OpView<'_>) {
     assert!(!arguments.is_empty() && arguments.iter().all(|&i| i < args.len()), "{}: {arguments:?}", op.name());
 }
 
-/// Returns true if a region combines scalars and others of the same types, and has results of these types.
 fn combines(op: &OpView<'_>, region: Region) -> bool {
     let types = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).clone()).collect::<Vec<Type>>();
     let (args, results) = (types(&op.body[region].args), types(op.body.region_results(region)));

@@ -118,7 +118,6 @@ impl Cuts<'_> {
     }
 }
 
-/// Returns the prime factors, largest first.
 fn prime_factors(mut n: usize) -> Vec<usize> {
     let mut factors = vec![];
     let mut p = 2;

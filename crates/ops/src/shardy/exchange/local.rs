@@ -66,7 +66,6 @@ fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) 
     make::reshape(b, x, after)
 }
 
-/// Builds the part of `x` at the device's coordinates along the axes, and removes their digits.
 fn slice(b: &mut Builder<'_>, x: Value, exchange: &Exchange, parts: Vec<Part>, axes: &[AxisRef]) -> (Value, Vec<Part>) {
     let is_cut = |part: &Part| matches!(part, Part::Digit(a) if axes.contains(a));
     if axes.is_empty() {
