@@ -182,7 +182,6 @@ impl Memory {
         self.state().in_use
     }
 
-    /// Returns the largest value of [`Memory::in_use`] so far.
     #[cfg(test)]
     fn peak_bytes(&self) -> usize {
         self.state().peak
@@ -476,7 +475,6 @@ impl Buffer {
         Some(unsafe { std::slice::from_raw_parts_mut(start, owned.len) })
     }
 
-    /// Returns the number of owners.
     pub(crate) fn owners(&self) -> usize {
         Arc::strong_count(&self.0)
     }

@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// Returns the units of a block, in program order of their last ops. A unit that joins no run becomes a step.
+    /// Returns the units of some ops, in program order of their last ops. A unit that joins no run becomes a step.
     fn units(&self, ops: &[Op]) -> Vec<Unit> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
@@ -188,9 +188,8 @@ impl<'m> Lowering<'m> {
         step
     }
 
-    /// Computes the result of an op whose value is known now: a constant, the index of a device along axes, the id of a
-    /// device or replica, or a token. Adds its buffers, one for each instance, to the constants and returns true.
-    /// Returns false for any other op. Fails if there is no memory. Panics if the op is not valid.
+    /// Adds the result of an op to the constants, with one buffer for each instance, if its value does not depend on
+    /// the arguments and is computed when the program is planned. Returns false otherwise. Fails if there is no memory.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);
@@ -296,8 +295,8 @@ const SMALL_BYTES: usize = 4096;
 /// The largest number of element operations of a small step with a kernel, of all instances.
 const SMALL_WORK: u64 = 2048;
 
-/// Sets how the steps of a block are measured. Returns true if all of them are small: steps that take less than about
-/// two microseconds, and loops and branches of such steps only.
+/// Sets how the steps of a block are measured. Returns true if all of them are small, as [`is_small`] decides, or loops
+/// and branches of such steps only.
 fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     let (mut all_small, mut together) = (true, 0);
     for step in code.steps.iter_mut().rev() {
@@ -350,7 +349,6 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     *steps = kept;
 }
 
-/// Returns the `results` that are outputs of `steps`, each once and in ascending order.
 fn own_results(steps: &[Step], results: &[Slot]) -> Vec<Slot> {
     let outputs: BTreeSet<Slot> = steps.iter().flat_map(|s| s.outputs.iter().copied()).collect();
     let own: BTreeSet<Slot> = results.iter().copied().filter(|slot| outputs.contains(slot)).collect();
