@@ -111,8 +111,7 @@ fn is_unreduced(ty: &ShardedType) -> bool {
 }
 
 impl HostArray {
-    /// Returns instance `i` without its padding, as an array of the shape of `part`. The padding is at the end of each
-    /// dimension. Panics if there is no such instance.
+    /// Returns instance `i` without its padding, as an array of the shape of `part`.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
         let local = local_shape(&self.ty);
         let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
@@ -265,8 +264,6 @@ impl Program {
         *self.predicted.get_or_init(|| self.predict(&vec![false; self.signature.inputs.len()]))
     }
 
-    /// Returns the memory that a run needs if the arguments `i` with `is_donated[i]` are donated. Unwinds as
-    /// [`Run::predict`] does.
     fn predict(&self, is_donated: &[bool]) -> Predicted {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }

@@ -32,7 +32,6 @@ pub fn peak_flops(dtype: DType, workers: usize) -> f64 {
     (2 * lanes * CHAINS * ROUNDS * workers) as f64 / least
 }
 
-/// Returns the number of lanes of a vector.
 fn lanes(dtype: DType) -> usize {
     let bits = match Level::strongest() {
         Level::Avx512 => 512,

@@ -292,7 +292,6 @@ impl Job<'_> {
         unreachable!("the parts end")
     }
 
-    /// Records that a worker took these parts from `start` until now, if the call is recorded.
     fn record(&self, worker: usize, start: Option<Instant>, parts: usize) {
         if let (Some((recorder, key)), Some(start)) = (&self.recorder, start) {
             recorder.add(WorkerRun { worker, key: *key, start, end: Instant::now(), parts });

@@ -68,7 +68,6 @@ impl Writers {
         is_changed
     }
 
-    /// Adds writers of a slot. Returns true if one of them is new.
     fn add(&mut self, slot: Slot, writers: &BTreeSet<usize>) -> bool {
         let known = self.of.entry(slot).or_default();
         let before = known.len();
@@ -179,7 +178,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Replaces the steps in `after` by their instructions.
+    /// Replaces the steps in `after` by their instructions, in ascending order and without the instruction itself.
     fn name_writers(&mut self) {
         for (i, own) in self.instructions.iter_mut().enumerate() {
             own.after.iter_mut().for_each(|step| *step = self.of_step[*step]);

@@ -148,9 +148,8 @@ impl<'m> Lowering<'m> {
         units
     }
 
-    /// Builds the step of an op. Returns `None` for an op whose value is known now, as [`Lowering::constant`]
-    /// determines it. Fails if this engine cannot run the op or an op of its regions, or if there is no memory for a
-    /// value that is known now.
+    /// Builds the step of an op. Returns `None` if [`Lowering::constant`] has added its value to the constants. Fails
+    /// if this engine cannot run the op or an op of its regions, or if there is no memory for a constant.
     fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
         let view = self.plan.view(op);
         if self.constant(&view)? {

@@ -68,7 +68,6 @@ pub(super) struct Pieces {
 }
 
 impl Product<'_> {
-    /// Checks that each operand has the bytes that are reached of it. Panics if one does not.
     pub(super) fn check(&self, [a, b, c]: &[Reach; 3]) {
         let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");

@@ -368,7 +368,6 @@ impl<'a> Job<'a> {
         to
     }
 
-    /// Returns where the results of some rows and columns are written.
     fn results<'r>(&self, rows: &'r [Row], columns: &Range<usize>) -> Results<'r> {
         let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
         let start = columns.start as isize * stride;

@@ -72,14 +72,12 @@ impl Recorder {
         self.key.store(key.unwrap_or(NO_KEY), Relaxed);
     }
 
-    /// Adds a run, unless it has no parts.
     pub(super) fn add(&self, run: WorkerRun) {
         if run.parts > 0 {
             self.list().push(run);
         }
     }
 
-    /// Removes and returns all runs.
     pub(crate) fn take(&self) -> Vec<WorkerRun> {
         std::mem::take(&mut self.list())
     }
