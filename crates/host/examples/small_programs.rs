@@ -56,7 +56,6 @@ impl Block {
         self.op(&format!("reshape {row} : (tensor<1xf32>) -> tensor<f32>"))
     }
 
-    /// Returns the vector of scalars.
     fn joined(&mut self, scalars: &[String]) -> String {
         let rows: Vec<String> = scalars
             .iter()

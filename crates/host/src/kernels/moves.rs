@@ -85,7 +85,6 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: None, output_bytes: output_bytes(view) })
 }
 
-/// Returns the kernel of a `pad`, or `None` if a low or high amount is negative.
 fn padding(view: &OpView<'_>) -> Option<Moves> {
     let size = element_bytes(view);
     let [low, high, interior] = Pad::amounts(view);

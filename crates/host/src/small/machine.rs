@@ -73,7 +73,6 @@ impl AtLevel for &mut Run<'_, '_> {
 }
 
 impl Run<'_, '_> {
-    /// Reads the small inputs.
     fn load(&mut self) {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {

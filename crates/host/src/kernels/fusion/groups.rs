@@ -125,10 +125,6 @@ impl Shape {
         Shape { space: space_of(root).to_vec(), reduces }
     }
 
-    /// Returns true if the shape of an op allows it to join. A `reduce` may join if the root folds nothing, and the
-    /// `reduce` reads an array of the space's shape and folds trailing dimensions of it or none. Any other op may join
-    /// if its result has as many elements as the space, or at most one, or, if the root folds nothing, at most one for
-    /// each row.
     fn admits(&self, view: &OpView<'_>) -> bool {
         let size: usize = self.space.iter().product();
         let row = self.space.last().copied().unwrap_or(1).max(1);

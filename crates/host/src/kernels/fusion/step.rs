@@ -45,7 +45,6 @@ pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     step
 }
 
-/// Returns an op's name without its dialect, or the whole name if it has none.
 fn short(name: &'static str) -> &'static str {
     name.split_once('.').map_or(name, |(_, op)| op)
 }

@@ -25,8 +25,6 @@ pub fn add(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
     added
 }
 
-/// Adds ops, in program order. Returns `None` if one of them is not for small programs, or as soon as the program is too
-/// large.
 fn add_ops(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
     ops.iter().try_for_each(|&op| add_op(builder, op).filter(|()| builder.fits()))
 }
@@ -95,13 +93,12 @@ fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
         && inner.all(|&op| may_join(builder, &builder.plan.view(op)))
 }
 
-/// Returns the ops of a region without its terminator.
 fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop: the carried arrays get places, which each turn sets. Returns `None` if the loop is not for small
-/// programs.
+/// Adds a loop: the carried arrays that are small get places, which each turn sets. Returns `None` if the loop is not
+/// for small programs.
 fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [cond, body] = [view.regions()[0], view.regions()[1]];
     let carried: Vec<Carried> = (0..view.results().len()).map(|i| carried(builder, view, i)).collect::<Option<_>>()?;
@@ -172,7 +169,8 @@ fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Ve
     (builder.uses.of(last).len() == 1).then_some(replaced)
 }
 
-/// Returns the array that replaces `array` in a region, if all other uses are windows that are read before.
+/// Returns the array that replaces `array` in a region, or `None` unless all other uses are windows that are read
+/// before.
 fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
     let ops = &builder.plan.body[region].ops;
     let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));

@@ -24,7 +24,7 @@ pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
     step
 }
 
-/// Returns the name of a run: the names of its ops without their dialects, each once.
+/// Returns the name of a run, such as `small(add, reshape)`, in which each name of an op occurs once.
 fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
     let mut names: Vec<&str> = vec![];
     for name in ops.iter().map(|&op| plan.view(op).name()) {

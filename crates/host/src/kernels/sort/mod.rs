@@ -87,7 +87,6 @@ impl Lines {
         }
     }
 
-    /// Returns the number of parts of an array.
     fn part_count(&self) -> usize {
         let [row, columns] = self.columns();
         (self.n * self.count).div_ceil(self.part()) * row.div_ceil(columns)
@@ -276,7 +275,6 @@ pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step>
 }
 
 impl Approximate {
-    /// Returns the number of elements of a result.
     fn result_size(&self) -> usize {
         self.sort.lines.count * self.k
     }
@@ -358,7 +356,6 @@ impl TopK {
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// Returns the number of lines of a part. The last part of an array may have fewer.
     fn part(&self) -> usize {
         (PART / self.lines.n).max(1)
     }
