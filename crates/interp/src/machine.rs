@@ -399,7 +399,6 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Overwrites the data of the active processes in `old` with those in `new`.
 fn merge(old: &mut PerProcess, new: PerProcess, active: &Active) {
     for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
         if *active {

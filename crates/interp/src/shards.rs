@@ -78,7 +78,6 @@ fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -
     sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
 }
 
-/// Returns true if all of the devices have the value.
 fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
     devices.iter().all(|&p| value[p].is_some())
 }
@@ -378,8 +377,8 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
     Some(out)
 }
 
-/// Checks that the padding of result `index` holds the elements that are recorded for it. Padding that may hold
-/// anything is not checked. Fails if it does not.
+/// Fails if the padding of result `index` does not hold the elements that are recorded for it. Padding that may hold
+/// anything is not checked.
 fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
     let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
     for PaddedDim { dim, size, holds } in padding.iter() {
