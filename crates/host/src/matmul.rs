@@ -216,7 +216,6 @@ impl Gemm {
         self.elem == self.out || widened.contains(&(self.elem, self.out))
     }
 
-    /// Returns the number of bytes of an element of each operand.
     fn sizes(&self) -> [usize; 3] {
         [self.elem.size(), self.elem.size(), self.out.size()]
     }
@@ -292,7 +291,6 @@ impl Gemm {
         }
     }
 
-    /// Returns the number of bytes that [`Gemm::run`] charges.
     fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
         if self.k > 0 && !self.is_row_major() {
             let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();

@@ -279,7 +279,6 @@ impl Job<'_> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
-    /// Takes parts until none is left. Returns how many it has taken.
     fn take_parts(&self) -> usize {
         for taken in 0.. {
             let part = self.next.fetch_add(1, SeqCst);

@@ -224,7 +224,6 @@ mod tests {
     use shardwise_engine::{Argument, Engine, RunProfile, Signature};
     use shardwise_view::{LaneKind, SpanKind};
 
-    /// Returns the profile of a run on zeros, under an account of its own.
     fn profile(source: &str) -> RunProfile {
         let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
         budget.run(|| profile_here(source)).expect("it ends")

@@ -9,7 +9,7 @@ use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::callee;
 use shardwise_ops::inspect::Inspect;
 use shardwise_ops::print::Print;
-use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
+use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics, constant_value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -191,9 +191,8 @@ impl<'m> Machine<'m> {
         active: &Active,
     ) -> Result<(), Diagnostic> {
         let view = OpView::new(self.module, env.body, op);
-        let opcode = Opcode::of_view(&view);
-        let semantics = opcode.facts().semantics(&view);
-        if semantics == Semantics::Control || opcode == Opcode::Constant {
+        let semantics = Opcode::of_view(&view).facts().semantics(&view);
+        if semantics == Semantics::Control || constant_value(&view).is_some() {
             return Ok(());
         }
         let count = |of: &PerProcess, p: usize| match &of[p] {

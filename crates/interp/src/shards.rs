@@ -172,8 +172,6 @@ impl<'m> Machine<'m> {
         Ok(out)
     }
 
-    /// Joins operand `i` from the parts that the devices of one set hold. Fails if two of them should hold equal parts
-    /// and do not.
     fn whole(
         &self,
         value: &PerProcess,

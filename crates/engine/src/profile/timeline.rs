@@ -81,7 +81,6 @@ impl Spans<'_> {
         }
     }
 
-    /// Returns the span of several small instructions.
     fn together(&self, own: &[InstructionTime], time: Range<Picoseconds>) -> Span {
         let sum = |of: fn(&InstructionTime) -> Option<u64>| {
             own.iter().filter_map(|i| of(i).map(|n| n.saturating_mul(i.instances as u64))).reduce(u64::saturating_add)

@@ -395,13 +395,8 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. In rows of
-    /// [`AHEAD_LANES`] or more, the first instruction of phase 0 or 1 that reads a contiguous input does. In phase 0,
-    /// the distance is [`AHEAD`]. In phase 1, it is the input's stride in the innermost of the loops around rows. There
-    /// is no prefetch in phase 1 if leading dimensions are reduced, if there is no such loop, or if its stride is not a
-    /// `u32`.
-    ///
-    /// Only loads of whole words use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
+    /// Returns the distance in bytes at which an instruction prefetches what it reads, or `None` if it does not. Only
+    /// loads of whole words use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
         let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
         let Base::Operand(o) = lanes[index].base else { return None };
@@ -453,7 +448,6 @@ impl<'a, W: Word> Bound<'a, W> {
         bound.code.push(ins);
     }
 
-    /// Adds a strided operand to the list of `bound`. Returns the base with its index in this list.
     fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
         let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
         let s = self.code().strided[index];

@@ -100,7 +100,7 @@ pub(super) struct Walk {
     pub outer: Vec<isize>,
     /// The bytes from lane to lane in a run of [`Code::run`] lanes.
     pub inner: isize,
-    /// The bytes from run to run.
+    /// The bytes from run to run, or 0 if a row is one run.
     pub run: isize,
 }
 
@@ -512,8 +512,7 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Returns the row operands that phase `level` reads, each with its temporary. If leading dimensions are reduced,
-    /// each phase reads those that it uses. Otherwise phase 0 reads all of them, and later phases read none.
+    /// Returns the row operands that phase `level` reads, each with its temporary.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -686,7 +685,6 @@ impl<'b, 'p> Emitter<'b, 'p> {
         (self.builder.strided.len() - 1, temp)
     }
 
-    /// Emits the code that computes a row value and stores it to its temporary.
     fn row_value(&mut self, node: usize) {
         let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
         self.compute(node);
@@ -755,7 +753,6 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.push(Op::Store, Base::Temp(temp));
     }
 
-    /// Counts a use of a value. After the last one, its temporary is free if it has one.
     fn used(&mut self, node: usize) {
         let Some(uses) = self.uses.get_mut(&node) else { return };
         *uses = uses.saturating_sub(1);
@@ -898,7 +895,6 @@ fn reversed(op: Op) -> Option<Op> {
     })
 }
 
-/// Returns the operation that combines two whole blocks as the reduction `op` combines elements.
 fn elementwise(op: Op) -> Op {
     use Op::*;
     match op {

@@ -107,7 +107,6 @@ impl Code {
         })
     }
 
-    /// Returns the number of outermost loops in which a phase runs.
     fn loops(&self, phase: usize) -> usize {
         if phase == 0 { self.outer.len() } else { self.kept }
     }
@@ -277,7 +276,6 @@ impl Kernel {
         self.code.phases.len() > 1 || self.code.row_len <= PART
     }
 
-    /// Returns the number of rows of a part of whole rows. The last part may have fewer.
     fn row_group(&self) -> usize {
         (PART / self.code.row_len.max(1)).max(1)
     }
@@ -287,8 +285,7 @@ impl Kernel {
         if is_small { Effort::Small } else { Effort::Large }
     }
 
-    /// Returns true if the first phase reduces rows and nothing else is computed on lanes: no lane value is saved, no
-    /// output has lanes, and later phases compute row values only.
+    /// Returns true if the first phase reduces rows and nothing else is computed on lanes.
     fn only_reduces(&self) -> bool {
         let (first, rest) = self.code.phases.split_first().expect("there is a phase");
         let stores = first.lanes.iter().any(|t| matches!(t.base, Base::Saved(_)));

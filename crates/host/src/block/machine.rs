@@ -133,8 +133,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Returns true if estimates of the time count the operation as several additions. These are the functions
-            /// with formulas, and `FDiv`, `Gather` and `Scatter`.
+            /// Returns true if estimates of the time count the operation as several additions.
             pub(crate) fn is_long(self) -> bool {
                 matches!(self, $(Op::$function |)* $(Op::$function2 |)* Op::FDiv | Op::Gather | Op::Scatter)
             }

@@ -65,8 +65,6 @@ macro_rules! declare {
             }
         }
 
-        /// Returns the machine's operation for a function of two floats that has a formula, or `None` for other
-        /// functions.
         fn binary_formula(function: Binary) -> Option<Op> {
             match function {
                 $(Binary::$binary => Some(Op::$binary),)*

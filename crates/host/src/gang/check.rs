@@ -107,7 +107,6 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
     Ok(())
 }
 
-/// Fails with a description of the first output that does not have the points of the step.
 fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     let differs = |&&slot: &&Slot| plan.slots[slot].points != step.points;
     match step.outputs.iter().find(differs) {

@@ -222,8 +222,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails as
-    /// [`Lowering::op`] does for this op, if the region does not have one result, or if the op needs no step because
-    /// its value is known now.
+    /// [`Lowering::op`] does, and if the op has no step or the region does not have one result.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.plan.body[region].args.iter().zip(view.operands()) {

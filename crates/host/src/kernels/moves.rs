@@ -118,7 +118,6 @@ impl Start {
         dtype.is_integer().then_some(Start { first, dtype, limits, strides })
     }
 
-    /// Returns the offset of the block in bytes, from the clamped starts that an instance reads.
     fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
         let at = |d: usize| clamp(Indices::new(cx.input(self.first + d, instance), self.dtype).get(0), self.limits[d]);
         (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()

@@ -189,7 +189,6 @@ fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
 }
 
 impl SelectAndScatter {
-    /// Returns the number of bytes that are charged when positions are selected in `count` instances.
     fn select_scratch(&self, count: usize) -> usize {
         self.selections.iter().map(|part| part.0.scratch_bytes(Workers::global(), count)).max().unwrap_or(0)
     }

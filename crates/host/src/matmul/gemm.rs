@@ -73,7 +73,6 @@ impl Product<'_> {
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
     }
 
-    /// Returns the addresses of the operands' positions, each moved by its offset in bytes.
     pub(super) fn places(&self, offsets: [isize; 3]) -> Places {
         Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
     }

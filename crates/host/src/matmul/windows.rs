@@ -120,7 +120,6 @@ impl Windows {
         self.rows.chunks(at_a_time)
     }
 
-    /// Returns the number of bytes that are charged for the list of all windows of this number of rows of windows.
     fn tables_bytes(&self, rows: usize, instances: usize) -> usize {
         table_bytes::<Row>(rows * self.row.len() * self.groups * instances)
     }

@@ -82,7 +82,6 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Runs instruction number `at`, and returns the number of the next one.
     #[inline(always)]
     fn instruction(&mut self, at: u32, ins: &Ins) -> u32 {
         match *ins {

@@ -129,7 +129,6 @@ impl Run<'_> {
     }
 }
 
-/// Returns the first slot of each buffer, with the bytes of the buffer.
 fn distinct(buffers: impl Iterator<Item = (Slot, usize, usize)>) -> Vec<(Slot, usize)> {
     let mut seen = HashSet::new();
     buffers.filter(|&(_, address, _)| seen.insert(address)).map(|(slot, _, bytes)| (slot, bytes)).collect()
@@ -239,7 +238,6 @@ impl<'a> Predicting<'a> {
         self.run.plan.slots.keys().flat_map(of).collect()
     }
 
-    /// Counts a visit of a step and returns its number.
     fn visit(&mut self, step: Step<'a>) -> usize {
         budget::poll();
         self.visits += 1;

@@ -50,11 +50,8 @@ fn group(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &Hash
     with(grow(plan, ops, root, uses, claimed)).or_else(alone).or_else(on_arrays)
 }
 
-/// Returns the root `ops[root]` and the producers that join it, in program order. An op that block programs can compute
-/// and that is not claimed joins if its result is used, all uses are in the group, its points and its shape suit the
-/// root, and one width of lanes suits it and the group. A view that is not claimed joins if its result is used in the
-/// group only, whatever its shape, but is not returned. At most [`MAX_OPS`] ops join, the root and views included, and
-/// only the [`WINDOW`] ops before the root are considered.
+/// Returns the root `ops[root]` and the producers that join it, in program order. A view joins so that its operand may
+/// join too, and is not returned.
 fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = plan.view(ops[root]);
     let shape = Shape::of(&root_view);

@@ -41,7 +41,6 @@ enum Kind {
     Small(Small),
 }
 
-/// Returns how a small program runs an op if its arrays are small, or `None` if no small program can.
 fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
     match Opcode::of_view(view) {
         Opcode::While => return Some(Kind::Loop),
@@ -211,8 +210,6 @@ fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     })
 }
 
-/// Adds a branch: each of its regions sets the places of the results. Returns `None` if the branch is not for small
-/// programs.
 fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let index = operand(builder, view.operand(0))?;
     let targets = own_places(builder, view.results());
@@ -261,7 +258,6 @@ struct Words {
     len: usize,
 }
 
-/// Returns new words for those of the values that are small arrays.
 fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
     let mut places = vec![];
     for &v in values {

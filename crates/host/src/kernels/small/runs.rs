@@ -74,7 +74,6 @@ impl Open<'_, '_> {
         }
     }
 
-    /// Records that a unit with these operands and results is not in the run.
     fn pass_by(&mut self, unit: usize, reads: &[Value], results: Vec<Value>) {
         if self.before.is_none() && reads.iter().any(|v| self.own.contains(v)) {
             self.before = Some(unit);
