@@ -38,7 +38,6 @@ pub struct Machine<'m> {
     checks: NumberChecks,
     /// The manual axes of the manual computations, one inside the other, that are being run by shards.
     pub(crate) manual: Vec<AxisRef>,
-    /// The state of the `interpreter` dialect.
     pub(crate) dialect: DialectState<'m>,
 }
 

@@ -306,7 +306,7 @@ impl Kernel {
     }
 }
 
-/// Operands of so many bytes are taken to be in a core's own caches.
+/// The largest number of bytes of operands that are taken to be in a core's own caches.
 const OWN_CACHE: usize = 1 << 19;
 
 /// The bytes that a core reads or writes in a nanosecond outside of its own caches.

@@ -140,7 +140,7 @@ fn equal(
     }
 }
 
-/// Fails unless there is a slot, and the first one is a scalar of one of these types.
+/// Fails if there is no slot, or if the first one is not a scalar of one of these types.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
     let ty = &plan.slots[*slot].ty;

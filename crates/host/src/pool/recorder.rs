@@ -24,7 +24,6 @@ pub(crate) struct Recorder {
 pub(crate) struct WorkerRun {
     /// The number of the worker. The caller is number 0.
     pub(crate) worker: usize,
-    /// The key of the call.
     pub(crate) key: usize,
     pub(crate) start: Instant,
     pub(crate) end: Instant,

@@ -38,9 +38,7 @@ macro_rules! lanewise {
 
 /// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless stated otherwise.
 pub(crate) trait Vector: Copy {
-    /// The type of one lane.
     type Word: Word;
-    /// The number of lanes.
     const LANES: usize;
     /// True if eight vectors fit into the registers.
     const IN_REGISTERS: bool;

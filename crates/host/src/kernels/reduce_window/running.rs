@@ -28,7 +28,6 @@ const TALL: usize = LONG / LANES;
 /// The kernel of cumulative results.
 pub struct Running {
     walk: Walk,
-    /// The number of elements of a line.
     len: usize,
     /// The number of lines that are side by side.
     inner: usize,

@@ -254,7 +254,6 @@ fn places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Option<Vec<Place>>
 #[derive(Clone, Copy)]
 struct Words {
     place: Place,
-    /// The number of elements.
     len: usize,
 }
 

@@ -92,7 +92,6 @@ impl SmallKernel {
         self.code.inputs.iter().enumerate().map(own).collect()
     }
 
-    /// Returns new buffers for the results that are small arrays. Fails if there is no memory for them.
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
         let bytes = self.code.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some(place.elem.size() * len),

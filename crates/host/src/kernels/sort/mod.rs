@@ -42,7 +42,6 @@ struct Key {
 /// An array of lines. Element `i` of line `l` is at `l / step * n * step + l % step + i * step`.
 #[derive(Clone, Copy)]
 struct Lines {
-    /// The number of elements of a line.
     n: usize,
     step: usize,
     count: usize,
