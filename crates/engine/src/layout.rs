@@ -373,7 +373,6 @@ mod tests {
         }
     }
 
-    /// Copies the boxes of `global` into each of its bands, and the bands into a new array, which it returns.
     fn through_bands(global: &Literal, boxes: &[ShardBox], max_bytes: usize) -> Literal {
         let (shape, element) = (global.shape(), global.dtype().storage_bytes());
         let mut out = dense_zeros(global, shape);

@@ -165,13 +165,10 @@ impl Batch {
         (0..count.div_ceil(at_a_time)).map(move |part| piece(count, at_a_time, part))
     }
 
-    /// Returns the addresses of the operands of some products, given those of the batches. Products are numbered from
-    /// batch to batch.
     fn places(&self, batches: &[Places], products: Range<usize>) -> Vec<Places> {
         products.map(|i| batches[i / self.count].offset(self.offset(i % self.count))).collect()
     }
 
-    /// Returns the offsets of a product's operands from those of its batch, in bytes.
     fn offset(&self, product: usize) -> [isize; 3] {
         let (mut offset, mut rest) = ([0; 3], product);
         for (size, step) in self.loops.iter().rev() {
@@ -401,7 +398,6 @@ mod tests {
     use half::{bf16, f16};
     use num_complex::Complex;
 
-    /// Computes one product without the kernel for few rows.
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
         let product = Product { a, b, c };
         Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);

@@ -299,7 +299,6 @@ impl Job<'_> {
 }
 
 impl Shared {
-    /// Takes parts of the open job, if there is one, under the budget and the guard of its caller.
     fn visit(&self, worker: usize) {
         self.visitors.fetch_add(1, SeqCst);
         let job = self.job.load(SeqCst);

@@ -94,8 +94,6 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
-    /// inside of it.
     fn collect(&mut self, code: &Code, depth: usize) {
         for step in &code.steps {
             self.of_step[step.id] = self.instructions.len();

@@ -242,7 +242,6 @@ impl<'m> Machine<'m> {
         budget::take_steps(1);
     }
 
-    /// Runs `f`. If it is stopped, returns an error at the op that was running.
     fn stoppable<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         Stop::catch(|| f(self)).unwrap_or_else(|stop| Err(self.stopped(&stop)))
     }

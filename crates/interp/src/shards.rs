@@ -351,7 +351,6 @@ pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> P
     value.iter().enumerate().map(own).collect()
 }
 
-/// Combines values over `axes` as [`combined`] does. Fails if the reducer does not exist for the values' type.
 pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,

@@ -518,8 +518,6 @@ impl<'a, W: Word> Bound<'a, W> {
         self.bounce(bound, lane, count, false);
     }
 
-    /// Copies `count` elements of each input from lane `lane` to its temporary if `inputs` is true. Otherwise, copies
-    /// as many elements of each output from its temporary.
     fn bounce(&self, bound: &BoundCode, lane: usize, count: usize, inputs: bool) {
         let walks = &self.code().walks;
         for copy in bound.copies.iter().filter(|c| walks[c.operand].is_input() == inputs) {

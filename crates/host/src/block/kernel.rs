@@ -172,8 +172,6 @@ impl Kernel {
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
-    /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions or at the machine's best
-    /// one, whichever is lower.
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");

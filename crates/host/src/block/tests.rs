@@ -176,7 +176,6 @@ fn strided_outputs_are_scattered() {
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
-/// Checks that `Binary::Add` computes what `add` does, on elements that `make` returns for random bits.
 fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     elem: Elem,
     wide: bool,

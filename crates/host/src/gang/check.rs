@@ -32,8 +32,6 @@ fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
     })
 }
 
-/// Fails with a description of the first input whose map does not have an entry for each instance of the step, or has
-/// one that is no instance of the slot that is read.
 fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     let count = step.points.count();
     for (i, input) in step.inputs.iter().enumerate() {
@@ -140,7 +138,6 @@ fn equal(
     }
 }
 
-/// Fails if there is no slot, or if the first one is not a scalar of one of these types.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
     let ty = &plan.slots[*slot].ty;

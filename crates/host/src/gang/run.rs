@@ -158,8 +158,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs steps and measures them, or only counts them inside of a loop or branch whose steps are not timed. Fails if
-    /// a step does.
     fn timed_steps(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
         if self.times.as_ref().is_some_and(|times| times.is_quiet) {
             return self.counted_steps(steps, selected);
@@ -525,8 +523,6 @@ impl<'a> Run<'a> {
         self.assign(to, values, selected);
     }
 
-    /// Assigns the results of a block that has run to the slots `to`, for the selected instances. Clears the results
-    /// that the block itself defines.
     fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
         self.bind(&code.results, to, selected);
         // The block's own references are dropped, so that the next users of the values may write in place.

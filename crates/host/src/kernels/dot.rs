@@ -327,7 +327,6 @@ mod tests {
         (1..list.len()).for_each(|i| list.swap(i, random.next() as usize % (i + 1)));
     }
 
-    /// Generates a product whose operands have up to two dimensions of each role, in any order, and its arguments.
     fn any_layout(seed: u64) -> (String, [Literal; 2]) {
         let mut random = Random(seed);
         let mut draw =

@@ -79,7 +79,6 @@ pub(super) unsafe fn run(
     workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
 }
 
-/// Returns the number of bytes that [`run`] charges.
 pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) -> usize {
     let job = Job::new(gemm, tile, workers, groups, None);
     job.charged_bytes(&job.shared(), &job.parts(), workers, effort)
@@ -114,8 +113,6 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// Returns the number of bytes that are charged for the rows that are packed in advance and for the parts that run
-    /// at one time.
     fn charged_bytes(&self, shared: &[Vec<usize>], parts: &[Part], workers: &Workers, effort: Effort) -> usize {
         let mut is_shared = vec![false; self.groups.len()];
         shared.iter().flatten().for_each(|&group| is_shared[group] = true);

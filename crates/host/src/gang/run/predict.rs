@@ -143,7 +143,6 @@ fn names(plan: &Plan) -> HashMap<Slot, String> {
     names
 }
 
-/// Adds the names of the slots that a block defines. A parameter of a loop has the name of the loop.
 fn names_in(code: &Code, names: &mut HashMap<Slot, String>) {
     for step in &code.steps {
         let name = step.name.trim_start_matches("stablehlo.");

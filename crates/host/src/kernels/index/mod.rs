@@ -318,7 +318,6 @@ impl Windows {
         }
     }
 
-    /// Returns the start of the window in each dimension of the operand, without moving it inside.
     fn starts(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> Vec<i64> {
         let at = |start: &Start| match *start {
             Start::Zero => 0,
@@ -513,8 +512,6 @@ struct ScatterKernel {
     update_bytes: usize,
 }
 
-/// Returns the kernel of a scatter of one input whose updates replace elements or are combined with them by a named
-/// reducer. Returns `None` if there is no kernel for it.
 fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
@@ -633,7 +630,6 @@ fn combine_elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], combine: i
     }
 }
 
-/// Returns how updates replace elements of `size` bytes, or `None` if no elements have that size.
 fn replace(size: usize) -> Option<Combine> {
     fn elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8]) {
         combine_elements::<T>(to, at, from, |to, from| *to = from);
@@ -649,8 +645,6 @@ fn replace(size: usize) -> Option<Combine> {
     Some(Combine { run: |to, from| to.copy_from_slice(from), elements })
 }
 
-/// Returns how elements of this type are combined as the reference does, which rounds each result. Returns `None` if
-/// the reduction is not defined for the type.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

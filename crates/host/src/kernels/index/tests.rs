@@ -102,7 +102,6 @@ stablehlo.return {given} : tensor<{dtype}>
     }
 }
 
-/// Returns arguments for the main function: numbers with fractions, and, for `i32`, indices some of which are outside.
 fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let types = body.args().iter().map(|&v| body.ty(v).as_tensor().unwrap());

@@ -51,8 +51,6 @@ fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     finish(builder, view, &source, value, Some(&rows))
 }
 
-/// Adds the instructions of the program of one op, whose result `value` becomes the op's. Returns `None` if the op's
-/// result is no small array.
 fn finish(
     builder: &mut Builder<'_, '_>,
     view: &OpView<'_>,
@@ -87,7 +85,6 @@ struct Source {
 }
 
 impl Source {
-    /// Returns a program with the op's operands as its inputs. Returns `None` if they or a result are no small arrays.
     fn of(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<Source> {
         let mut wide = false;
         for &v in view.operands().iter().chain(view.results()) {

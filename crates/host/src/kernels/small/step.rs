@@ -39,7 +39,6 @@ fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
 /// The number of turns for which a loop counts in estimates of work.
 const TURNS: u64 = 1024;
 
-/// Returns an estimate of the number of element operations of an op with those in its regions.
 fn work(plan: &PlanCx<'_>, op: Op) -> u64 {
     let view = plan.view(op);
     let inner = |&region: &Region| plan.body[region].ops.iter().map(|&op| work(plan, op)).fold(0, u64::saturating_add);
