@@ -66,7 +66,6 @@ fn add_func_edge(draft: &mut Draft<'_>, frame: FrameId, owner: ValueId) {
     }
 }
 
-/// Sets the sources of the edges at calls that remain calls.
 pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     let callers = draft.callers();
     for op in draft.walk(Order::Pre) {
@@ -160,7 +159,7 @@ impl Manual {
     }
 }
 
-/// Returns an op's edges with their owners: those of arguments, then those of results.
+/// Returns an op's edges with their owners.
 fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     if let NodeKind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
@@ -204,7 +203,7 @@ fn draft_edge(
 }
 
 /// Returns the draft's value for `v`, which is a result of the op or an argument of one of its regions, with its index
-/// there. Panics if `v` is another value.
+/// there.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);

@@ -65,8 +65,7 @@ pub fn original_name(func: &Func) -> Arc<str> {
     func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
 }
 
-/// Returns the functions that remain functions, followed by the new functions. Every tensor has the sharding that was
-/// found for it.
+/// Returns the functions that remain functions, followed by the new functions.
 pub(crate) fn export(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Vec<Func> {
     let names = Names::new(draft.roots.iter().map(|&r| draft.frame(r).name()));
     let values = EntityVec::filled(draft.values.len(), None);
@@ -117,7 +116,6 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns true if the value is an argument or a result of an op that becomes a function.
     fn is_boundary(&self, v: ValueId) -> bool {
         let op = match self.draft.value(v).def {
             Def::Result(op) => Some(op),
@@ -149,7 +147,6 @@ impl<'d> Export<'d, '_> {
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// Sets the sharding and the location of a new value from those of `v`, and maps `v` to it.
     fn carry(&mut self, v: ValueId, new: Value, frame: FrameId) {
         let sharding = self.sharding(v).cloned();
         let loc = self.locate(frame, self.draft.value(v).loc);
@@ -159,8 +156,6 @@ impl<'d> Export<'d, '_> {
         self.names[v] = Some(new);
     }
 
-    /// Returns the location of an op or value of `frame` in the export. If the frame's body replaces a call inline, the
-    /// location includes that of the call.
     fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         if self.shape.calls == Calls::Inline { self.draft.locate(frame, loc) } else { loc.clone() }
     }
@@ -373,7 +368,7 @@ impl<'d> Export<'d, '_> {
     }
 
     /// Opens the results for which no edge found a sharding, if another edge at the op's results found one. Does
-    /// nothing if edges are exported.
+    /// nothing unless edges are sunk ([`Edges::Sink`]).
     fn open_the_others(&mut self, op: OpId, new: Op) {
         let results = &self.draft.op(op).results;
         let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());
@@ -388,7 +383,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the op's code. For a terminator, this is the code that the surrounding op requires.
+    /// Returns the op's code in the export. It differs from that in the source for terminators of bodies that are
+    /// outlined or that replaced a call.
     fn code(&self, op: OpId, data: &OpData) -> OpCode {
         let Some(around) = self.draft.block(self.draft.op(op).parent).parent else { return data.code };
         if !self.draft.is_terminator(op) {
@@ -411,9 +407,9 @@ impl<'d> Export<'d, '_> {
         region
     }
 
-    /// Returns the op's attributes. A call names its callee in the export. Unless edges are exported, declared
-    /// shardings of operands are replaced by those that were found. If one was found for some operands of a named
-    /// computation only, those of the other operands are replaced by open ones.
+    /// Returns the op's attributes. A call names its callee in the export. With [`Edges::Sink`], declared shardings of
+    /// operands are replaced by those that were found. If one was found for some operands of a named computation only,
+    /// those of the other operands are replaced by open ones.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {

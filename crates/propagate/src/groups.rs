@@ -53,9 +53,8 @@ enum Common {
     Several(Sharding),
 }
 
-/// Returns the sharding that all members with a sharding have ([`Common::One`]), or the first one if they differ
-/// ([`Common::Several`]). Returns [`Common::None`] if no member has a sharding. Shardings that are open in each
-/// dimension and have no axes do not count.
+/// Returns the sharding that the members have in common. Shardings that consist of open dimensions without axes do not
+/// count.
 fn common(draft: &Draft<'_>, members: &[ValueId]) -> Common {
     let says_nothing = |s: &&Sharding| {
         s.replicated.is_empty() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.axes.is_empty() && d.is_open)

@@ -176,8 +176,6 @@ impl<'a> Held<'a> {
         speaking.iter().map(first).collect()
     }
 
-    /// Returns true if the order of the operands may matter: operands split one factor by different axes, or the axes
-    /// of two factors of the results overlap.
     fn is_contested(&self) -> bool {
         self.differ().is_some() || {
             let mut used = AxisList::new();

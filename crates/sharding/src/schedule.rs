@@ -44,7 +44,6 @@ pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     }
 }
 
-/// Returns the directions that round `round` adds.
 fn added(node: &Node, round: usize) -> Directions {
     let backward_if_broadcast = match node.class {
         OpClass::Broadcast => Direction::Backward,

@@ -77,7 +77,6 @@ pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     }
 }
 
-/// Returns true if the axes of two meshes are equal; the order of devices may differ.
 pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
     a.axes == b.axes
 }

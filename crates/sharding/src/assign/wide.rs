@@ -111,7 +111,6 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the price of a choice without that of the op's work.
     fn moved(&self, choice: &Choice) -> u64 {
         choice.1.total - self.input.work / choice.1.shards.0 as u64
     }
@@ -141,17 +140,16 @@ impl Search<'_> {
         best.first.is_some()
     }
 
-    /// Returns true if the op is a product of which no device may compute more than it must ([`Search::widen`]).
+    /// Returns true if [`Search::widen`] limits the op to choices in which no device computes much more than it must.
     pub(super) fn is_limited(&self) -> bool {
         self.prices.is_product() && !self.input.rule.all_factors().any(|f| self.is_fixed(f))
     }
 
-    /// Returns true if a factor is not free to choose, because the program places its sum.
+    /// Returns true if the program places the sum along the factor.
     fn is_fixed(&self, factor: Factor) -> bool {
         self.input.summed.contains(&factor)
     }
 
-    /// Returns true if a tensor has an axis for a factor that has only one candidate.
     fn has_displaced_axes(&self) -> bool {
         let factors = self.projection.tensors.iter().flat_map(|t| t.iter());
         factors.into_iter().any(|(f, own)| self.candidates[f.index()].len() == 1 && !own.axes.is_empty())
@@ -251,8 +249,8 @@ impl Search<'_> {
         decided
     }
 
-    /// Returns the number of elements along all factors that one device computes: the product of the sizes of its
-    /// blocks, rounded up where a factor is split unevenly.
+    /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split
+    /// unevenly.
     fn computed(&self, picks: &Picks) -> u64 {
         let rule = self.input.rule;
         let blocks = rule.all_factors().map(|f| rule.size(f).div_ceil(self.shards(f, picks)) as u64);
@@ -302,13 +300,10 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Returns the choice in which no factor is decided.
     fn start(&self) -> State {
         State { count: 0, used: 0, free: self.shards, computed: 1 }
     }
 
-    /// Returns the state after `candidate` is chosen for the first factor that `state` leaves undecided. Returns `None`
-    /// if the candidate uses a part of an axis that is in `state.used`.
     fn with(&self, state: State, candidate: usize) -> Option<State> {
         let Candidate { used, shards, block } = self.candidates[state.count][candidate];
         (state.used & used == 0).then(|| State {
