@@ -249,8 +249,6 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// Returns the number of positions of a grid of these sizes, or `None` if it has no positions, or too many positions or
-/// dimensions.
 fn device_count(grid: &[usize]) -> Option<usize> {
     let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
     count.filter(|&n| (1..=Mesh::MAX_DEVICES).contains(&n) && grid.len() <= MAX_DIMS)

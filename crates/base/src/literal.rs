@@ -360,7 +360,6 @@ impl Literal {
     }
 }
 
-/// Returns 8-aligned words that hold `bytes`, followed by zeros up to a whole word.
 fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
     let mut words = Data::zeroed(bytes.len().div_ceil(8));
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);

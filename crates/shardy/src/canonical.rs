@@ -315,8 +315,9 @@ impl Canon<'_, '_> {
         sharding
     }
 
-    /// Returns the result of a reshard whose layout counts as equal to `target` ([`same_placement`]). Its operand is `root`
-    /// or made from `root` by reshapes, and it comes before `op` in the same region. Returns `None` if there is none.
+    /// Returns the result of a reshard whose layout counts as equal to `target` ([`same_placement`]). Its operand is
+    /// `root` or made from `root` by reshapes, and it comes before `op` in the same region. Returns `None` if there is
+    /// none.
     fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
         let ty = self.edit.body.ty(self.edit.body[op].results[0]);
         let mut pending = vec![root];

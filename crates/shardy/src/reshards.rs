@@ -335,8 +335,8 @@ impl Inserter<'_, '_> {
         let own = self.edit.sharding(v);
         // A value without a sharding matches a target that splits no dimension, even if the target is unreduced.
         let is_whole = |s: &Sharding| s.dims.iter().all(|d| d.axes.is_empty());
-        let lies_so = own.is_none() && target.is_none_or(is_whole);
-        if is_full && !lies_so && !equivalent(own.as_ref(), target) {
+        let is_there = own.is_none() && target.is_none_or(is_whole);
+        if is_full && !is_there && !equivalent(own.as_ref(), target) {
             let to = match (target, &own) {
                 (Some(target), _) => target.clone(),
                 (None, Some(own)) => Sharding::replicated(&own.mesh, own.rank()),

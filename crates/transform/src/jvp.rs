@@ -397,7 +397,6 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Maps `to` to the copies and tangents of `from`.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to) {
             self.cloner.set(t, self.cloner.get(f));
@@ -405,8 +404,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents. Fails as [`region`](Scope::region) does, and with `no-derivative` if the
-    /// module has no function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());

@@ -328,7 +328,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Returns the axes that `f` finds in the plan of the sums, or no axes if there is no per-device code.
     fn open(&self, f: impl FnOnce(&Sums<'s>) -> AxisSet) -> AxisSet {
         self.sums.as_ref().map(f).unwrap_or_default()
     }
@@ -470,7 +469,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Copies the known part of an op again.
     fn op_again(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         b.loc = op.loc().clone();
         match self.is_linear(op) {
@@ -479,7 +477,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Maps each of the values to row `row` of the stack that is paired with it.
     fn read_rows(&mut self, rows: impl IntoIterator<Item = (Value, Value)>, row: Value, b: &mut Builder<'_>) {
         for (v, stack) in rows {
             let line = read_row(b, stack, row, self.source.ty(v).shape());
@@ -592,7 +589,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Returns the linear values from outside that the op's regions use.
     fn captured(&self, op: &OpView<'s>) -> Vec<Value> {
         op.captured().into_iter().filter(|&v| self.linear[v]).collect()
     }
@@ -765,8 +761,9 @@ pub fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Sets the layout of `x`. The values from which `x` is made by moving elements only get the layouts that follow from
-/// it. Values that have a layout, and those from before the op `first` of the region, stay as they are.
+/// Sets the layout of `x`, and those that follow from it for the values from which `x` is made: an operand gets one if
+/// the result has all of its factors. Values that have a layout, and those from before the op `first` of the region,
+/// stay as they are.
 fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
     let mut next = vec![(x, sharding)];
@@ -794,7 +791,6 @@ fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Shardin
     }
 }
 
-/// Builds `x / count`. Returns `x` itself if `count` is 1.
 fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
     if count == 1 {
         return x;
@@ -822,7 +818,6 @@ fn used_of(body: &Body, known: Region, back: Region) -> Vec<Value> {
     used
 }
 
-/// Replaces values in the operands of all ops of a region and of the regions inside.
 fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
     let mut ops = vec![];
     body.walk_region(region, &mut ops);
@@ -879,7 +874,6 @@ impl<'a> Sources<'a> {
         (is_free && view.regions().is_empty()).then_some(view)
     }
 
-    /// Returns the operands of an op that are values of the region.
     fn inside(&self, op: &OpView<'a>) -> Vec<Value> {
         let is_inside = |v: &Value| match self.body[*v].def {
             ValueDef::Argument { region, .. } => region == self.known,
@@ -928,8 +922,7 @@ fn move_ops(body: &mut Body, region: Region, from: usize, to: usize) {
     ops[to..].rotate_right(count);
 }
 
-/// Builds values with `f` at the end of a region, which its terminator returns in addition. Panics if the region has no
-/// terminator.
+/// Builds values with `f` at the end of a region, which its terminator returns in addition.
 fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<'_>) -> Vec<Value>) {
     let end = b.body.terminator(region).expect("a region ends in a terminator");
     b.body.pop_op(region, end);
@@ -938,7 +931,6 @@ fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<
     b.body.op_mut(end).operands.extend(values);
 }
 
-/// Adds results of these types to an op, and returns them.
 fn add_results(body: &mut Body, op: Op, types: Vec<Type>) -> Vec<Value> {
     let before = body[op].results.len();
     body.add_results(op, types);
@@ -989,7 +981,6 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     replace(b.body, back, &to);
 }
 
-/// Returns row number `row` of a stack of arrays of this shape.
 fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> Value {
     let starts = row_starts(b, row, shape.len());
     let line = make::dynamic_slice(b, stack, &starts, &[&[1], shape].concat());

@@ -126,7 +126,6 @@ fn add_constant(module: &Module, body: &Body, v: Value, constants: &mut Vec<Op>)
     is_constant
 }
 
-/// Returns a function with these arguments, ops and results of `func`.
 fn part(func: &Func, args: &[Value], ops: &[Op], results: &[Value]) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);

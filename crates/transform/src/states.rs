@@ -228,7 +228,6 @@ impl Infer<'_> {
     }
 }
 
-/// Returns the axes over which the body of a manual computation is per device.
 fn manual_set(op: &OpView<'_>, mesh: &Mesh) -> AxisSet {
     AxisSet::new(mesh, manual_axes(op).iter().copied())
 }

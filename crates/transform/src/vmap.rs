@@ -133,7 +133,6 @@ struct Made {
 }
 
 impl Made {
-    /// Returns a name for the batch of a function, which no function has.
     fn fresh(&mut self, module: &Module, name: &str) -> Arc<str> {
         let names = (0..).map(|i| if i == 0 { format!("{name}_batch") } else { format!("{name}_batch_{i}") });
         let is_free = |n: &String| module.func(n).is_none() && !self.taken.contains(n.as_str());
@@ -464,8 +463,6 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch. Fails as [`region`](Scope::region) does, and with `no-batch` if the module has no
-    /// function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());

@@ -89,7 +89,6 @@ fn few_ops_need_a_rule_of_their_own() {
     assert!(own.iter().all(|(_, why)| why.len() > 10), "{own:#?}");
 }
 
-/// Returns a program that scatters to the elements of windows that `select` selects, by this op.
 fn select_and_scatter(select: &str, scatter: &str) -> String {
     format!(
         "func.func @main(%arg0: tensor<4x5xf64>, %arg1: tensor<2x5xf64>, %arg2: tensor<f64>) -> tensor<4x5xf64> {{

@@ -98,13 +98,12 @@ impl<'t> Parser<'t> {
         let start = self.at();
         let name = self.symbol()?;
         if self.is("::") {
-            return self.elsewhere_then_skip(start);
+            return self.opaque_from(start);
         }
         Ok(Attr::Symbol(name))
     }
 
-    /// Goes back to `start`, and reads the attribute that starts there as opaque text.
-    fn elsewhere_then_skip(&mut self, start: At) -> Parsed<Attr> {
+    fn opaque_from(&mut self, start: At) -> Parsed<Attr> {
         self.jump(start.0);
         self.opaque()
     }
@@ -127,7 +126,6 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::int)
     }
 
-    /// Returns true if the token after the current one is `:`, which a type follows.
     fn has_type(&self) -> bool {
         let next = lexer::token(self.text, self.tok.end);
         &self.text[next.start..next.end] == ":"
@@ -144,7 +142,7 @@ impl<'t> Parser<'t> {
                 return self.int_attr(at, scalar, None);
             }
             if types::is_other_builtin(self.tok_text()) {
-                return self.elsewhere_then_skip(at);
+                return self.opaque_from(at);
             }
             Some(self.dtype()?)
         } else {
@@ -211,7 +209,7 @@ impl<'t> Parser<'t> {
         self.expect("<")?;
         let dtype = self.dtype()?;
         if dtype.is_float() || dtype.is_complex() {
-            return self.elsewhere_then_skip(start);
+            return self.opaque_from(start);
         }
         let items = if self.eat(":") {
             self.list_until(">", |p| p.int_of(dtype))?
@@ -503,7 +501,6 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
-/// Writes `dense<..> : tensor<..>`.
 pub(super) fn write_dense_attr(out: &mut String, literal: &shardwise_base::Literal) {
     dense::write_dense(out, literal);
     let ty = crate::TensorType::new(literal.dtype(), literal.shape());

@@ -64,7 +64,7 @@ impl<'t> Parser<'t> {
         self.end(module)
     }
 
-    /// Reads what may follow a module: its location, and aliases. Anything else is a mistake.
+    /// Reads what may follow a module: its location, and aliases.
     fn end(&mut self, module: &mut Module) -> Parsed<()> {
         if let Some(loc) = self.optional_loc()? {
             module.loc = loc;
@@ -81,7 +81,6 @@ impl<'t> Parser<'t> {
         if self.is_kind(TokenKind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
-    /// Reports that `what` are not supported, with `way_out` as the help, and skips the rest of the text.
     fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
         let at = self.at();
         self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
@@ -260,8 +259,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
-    /// and its topology. Removes these attributes from `attrs`. It is a mistake if one of them is malformed, or if
-    /// there are more or fewer kinds than axes.
+    /// and its topology. Removes these attributes from `attrs`.
     fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
         if let Some(attr) = attrs.remove(AXIS_KINDS) {
             let kinds = axis_kinds(&attr).filter(|kinds| kinds.len() == mesh.axes.len());
@@ -329,7 +327,6 @@ pub(super) struct Meshes {
 }
 
 impl Meshes {
-    /// Adds a mesh, unless there is one with its name.
     fn add(&mut self, mesh: Arc<Mesh>) {
         if let Entry::Vacant(place) = self.by_name.entry(mesh.name.clone()) {
             place.insert(self.list.len());

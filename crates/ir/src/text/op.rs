@@ -207,7 +207,6 @@ impl<'t> Parser<'t> {
 // ── ops
 
 impl<'t> Parser<'t> {
-    /// Reads an op and appends it to `region`.
     pub(super) fn op(&mut self, region: Region) -> Parsed<()> {
         let at = self.at();
         self.op_at = at;

@@ -39,7 +39,6 @@ impl Field {
         }
     }
 
-    /// Describes the field to a user.
     fn in_words(self) -> &'static str {
         match self {
             Int => "an integer",
@@ -317,7 +316,6 @@ fn write_field(out: &mut String, value: &Attr) {
     }
 }
 
-/// Writes `[1, 2]`.
 pub(super) fn write_ints(out: &mut String, values: &[i64]) {
     out.push('[');
     for (i, v) in values.iter().enumerate() {
