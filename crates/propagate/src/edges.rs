@@ -79,9 +79,9 @@ pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the sources of an edge: for an argument of a function, the operands of all its calls; for a result of a
-/// call, the operand of the callee's terminator. Returns no sources if the function is not called, or if `owner` is
-/// another value.
+/// Returns the sources of an edge: for an argument of a function, this operand of each call of the function; for a
+/// result of a call, the operand of the callee's terminator. Returns no sources if the function is not called, or if
+/// `owner` is another value.
 fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, Vec<OpId>>) -> SmallVec<[Use; 2]> {
     match draft.value(owner).def {
         Def::Argument(block) => {
@@ -98,8 +98,8 @@ fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, V
     }
 }
 
-/// Makes the owners of the edges at calls use the shardings of their edges. If only the owner has a sharding, it is
-/// replaced by an open one.
+/// Makes the owners of the edges at calls use the shardings of their edges. An edge without a sharding gets an open one
+/// if its owner has a sharding.
 pub(crate) fn settle_func_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Pre) {
         if let NodeKind::FuncEdge(_) = draft.op(op).kind {
@@ -159,7 +159,6 @@ impl Manual {
     }
 }
 
-/// Returns an op's edges with their owners.
 fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     if let NodeKind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
@@ -274,8 +273,8 @@ fn put_edge(
     result
 }
 
-/// Returns the sharding that the program declares for the owner. For an argument of a named computation, this is in its
-/// `in_shardings`. Returns `None` if it declares none.
+/// Returns the sharding that the program declares for the owner: for an argument of an op with `in_shardings`, the one
+/// among these. Returns `None` if it declares none.
 fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     let given = draft.value(owner).sharding.clone();
     let (Def::Argument(block), Some(view)) = (draft.value(owner).def, draft.source(op)) else { return given };

@@ -254,9 +254,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the original name of the function that a replaced call calls, and the call's attributes without those
-    /// that state the callee. The attributes include the attribute [`THREAD`] of the callee. For a named computation,
-    /// returns its name and all of its attributes.
+    /// Returns the original name of the callee of a replaced call, and the call's attributes without the callee, but
+    /// with its attribute [`THREAD`] if it has one. For a named computation, returns its name and all of its
+    /// attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let NodeKind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -383,7 +383,7 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the op's code in the export. It differs from that in the source for terminators of bodies that are
+    /// Returns the op's code in the export. It may differ from that in the source for terminators of bodies that are
     /// outlined or that replaced a call.
     fn code(&self, op: OpId, data: &OpData) -> OpCode {
         let Some(around) = self.draft.block(self.draft.op(op).parent).parent else { return data.code };

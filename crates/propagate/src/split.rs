@@ -15,7 +15,7 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Splits the constants in every function's body, callees first. In each body, the named computations come first.
+/// Splits the constants in every function's body. In each body, the named computations come first.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).

@@ -220,8 +220,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records, for the axes of `new` that `tensor` does not have yet, the first of the node's other tensors that has
-    /// them. `by` is the node, or `None` for a result of the main function.
+    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the node's other tensors that has
+    /// a part of them. `by` is the node, or `None` for a result of the main function.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
