@@ -69,7 +69,6 @@ pub(crate) enum NodeKind {
     Constraint(Op),
 }
 
-/// An operand of an op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Use {
     pub op: OpId,

@@ -56,7 +56,7 @@ impl Shape {
 /// computation on the function that was made from it.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
-/// The name of the attribute that is moved from a call to its function.
+/// The name of the attribute for the thread that executes a function.
 const THREAD: &str = "execution_thread";
 
 /// Returns the name that the attribute [`ORIGINAL_NAME`] of a function holds, or the function's own name if it has no

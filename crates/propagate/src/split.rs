@@ -37,7 +37,7 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// The functions and named computations whose results are not constants if their operands are.
+/// The functions and named computations with an op whose results need not be constants even if its operands are.
 #[derive(Default)]
 struct Impure {
     funcs: HashSet<Arc<str>>,

@@ -166,12 +166,10 @@ pub fn runner_up(input: AssignInput<'_>, prices: &dyn Prices) -> Option<RunnerUp
     Some(RunnerUp { axes: search.all_axes(&picks), bytes_moved: cost.bytes_moved })
 }
 
-/// The choices that a search must find.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Wanted {
     #[default]
     Best,
-    /// The best choice and the second best.
     TwoBest,
 }
 

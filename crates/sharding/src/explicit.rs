@@ -100,7 +100,6 @@ pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     ResultLayouts { candidates, verdict }
 }
 
-/// The axes of one operand for a factor.
 struct Holder {
     operand: usize,
     dim: usize,

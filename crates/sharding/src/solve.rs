@@ -251,7 +251,7 @@ impl<'a> Solver<'a> {
 type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
 type Changes = SmallVec<[(TensorId, Sharding); 2]>;
 
-/// A node with everything that its changes depend on.
+/// A node, and how it propagates in a visit.
 struct Asked<'a> {
     node: &'a Node,
     directions: Directions,
@@ -266,7 +266,7 @@ struct KnownChanges(FxHashMap<NodeKey, NodeChanges>);
 /// The updated tensors of the node, by index (operands, then results), and their new shardings.
 type NodeChanges = SmallVec<[(usize, Sharding); 2]>;
 
-/// Everything that the changes of a node depend on, except the options of the whole propagation.
+/// Everything that the changes of a node depend on, unless it has a manual edge.
 #[derive(PartialEq, Eq)]
 struct NodeKey {
     rule: Arc<Rule>,

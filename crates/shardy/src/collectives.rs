@@ -97,7 +97,6 @@ pub(crate) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Ve
     conversion.steps
 }
 
-/// The axes of each dimension.
 type Axes = Vec<VecDeque<AxisRef>>;
 
 struct Conversion<'a> {

@@ -124,10 +124,8 @@ fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed
 /// The known part of an op with regions, which is changed if the transposed part needs values from inside.
 #[derive(Clone)]
 struct Split {
-    /// The op with the known part.
     op: Op,
     regions: Vec<Region>,
-    /// The region that holds the op.
     home: Region,
 }
 
@@ -149,8 +147,8 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
-    /// The values of the turns of loops that are computed again which are kept, with the arrays that have a row for
-    /// each turn.
+    /// For each loop that is computed again, the values of its turns that are kept, each with the array that has a row
+    /// for each turn.
     rows: HashMap<Op, Vec<(Value, Value)>>,
     /// The sums of cotangents over manual axes, or `None` if there is no per-device code.
     sums: Option<Sums<'s>>,

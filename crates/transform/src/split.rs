@@ -33,7 +33,6 @@ pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> V
     Parts::of(module, &func.body, args, results).kept
 }
 
-/// The two parts of a body.
 struct Parts {
     first: Vec<Op>,
     second: Vec<Op>,

@@ -128,7 +128,6 @@ struct Made {
     /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and
     /// the size.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
-    /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
 

@@ -28,7 +28,6 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// A token: its kind, and the bytes that it takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,

@@ -11,7 +11,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The name of a function's argument if none is written.
 const UNNAMED: &str = "";
 
 /// The attributes in the generic form of a function that are stored in the function itself.

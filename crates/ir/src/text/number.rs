@@ -7,7 +7,6 @@
 use shardwise_base::{DType, bf16, f16};
 use std::fmt::Write;
 
-/// A number or a boolean in text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
     Bool(bool),

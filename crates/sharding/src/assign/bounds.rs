@@ -8,10 +8,8 @@ use crate::{AxisList, Factor};
 use shardwise_base::{AxisRef, Mesh};
 use smallvec::SmallVec;
 
-/// The numbers of shards and the blocks that belong to the candidates of an op's factors.
 #[derive(Default)]
 pub(super) struct Bounds {
-    /// For each factor, the number of shards of each candidate.
     shards: Vec<Vec<usize>>,
     /// The tensors; `None` if nothing is known about one.
     tensors: Vec<Option<Tensor>>,

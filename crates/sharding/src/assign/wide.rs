@@ -12,7 +12,6 @@ const PADDING: u64 = 16;
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
-/// A list of axes for a factor.
 struct Candidate {
     /// The parts of axes that it uses, a bit for each.
     used: u64,
@@ -21,20 +20,18 @@ struct Candidate {
     block: u64,
 }
 
-/// A comparison of all choices, factor by factor.
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
     /// For each number of decided factors, the tensors whose price is known from then on.
     decided: Vec<Vec<usize>>,
-    /// For each factor, its candidates.
     candidates: Vec<Vec<Candidate>>,
     /// The number of shards into which the parts of axes can split the op.
     shards: u64,
     /// For each number of decided factors, the elements along all other factors.
     rest: Vec<u64>,
-    /// The most elements along all factors that one device may compute; `None` for ops that are no products.
+    /// The most elements along all factors that one device may compute, or `None` if there is no limit.
     limit: Option<u64>,
-    /// The most that the moves may cost.
+    /// The price that the moves must stay below.
     most: u64,
     /// The number of partial choices that may still be made.
     left: usize,
@@ -258,12 +255,11 @@ impl Search<'_> {
     }
 }
 
-/// A partial choice.
+/// A partial choice: the first `count` factors are decided.
 #[derive(Clone, Copy)]
 struct State {
-    /// The number of factors that are decided.
     count: usize,
-    /// The parts of axes that they use.
+    /// The parts of axes that the decided factors use.
     used: u64,
     /// The number of shards into which the other parts of axes can split the op.
     free: u64,
