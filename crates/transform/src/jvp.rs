@@ -56,7 +56,7 @@ pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Fu
     Ok(out)
 }
 
-/// Checks that the arguments exist and have tangents. Fails otherwise, with an error for each wrong one.
+/// Checks that the arguments exist and have tangents. Fails with an error for each that does not.
 pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::default();
     let all = func.body.args();
@@ -506,7 +506,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Returns the indices of those of the carried values that have tangents in some turn.
+    /// Returns the indices of those of the carried values that may have tangents in some turn.
     fn active_carries(&self, op: &OpView<'s>, carried: &[usize]) -> Vec<usize> {
         let turn = op.regions()[1];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));

@@ -162,7 +162,6 @@ impl<'s> Reverse<'s> {
         Reverse { module, source, cloner, linear, cotangents: none, split, rows, sums: None }
     }
 
-    /// Marks the values that depend on `tangents` as linear, and plans the sums of their cotangents.
     fn mark(&mut self, tangents: &[Value]) {
         let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
         tangents.iter().for_each(|&v| depends.values[v] = true);
@@ -398,7 +397,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the cotangents of the arguments of a function with a custom derivative by its `bwd`.
     fn back_of_custom(&mut self, op: &OpView<'s>, call: LinearCall<'s>, b: &mut Builder<'_>) {
         let (residuals, rest) = op.operands().split_at(call.residuals);
         let (captured, args) = rest.split_at(call.captured);
@@ -851,7 +849,7 @@ fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Op
     (kept, again)
 }
 
-/// The search for the values of a region that have to be kept so that others can be made again, of the fewest bytes.
+/// The search for values of a region to keep, of few bytes, from which others can be made again.
 struct Sources<'a> {
     module: &'a Module,
     body: &'a Body,
@@ -862,8 +860,8 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the op of the region that makes a value, if running it again costs no floating-point work: it is pure
-    /// and has no regions. Returns `None` for other ops, arguments, and values from outside of the region.
+    /// Returns the op of the region that makes a value, if it can be run again: it is pure, has no regions, and does no
+    /// floating-point work. Returns `None` for other ops, arguments, and values from outside of the region.
     fn maker(&self, v: Value) -> Option<OpView<'a>> {
         let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
         let view = self.module.view(self.body, op);
@@ -884,7 +882,8 @@ impl<'a> Sources<'a> {
         if self.free == Some(v) { 0 } else { self.body.ty(v).as_tensor().map_or(u64::MAX, TensorType::bytes) }
     }
 
-    /// Counts, for each value of the region, the fewest bytes of values to keep so that it can be made again.
+    /// Counts, for each value of the region, the bytes of the values to keep so that it can be made again. A value that
+    /// is needed for several operands counts each time.
     fn count(&mut self) {
         for &v in &self.body[self.known].args {
             self.bytes.insert(v, self.own_bytes(v));

@@ -77,7 +77,7 @@ impl Parts {
     }
 }
 
-/// Returns those of the ops whose results are needed for `results`, and those that have no results.
+/// Returns those of the ops that are needed for `results` or for ops without results.
 fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<Op> {
     let mut needed: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
     results.iter().for_each(|&v| needed[v] = true);

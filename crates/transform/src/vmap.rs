@@ -95,8 +95,7 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     sharding.clone().with_dims(dims)
 }
 
-/// Returns an axis that a sharding uses already, of those that are to split its leading dimension. Returns `None` if
-/// there is none.
+/// Returns one of `axes` over which a sharding is split, unreduced or reduced already, or `None` if there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
     let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
     let used: Vec<AxisRef> = used.copied().collect();

@@ -19,7 +19,7 @@ fn ops(func: &Func) -> usize {
     func.body.walk().len()
 }
 
-/// Returns all choices of at least one of `count` arguments. Arguments from the seventh on are never chosen.
+/// Returns all choices of at least one of the first six of `count` arguments.
 fn choices(count: usize) -> impl Iterator<Item = Vec<usize>> {
     (1..1usize << count.min(6)).map(move |mask| (0..count).filter(|i| mask >> i & 1 == 1).collect())
 }

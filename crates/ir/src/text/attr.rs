@@ -223,8 +223,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`. A
-    /// number that does not fit the type is a mistake.
+    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`.
     pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -325,7 +324,6 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips a word, a name, a number, a string, or brackets with their contents, and an optional `-` before it.
-    /// Anything else is a mistake.
     fn skip_part_of_value(&mut self) -> Parsed<()> {
         self.eat("-");
         match self.tok.kind {
@@ -341,9 +339,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips an opening bracket, everything up to its closing one, and that one. Another current token, and brackets
-    /// that do not match, are mistakes. The `<` of `<=` is no bracket, nor is a `>` whose innermost open bracket is not
-    /// `<`, as in `affine_set<(d0) : (d0 > 0)>`.
+    /// Skips an opening bracket, everything up to its closing one, and that one. The `<` of `<=` is no bracket, nor is
+    /// a `>` whose innermost open bracket is not `<`, as in `affine_set<(d0) : (d0 > 0)>`.
     fn skip_brackets(&mut self) -> Parsed<()> {
         let mut closing = vec![];
         loop {
@@ -480,8 +477,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text with
-/// neither line ends nor comments is returned unchanged.
+/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text
+/// without line ends and `//` is returned unchanged.
 fn on_one_line(text: &str) -> String {
     if !text.contains('\n') && !text.contains("//") {
         return text.to_string();

@@ -62,7 +62,7 @@ pub(super) fn token(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Stops a computation that was cancelled or has exceeded its limit, at each 2^20th byte of a loop over a text.
+/// Checks for cancellation at every 2^20th byte of a loop over a text.
 #[inline]
 pub(super) fn poll_at(byte: usize) {
     if byte & 0xf_ffff == 0xf_ffff {

@@ -409,7 +409,7 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
 // ── functions
 
 impl<'t> Parser<'t> {
-    /// Reads everything after `func.func`, which is at `at`. A function without a body is a mistake.
+    /// Reads everything after `func.func`, which is at `at`.
     fn func(&mut self, at: At) -> Parsed<Func> {
         let visibility = self.visibility();
         let mut func = Func::new(self.symbol()?, self.loc_of(at));
@@ -463,8 +463,7 @@ impl<'t> Parser<'t> {
         Ok(func)
     }
 
-    /// Reads `%arg0: T {..} loc(..)`. `%arg0:` may be absent, as in a function without a body, and so may the
-    /// attributes and the location. The name is [`UNNAMED`] if it is absent.
+    /// Reads `%arg0: T {..} loc(..)`, of which only the type must be there. The name is [`UNNAMED`] if it is absent.
     fn func_arg(&mut self) -> Parsed<(RegionArg<'t>, Attrs)> {
         let at = self.at();
         let name = if self.is_operand() {

@@ -219,8 +219,7 @@ impl<'t> Parser<'t> {
         self.list_until(close, item)
     }
 
-    /// Runs `f` one level deeper, and returns its result. More than [`MAX_NESTING`] levels are a mistake, and not a
-    /// stack overflow.
+    /// Runs `f` one level deeper. More than [`MAX_NESTING`] levels are a mistake.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.nested_to(MAX_NESTING, f)
     }

@@ -133,9 +133,8 @@ pub(super) fn fields(name: &str) -> Option<Fields> {
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake, and so
-    /// is a value that does not fit its field. A field with an empty list is left out, except in the records of
-    /// [`KEEPS_EMPTY_LISTS`].
+    /// Reads `<field = value, ..>` after the record's name `name`. A field with an empty list is left out, except in
+    /// the records of [`KEEPS_EMPTY_LISTS`].
     pub(super) fn record(&mut self, name: &str, known: &[(&str, Field)]) -> Parsed<Attr> {
         self.expect("<")?;
         self.record_fields(name, known)
@@ -163,8 +162,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: name.into(), fields })
     }
 
-    /// Reads the fields of the record `record` up to `>`, separated by commas. `field` reads one after its name. There
-    /// may be a comma after the last one. A field that occurs twice is a mistake.
+    /// Reads the fields of the record `record` up to `>`. `field` reads one after its name. There may be a comma after
+    /// the last one.
     fn fields(&mut self, record: &str, mut field: impl FnMut(&mut Self, &'t str, At) -> Parsed<()>) -> Parsed<()> {
         let mut names = vec![];
         while !self.eat(">") {

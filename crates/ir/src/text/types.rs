@@ -204,7 +204,6 @@ impl<'t> Parser<'t> {
         number.ok_or_else(|| self.fail(at, "text-literal", "expected an integer that fits 64 bits".to_string()))
     }
 
-    /// Reads the dimension of per-axis quantization.
     fn axis(&mut self) -> Parsed<usize> {
         let at = self.at();
         if self.is("{") {
