@@ -25,7 +25,6 @@ impl Directions {
         if kind == FactorKind::PassThrough { self.pass_through } else { self.other }
     }
 
-    /// Returns true if nothing propagates.
     pub fn is_none(self) -> bool {
         self == Directions::both(Direction::None)
     }

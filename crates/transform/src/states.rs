@@ -289,7 +289,6 @@ impl<'s> Sums<'s> {
     }
 
     // ── answers
-    /// Returns the axes over which the cotangent of a value is a summand on each device.
     pub fn pending(&self, v: Value) -> &AxisSet {
         &self.pending[v]
     }

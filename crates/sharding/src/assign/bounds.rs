@@ -43,12 +43,10 @@ impl Bounds {
         Bounds { tensors, summed: reduction_factors(rule).collect(), operand_count: rule.operands.len(), shards }
     }
 
-    /// Returns the number of shards of each candidate of a factor.
     pub fn all_shards(&self, factor: Factor) -> &[usize] {
         &self.shards[factor.index()]
     }
 
-    /// Returns the number of shards along a factor.
     pub fn shards(&self, factor: Factor, picks: &Picks) -> usize {
         self.shards[factor.index()][picks[factor.index()]]
     }
