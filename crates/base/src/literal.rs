@@ -76,7 +76,6 @@ pub struct Literal {
 /// The largest number of elements of an array. The bytes of so many elements of any type can be counted in an `isize`.
 pub const MAX_ELEMENTS: usize = isize::MAX as usize / 16;
 
-/// Returns the number of elements of a shape, or `None` if there are more than [`MAX_ELEMENTS`].
 fn checked_count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);

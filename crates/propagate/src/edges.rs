@@ -31,7 +31,6 @@ fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
     }
 }
 
-/// Adds the edges of the calls that import replaced and of the named computations in the source.
 pub(crate) fn add_call_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         let is_named = draft.opcode(op) == Some(Opcode::NamedComputation);
@@ -169,8 +168,6 @@ fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     edges.iter().map(|e| draft_edge(draft, op, &view, e, manual.as_ref())).collect()
 }
 
-/// Returns the edges of a call: its operands flow to the arguments of its body, and the operands of the body's
-/// terminator to its results. Values that are not tensors have no edges.
 fn call_edges(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     let block = draft.op(op).blocks[0];
     let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
@@ -201,8 +198,6 @@ fn draft_edge(
     (owner, edge)
 }
 
-/// Returns the draft's value for `v`, which is a result of the op or an argument of one of its regions, with its index
-/// there.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);

@@ -134,7 +134,6 @@ impl<'d> Export<'d, '_> {
         self.names[v].expect("defined before it is used")
     }
 
-    /// Builds the body of a function, separately from the body that is being built.
     fn body_of(&mut self, block: BlockId, frame: FrameId) -> Body {
         let room = Body::with_capacity_of(&self.draft.frame(frame).func.body);
         let outer = std::mem::replace(&mut self.body, room);
@@ -270,8 +269,6 @@ impl<'d> Export<'d, '_> {
         (original_name(func), attrs)
     }
 
-    /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself. Panics
-    /// for edges and for constraints that import inserted.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
             NodeKind::Source(source) | NodeKind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),

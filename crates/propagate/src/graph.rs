@@ -172,7 +172,6 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// Adds the nodes to visit when an operand of a terminator changes.
     fn wake_owners(&self, at: Use, wakes: &mut Wakes) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {

@@ -205,7 +205,6 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Applies [`open_where_missing`] to the arguments of a block.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();

@@ -194,7 +194,6 @@ fn as_sdy_constants(mut module: Module) -> Module {
     module
 }
 
-/// Applies a step that changes the program without finding shardings. Fails if the module cannot be imported.
 fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     step(&mut draft);

@@ -475,8 +475,6 @@ impl<'a> Search<'a> {
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Returns the price of tensor `index` for a choice, from `known` if it is there. A tensor without a sharding costs
-    /// nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         if self.input.shardings[index].is_none() {
             return Price::default();

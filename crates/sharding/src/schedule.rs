@@ -34,8 +34,6 @@ impl Directions {
     }
 }
 
-/// Returns the directions in which `node` propagates in a round: its fixed direction if it has one, or else all that
-/// this and the earlier rounds allow.
 pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     match node.fixed_direction {
         Some(direction) => Directions::both(direction),

@@ -241,8 +241,6 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
     chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
 }
 
-/// Runs the export pipeline, and then writes meshes inline unless the option `inline-meshes` is false. Fails if a step
-/// of the pipeline does.
 fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let out = export(module, settings)?;
     match settings.is_on_by_default("inline-meshes") {

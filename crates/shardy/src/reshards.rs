@@ -233,7 +233,6 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).map_or(vec![], |s| s.unreduced.clone())
     }
 
-    /// Sums operands over the unreduced axes that the first result does not keep unreduced.
     fn reduce_operands(&mut self, op: Op) {
         let Some(&first) = self.edit.body[op].results.first() else { return };
         let wanted = self.edit.body.sharding(first).cloned();

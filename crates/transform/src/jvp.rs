@@ -77,7 +77,6 @@ pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
 }
 
-/// Returns true if values of this type have tangents, or are futures of values of which some have.
 fn may_carry(ty: &Type) -> bool {
     matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
@@ -255,7 +254,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds a barrier for the tangents of the operands `active`. The other results have no tangents.
     fn barrier(&mut self, op: &OpView<'s>, active: &[usize], b: &mut Builder<'_>) -> Vec<Option<Value>> {
         let operands: Vec<Value> =
             active.iter().map(|&i| self.tangents[op.operand(i)].expect("it is active")).collect();

@@ -256,7 +256,6 @@ impl<'s> Reverse<'s> {
         self.forward(self.source.region_results(inner), op.results());
     }
 
-    /// Maps `to[i]` to the copy of `from[i]`, unless `from[i]` is linear.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
             self.cloner.set(t, self.cloner.get(f));

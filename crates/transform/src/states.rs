@@ -64,7 +64,6 @@ struct Infer<'s> {
 }
 
 impl Infer<'_> {
-    /// Sets the state of a value: the recorded one, or else `inferred`.
     fn set(&mut self, v: Value, inferred: ManualAxes) {
         let recorded = self.body.value(v).manual.as_deref();
         self.values[v] = recorded.cloned().unwrap_or(inferred);
@@ -364,7 +363,6 @@ impl<'s> Sums<'s> {
         }
     }
 
-    /// Finds the pending axes of the values that the linear ops of a region use, from the last op to the first.
     fn region(&mut self, region: Region, linear: &EntityVec<Value, bool>) {
         for &op in self.body[region].ops.iter().rev() {
             let view = self.module.view(self.body, op);

@@ -368,8 +368,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the call of a function with a custom derivative for the batch, and batches this function and those of its
-    /// rule. Fails as [`region`](Scope::region) does.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -672,14 +670,10 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns true if an op, a region in it or a function that it runs has a spread along an axis: each index takes its
-/// own row.
 fn spreads(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Spread, axis)
 }
 
-/// Returns true if an op, a region in it or a function that it runs has a gather along an axis: each index takes the
-/// rows of all.
 fn gathers(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Gather, axis)
 }

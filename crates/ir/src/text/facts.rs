@@ -298,7 +298,6 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Removes the sharding of a function's result from `attrs`, and returns it, or `None` if there is none.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }

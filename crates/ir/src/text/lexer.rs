@@ -223,8 +223,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// Returns true if a name needs no quotes after `@` or as an attribute's name: a letter or `_`, and after it letters,
-/// digits, `_`, `$` and `.`.
+/// Returns true if a name needs no quotes after `@` or as an attribute's name.
 pub(super) fn is_plain_word(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|&b| b.is_ascii_alphabetic() || b == b'_') && bytes.iter().all(|&b| is_word(b))

@@ -287,7 +287,6 @@ impl<'m> Printer<'m> {
         self.options.locations
     }
 
-    /// Writes ` loc(#loc3)`, if locations are printed.
     fn loc(&mut self, loc: &Loc) {
         if self.options.locations {
             self.write(" loc(");

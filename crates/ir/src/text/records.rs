@@ -126,8 +126,6 @@ const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
     ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
 ];
 
-/// Returns the names and kinds of the fields of a record, in the order in which they are printed. Returns `None` for a
-/// record that is not in [`RECORDS`].
 pub(super) fn fields(name: &str) -> Option<Fields> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }

@@ -273,7 +273,6 @@ pub(super) fn write_types<'a>(out: &mut String, types: impl IntoIterator<Item = 
     }
 }
 
-/// Writes `T`, or `(T, U)` if there is not exactly one type.
 pub(super) fn write_results<'a>(out: &mut String, types: impl ExactSizeIterator<Item = &'a Type>) {
     let is_list = types.len() != 1;
     out.push_str(if is_list { "(" } else { "" });
