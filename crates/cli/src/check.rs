@@ -42,12 +42,12 @@ pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: Che
     found.or(())
 }
 
-/// Runs the reference with the terms of its sums moved.
+/// The function that runs the reference with the terms of its sums moved.
 type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
-/// Returns how close each result is, or how it differs. If the number of results is wrong, that is the only difference
-/// in the list. `terms` is the number of terms of the longest sum of floats, or 0. `again` runs the reference with
-/// moved terms, and is only called if floats differ. Fails if `again` fails.
+/// Returns how close each result is, or how it differs. If the number of results is wrong, that is the one difference
+/// in the list. `terms` is at least the number of terms of the longest sum of floats, or 0 if there is none. `again`
+/// runs the reference with moved terms, where floats differ. Fails if `again` fails.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],

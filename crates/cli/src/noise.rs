@@ -58,7 +58,6 @@ pub fn with_noise(module: &Module, direction: Direction) -> Module {
     out
 }
 
-/// Moves the terms of the sums of one region.
 fn move_terms(module: &Module, body: &mut Body, region: Region, is_above: &mut dyn FnMut() -> bool) {
     let ops = std::mem::take(&mut body.region_mut(region).ops);
     for op in ops {
@@ -140,7 +139,8 @@ fn terms(op: &OpView<'_>) -> usize {
     largest.saturating_mul(group_size(op).max(1))
 }
 
-/// Returns an upper bound on the number of devices in a group of a collective, or 1 for other ops.
+/// Returns an upper bound on the number of devices in a group of a collective, as far as the module states the number
+/// of its processes. Returns 1 for other ops.
 fn group_size(op: &OpView<'_>) -> usize {
     let of_axes = |mesh: &Mesh, axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
     if matches!(Opcode::of_view(op), Opcode::SdyAllReduce | Opcode::SdyReduceScatter) {

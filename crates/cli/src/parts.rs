@@ -47,7 +47,6 @@ fn run_part(args: &RunArgs, name: &str, text: &str) -> (String, usize, Result<()
     (what, checks, run::results(args, &module).map(|_| ()))
 }
 
-/// Counts the checks in all functions.
 fn check_count(module: &Module) -> usize {
     let is_check = |op: &shardwise_ir::OpView<'_>| {
         op.name().starts_with("check.")

@@ -21,9 +21,7 @@ fn input(stream: &mut Stream, ty: &TensorType) -> Literal {
     out.finish()
 }
 
-/// Returns the bytes of an element that is made from random bits, and their number. Floats of 16 bits and more, and
-/// both parts of a complex number, are multiples of 1/8 from -2 to 2. The other types have small bit patterns: integers
-/// from 0 to at most 7.
+/// Returns the bytes of an element that is made from random bits, and their number. [`inputs`] says which elements.
 fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
     let eighths = |bits: u32| f64::from(bits % 33) / 8.0 - 2.0;
     let (re, im) = (eighths(bits), eighths(bits >> 8));

@@ -28,7 +28,7 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// How long a thread waits for its text before it checks whether it is cancelled.
+/// The time that a thread waits for its text before it checks whether it is cancelled.
 const WAIT: Duration = Duration::from_millis(20);
 /// The number of bytes that are read at one time.
 const CHUNK: usize = 1 << 16;

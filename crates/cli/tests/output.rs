@@ -11,7 +11,6 @@ func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
   return %0 : tensor<8xf32>
 }"#;
 
-/// Returns an empty folder for a test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("output-{test}"));
     let _ = std::fs::remove_dir_all(&folder);
@@ -19,7 +18,6 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Writes a program to a file in the folder, and returns the path of the file.
 fn program(folder: &Path, text: &str) -> String {
     let file = folder.join("program.mlir");
     std::fs::write(&file, text).expect("the folder for tests can be written");
@@ -217,7 +215,6 @@ fn what_cannot_be_explained_is_an_error() {
     assert_eq!(shardwise(&["explain"]).status.code(), Some(2));
 }
 
-/// Tests that the command succeeds without a message if the reader has closed the pipe of its standard output.
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;

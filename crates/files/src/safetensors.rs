@@ -27,8 +27,8 @@ const PARSED: usize = 32;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// Returns the format's type for an element type, or `None` if it has none. Types of less than eight bits other than
-/// `i1` are packed in this format, and `None` is returned for them too.
+/// Returns the format's type for an element type. Returns `None` if it has none, or packs the elements into fewer bits
+/// than a byte.
 fn format_type(dtype: DType) -> Option<Dtype> {
     Some(match dtype {
         DType::I1 => Dtype::BOOL,
@@ -193,8 +193,7 @@ impl Reader {
     }
 }
 
-/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a
-/// device.
+/// Opens a file, and returns it with its length. Fails if it cannot be opened or is no ordinary file.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {
@@ -207,8 +206,8 @@ fn malformed(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads `length` bytes of text, and parses them. The memory for both is charged to the account. A text that ends too
-/// early is parsed as far as it goes. Fails if the file cannot be read, or if `parse` fails.
+/// Parses the next `length` bytes, or as many as the file has. Memory for the text and the result is reserved
+/// meanwhile. Fails if the file cannot be read, or if `parse` fails.
 fn read_json<T>(file: &mut impl Read, length: usize, parse: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<T> {
     let _parsed = Account::current().reserve_or_stop(length.saturating_mul(PARSED));
     let mut text = Data::<u8>::zeroed(length);
@@ -277,8 +276,7 @@ impl Index {
     }
 }
 
-/// Returns true if this may be the name of a file: it is not empty, `.` or `..`, and has no separator of paths, colon
-/// or NUL.
+/// Returns true if `name`, joined to the path of a folder, is the path of an entry of this folder, also on Windows.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0', ':'])
 }

@@ -269,8 +269,6 @@ impl Subject {
         Ok(())
     }
 
-    /// Runs the program on both engines with `factor` split over an axis of size `size`, and returns how its op ran.
-    /// Fails if a run fails or its results are not `want`.
     fn run_split(
         &self,
         rule: &Rule,
