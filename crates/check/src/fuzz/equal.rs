@@ -51,7 +51,6 @@ fn units(dtype: DType, through: &BTreeSet<DType>) -> u64 {
     most.unwrap_or(0).max(places(dtype))
 }
 
-/// Returns how many units in the last place of the largest element rounding in a type may explain.
 fn places(dtype: DType) -> u64 {
     match dtype.real() {
         DType::F64 => 1 << 25,

@@ -221,7 +221,6 @@ fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     Some((dialect, others))
 }
 
-/// Returns each line, without its line end, and its range of bytes in the text.
 fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     let mut at = 0;
     let place = |line: &'_ str| {
@@ -367,7 +366,6 @@ fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Replaces one use of an axis by a random axis of the program's meshes. Returns `None` if no axis is used.
 fn axis_name(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let is_axis = |word: &Word| word.kind == WordKind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
