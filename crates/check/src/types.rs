@@ -43,7 +43,6 @@ fn integer_types() -> impl Iterator<Item = DType> {
     DType::ALL.iter().copied().filter(|t| t.is_integer())
 }
 
-/// Returns the line that converts the argument to elements of type `t`, as `%v`.
 fn converted(t: DType) -> String {
     format!("%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n")
 }
@@ -361,7 +360,6 @@ fn sorts_of_many_operands() {
     expect_none(&wrong);
 }
 
-/// Tests a sum of quantized numbers in a wider type with another scale.
 #[test]
 fn quantized_numbers_are_rescaled_for_their_reducer() {
     let (narrow, wide) = ("!quant.uniform<i8:f32, 0.5:-3>", "!quant.uniform<i32:f32, 0.25:1>");

@@ -53,14 +53,12 @@ impl Maker {
         format!("<@mesh, [{}]>", dims.join(", "))
     }
 
-    /// Writes a cumulative sum, maximum or minimum, from either end.
     fn cumulative(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let (low, high) = if self.choose.one_in(2) { (n - 1, 0) } else { (0, n - 1) };
         self.window(scope, x, dim, [n, low, high, 1])
     }
 
-    /// Writes a sum, maximum or minimum over windows of at least two elements, with strides of 1 or 2.
     fn wide_window(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let size = 2 + self.choose.below(n + 3);

@@ -11,7 +11,6 @@ use shardwise_ir::TensorType;
 const CHANNEL: &str = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
 impl Maker {
-    /// Writes a manual computation over some axes of the first mesh, or nothing if none is chosen.
     pub(super) fn manual(&mut self, scope: &mut Scope) {
         let axes: Vec<usize> = (0..self.meshes.first().len()).filter(|_| !self.choose.one_in(3)).collect();
         if axes.is_empty() {
@@ -213,7 +212,6 @@ impl Maker {
         self.reduced(inner, "stablehlo.all_reduce", &x, &attrs, to)
     }
 
-    /// Writes a collective that reduces `x` with a region, and returns its result.
     fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
         let region = self.plain_reducer(inner, to.dtype);
         self.exchanged(inner, op, x, attrs, vec![region], to, Grade::Wild)

@@ -116,7 +116,7 @@ impl Maker {
     }
 
     /// Adds the op table's example of one of three ops as a function, and writes a call of it. Does nothing outside of
-    /// `@main` and in its regions.
+    /// the body of `@main`.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;

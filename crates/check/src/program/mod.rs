@@ -117,7 +117,6 @@ impl Maker {
         self.main(scope)
     }
 
-    /// Returns the text of the module. `@main` returns some of the values.
     fn main(&mut self, mut scope: Scope) -> String {
         let count = 1 + self.choose.below(3);
         let results: Vec<Typed> = (0..count).map(|_| self.result(&mut scope)).collect();
@@ -144,7 +143,6 @@ impl Maker {
         )
     }
 
-    /// Returns the last value half of the time, and otherwise any value.
     fn result(&mut self, scope: &mut Scope) -> Typed {
         let live = &scope.live;
         let value = if self.choose.one_in(2) { live.last() } else { Some(self.choose.of(live)) };

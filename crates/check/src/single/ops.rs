@@ -155,7 +155,6 @@ static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
     table.iter().copied().chain(others).collect()
 });
 
-/// Returns every op that can be drawn. An op that is drawn more often than others is listed more than once.
 pub(super) fn drawn() -> impl Iterator<Item = Opcode> {
     PLACES.iter().map(|(op, _)| *op)
 }
@@ -259,7 +258,6 @@ fn exact_ints(values: &[i64]) -> (TensorType, Fill) {
     (tensor(DType::I64, &[values.len()]), Fill::Exact(values.to_vec()))
 }
 
-/// Returns the name of an op that combines two numbers or booleans.
 fn reducer(choose: &mut Chooser, dtype: DType) -> &'static str {
     match dtype.is_bool() {
         true => choose.of::<&str>(&["or", "and"]),
@@ -928,7 +926,6 @@ fn dimension_size(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draf
     draft(op, vec![(t, Fill::Any)], attrs, vec![tensor(DType::I32, &[])])
 }
 
-/// Draws branches that return different values. Always returns `Some`.
 fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let count = if op == If { 2 } else { 1 + choose.below(3) };
