@@ -24,7 +24,6 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
-/// Returns the names and texts of the sources for which [`is_shipped`] is true. Fails if a file cannot be read.
 fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
