@@ -107,7 +107,6 @@ struct Ours {
 }
 
 impl Ours {
-    /// Runs the case, with layouts drawn from `seed`. Fails if the program cannot be transformed, partitioned or run.
     fn of(case: &Case, seed: u64) -> Result<Ours, String> {
         let inputs = case.inputs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
         let shown = |e: shardwise_base::Diagnostics| e.to_string();
@@ -150,8 +149,8 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, if a result has
-/// another type, or if there are more or fewer results.
+/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, or as [`distance`]
+/// does.
 fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
     let mut worst = (0.0, String::new());

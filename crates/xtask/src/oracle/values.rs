@@ -68,7 +68,6 @@ impl Subject {
     }
 }
 
-/// Returns the values of both engines. Fails if they differ, or if the program cannot be run.
 fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let shown = |e: shardwise_base::Diagnostics| e.to_string();
     let interpreted = run::whole(module, inputs).map_err(shown)?;

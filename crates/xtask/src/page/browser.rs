@@ -42,7 +42,6 @@ impl Drop for Driver {
 }
 
 impl Driver {
-    /// Starts the driver on a free port. Fails if there is none, or if it does not say on which port it listens.
     fn start() -> Result<Driver> {
         let name = std::env::var(DRIVER).unwrap_or("chromedriver".into());
         let mut command = Command::new(&name);
@@ -55,7 +54,6 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Sends a request, and returns the value of the answer. Fails if the driver reports an error.
     fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).context("the driver has ended")?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -76,7 +74,6 @@ impl Driver {
     }
 }
 
-/// Reads the line of the driver that names its port. Fails if there is no such line.
 fn port_of(output: &mut impl BufRead) -> Result<u16> {
     for line in output.lines() {
         let line = line?;
@@ -214,7 +211,7 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes base64. Returns `None` if the text is no base64.
+/// Decodes base64. Returns `None` if the text has a character that base64 does not have.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut count) = (vec![], 0u32, 0);

@@ -67,7 +67,6 @@ pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<Strin
     Ok(found)
 }
 
-/// Returns the places that break the rules in a source, in the order of their lines. Fails if it cannot be parsed.
 fn in_source(source: &str) -> Result<Vec<Place>> {
     let mut functions = Functions { source, found: vec![], is_in_trait_impl: false };
     functions.visit_file(&syn::parse_file(source)?);
@@ -78,7 +77,6 @@ fn in_source(source: &str) -> Result<Vec<Place>> {
     Ok(found)
 }
 
-/// Finds figures of speech in comments and strings.
 fn figures(source: &str) -> Vec<Place> {
     let clean = without_literals(source);
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -92,7 +90,6 @@ fn line_of(source: &str, at: usize) -> usize {
     1 + source[..at].matches('\n').count()
 }
 
-/// Finds documentation comments that start as a fragment.
 fn fragments(source: &str) -> Vec<Place> {
     let mut found = vec![];
     let mut is_inside = false;

@@ -45,7 +45,6 @@ impl Layouts {
         }
     }
 
-    /// Adds a drawn mesh to the module, and returns it.
     fn mesh(&mut self, module: &mut Module) -> Arc<Mesh> {
         let sizes = *self.choose.of::<&[usize]>(&[&[8][..], &[4, 2], &[2, 4], &[2, 2, 2]]);
         let mesh = random::mesh(sizes);
