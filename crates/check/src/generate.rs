@@ -284,7 +284,6 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Returns the value with a sharding constraint that splits only dimension `dim`, over these axes.
     fn split(&self, b: &mut Builder<'_>, x: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let ty = make::type_of(b, x);
         let mut sharding = Sharding::replicated(&self.mesh, ty.rank());

@@ -31,8 +31,8 @@ impl Measured {
         !self.rows.iter().any(depends)
     }
 
-    /// Describes how the prediction is wrong, or returns `None` if it is right. It may be too large if the run's memory
-    /// is not known exactly before it starts.
+    /// Describes how the prediction is wrong, or returns `None` if it is right. It must be exact if
+    /// [`Measured::is_known`] returns true, and otherwise it may be too large.
     fn wrong(&self, what: &str) -> Option<String> {
         let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
         let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });

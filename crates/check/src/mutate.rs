@@ -105,7 +105,6 @@ fn scattered_dim(op: &OpView<'_>) -> Option<usize> {
     }
 }
 
-/// Returns the dimensions along which an all-to-all splits and joins, or `None` for other ops.
 fn exchanged_dims(op: &OpView<'_>) -> Option<(usize, usize)> {
     match CollectiveView::of(op)?.kind {
         CollectiveKind::AllToAll { split_dim, concat_dim } => Some((split_dim, concat_dim)),

@@ -104,7 +104,6 @@ impl Program {
         if operand == 0 { self.from } else { self.to }
     }
 
-    /// Returns the region `({ ^bb0(..): .. })` of a reducer for `n` operands.
     fn region(&self, n: usize) -> String {
         let (t, body) = (self.to.name(), self.body);
         let args = |name: &str| list(n, |i| format!("%{name}{i}: tensor<{t}>"));

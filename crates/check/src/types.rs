@@ -199,8 +199,6 @@ fn groups_of_convolutions_split_within() {
     expect_none(&wrong);
 }
 
-/// Tests matrix products whose operands and results do not all have one type, and convolutions whose operands have one
-/// type and whose results have another.
 #[test]
 fn products_of_mixed_types() {
     let mut wrong = vec![];
@@ -323,7 +321,6 @@ fn random_bits_of_any_type() {
     expect_none(&wrong);
 }
 
-/// Tests sorts of many operands, by keys of two of them.
 #[test]
 fn sorts_of_many_operands() {
     let types = ["i32", "i8", "f64", "i1", "bf16", "ui64", "complex<f32>", "i4"];

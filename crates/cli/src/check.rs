@@ -136,7 +136,6 @@ fn smallest(dtype: DType) -> f64 {
     }
 }
 
-/// Returns the largest difference that is allowed between elements of a type, as a share of the largest element.
 fn largest_share(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => 1e-10,
@@ -232,7 +231,7 @@ mod tests {
         assert!(found.to_string().contains("devices 2 and 3 hold unequal parts of argument 0"), "{found}");
     }
 
-    /// Compares results where moving the terms of its sums does not change the results of the reference.
+    /// Compares results with those of a reference whose results stay the same when the terms of its sums are moved.
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
         let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
         found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()

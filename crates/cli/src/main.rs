@@ -400,7 +400,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command. An error is the text for standard error.
 fn command(command: Command) -> Result<(), String> {
     match command {
         Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),

@@ -57,7 +57,6 @@ fn check_count(module: &Module) -> usize {
     module.funcs.iter().map(count).sum()
 }
 
-/// Counts the checks of a text that cannot be parsed.
 fn written_checks(text: &str) -> usize {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
     code.map(|line| line.matches("check.expect").count()).sum()

@@ -168,7 +168,6 @@ fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     found
 }
 
-/// Describes the largest arrays of the program, and where they are made.
 fn largest_arrays(module: &Module) -> Vec<String> {
     let values = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
     let mut arrays: Vec<_> = values.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();

@@ -135,7 +135,6 @@ fn unreadable(name: &str, why: Unreadable) -> Diagnostic {
     }
 }
 
-/// Builds the error for a text of which only the first `valid` bytes are UTF-8.
 fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
     let before = &bytes[..valid];
     let line = 1 + before.iter().filter(|&&b| b == b'\n').count();

@@ -28,14 +28,12 @@ fn shardwise(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_shardwise")).args(args).output().expect("the command starts")
 }
 
-/// Runs the command, which must succeed, and returns its standard output.
 fn printed(args: &[&str]) -> String {
     let output = shardwise(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Runs the command, which must fail with exit code 1, and returns its standard error.
 fn failed(args: &[&str]) -> String {
     let output = shardwise(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");

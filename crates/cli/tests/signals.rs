@@ -82,8 +82,7 @@ fn send(signal: &str, child: &Child) {
     sent.expect("a command `kill`");
 }
 
-/// Checks how the command ended. Returns true if the signal ended it, and false if it succeeded. Panics if it ended in
-/// another way.
+/// Returns true if the signal ended the command, and false if the command succeeded. Panics if it ended in another way.
 fn is_interrupted(status: ExitStatus, number: i32, code: Option<i32>, message: &str) -> bool {
     match (status.code(), status.signal()) {
         (Some(0), _) => false,

@@ -193,7 +193,6 @@ impl Reader {
     }
 }
 
-/// Opens a file, and returns it with its length. Fails if it cannot be opened or is no ordinary file.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {
@@ -276,7 +275,7 @@ impl Index {
     }
 }
 
-/// Returns true if `name`, joined to the path of a folder, is the path of an entry of this folder, also on Windows.
+/// Returns true if this may be the name of a file, and is not a path to another place.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0', ':'])
 }

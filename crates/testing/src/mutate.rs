@@ -118,7 +118,6 @@ impl Mutator {
         Self::boundary(text, at)
     }
 
-    /// Returns the largest character boundary that is at most `at`.
     fn boundary(text: &str, at: usize) -> usize {
         text.floor_char_boundary(at.min(text.len()))
     }

@@ -35,7 +35,6 @@ impl Outcome {
     }
 }
 
-/// Returns true if a line of standard error describes an error.
 fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }

@@ -96,8 +96,6 @@ impl Row {
         ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
     }
 
-    /// Returns the mean number of instructions of a call by each of the two commands. Fails if a command cannot be run
-    /// or fails.
     fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
         let of = |command: &Path| -> Result<f64> {
             let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));

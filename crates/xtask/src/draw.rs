@@ -101,7 +101,6 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % n as u64) as usize
     }
 
-    /// Returns `count` different items in random order, or all if there are fewer.
     fn draw<T>(&mut self, mut items: Vec<T>, count: usize) -> Vec<T> {
         let count = count.min(items.len());
         (0..count).map(|_| items.swap_remove(self.below(items.len()))).collect()

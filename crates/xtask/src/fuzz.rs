@@ -100,8 +100,6 @@ fn build_with_sanitizer() -> Result<PathBuf> {
     Ok(folder.join(TARGET).join("release/fuzz-worker"))
 }
 
-/// Returns the number and the hash of the programs from which a worker makes mutants. Fails if the worker cannot be
-/// started or fails.
 fn corpus(worker: &Path) -> Result<String> {
     let output = Command::new(worker).arg("corpus").output();
     let output = output.with_context(|| format!("cannot start {}", worker.display()))?;

@@ -11,7 +11,6 @@ use shardwise_ops::Opcode;
 /// size, or of a size that depends on it.
 const SIZES: [usize; 4] = [0, 1, 2, 6];
 
-/// Returns the programs of an op for each of [`SIZES`] for which there are some.
 pub(super) fn of(op: Opcode) -> Vec<String> {
     let Some((_, make)) = PROGRAMS.iter().find(|row| row.0 == op) else { return vec![] };
     SIZES.iter().flat_map(|&n| make(n)).collect()

@@ -28,14 +28,11 @@ pub fn corpus() -> String {
     format!("{} programs, {:016x}", programs().len(), hash(programs()))
 }
 
-/// Returns the FNV-1a hash of the texts and of their lengths.
 fn hash(texts: &[String]) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.len().to_le_bytes().into_iter().chain(text.bytes()));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Returns the programs in a file's text, which lines `// -----` separate. Leaves out the expected output at the end of
-/// the text, and parts that do not contain `func`.
 fn parts(text: &str) -> Vec<String> {
     let programs = text.split("// ---- expected").next().unwrap_or("");
     programs.split("// -----").map(str::to_string).filter(|part| part.contains("func")).collect()

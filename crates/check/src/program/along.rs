@@ -86,7 +86,6 @@ impl Maker {
         self.one(scope, "stablehlo.reduce_window", &[x, &init], &attrs, &[region], to)
     }
 
-    /// Writes a `select_and_scatter` without padding, which selects the largest or the smallest element of each window.
     fn scattered_maxima(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let (size, stride) = (1 + self.choose.below(4), 1 + self.choose.below(3));
         let with = |n: usize| (0..x.ty.rank()).map(|d| if d == dim { n } else { 1 }).collect::<Vec<_>>();

@@ -27,8 +27,6 @@ impl Maker {
         }
     }
 
-    /// Writes a check that a new constant of the type of `x` has the elements that it has. `is_near` allows a check
-    /// with a tolerance.
     fn constant_expectation(&mut self, scope: &mut Scope, is_near: bool, x: &Live) {
         let literal = Fill::Small.literal(&mut self.choose, &x.ty);
         let constant = self.constant(scope, &literal, Grade::Wild);

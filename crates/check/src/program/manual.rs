@@ -345,14 +345,11 @@ impl Maker {
         );
     }
 
-    /// Returns a value of the type whose elements are integers from -4 to 4, within the limits of [`Maker::provide`],
-    /// so that its sums are exact.
     pub(super) fn summable(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         self.provide(scope, ty, &Fill::Small)
     }
 }
 
-/// Formats a set of axes, whose names are in quotes already: `{"x", "y"}`.
 pub(super) fn axis_set(names: &[String]) -> String {
     format!("{{{}}}", names.join(", "))
 }

@@ -52,7 +52,6 @@ fn made(mut maker: Maker) -> Program {
     Program { text, features: maker.features.into_iter().collect() }
 }
 
-/// Returns true if the text makes a value that nothing uses.
 fn has_dead_code(text: &str) -> bool {
     let names = || text.split('%').skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
     let mut counts: HashMap<Option<&str>, usize> = HashMap::new();

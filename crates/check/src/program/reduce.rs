@@ -22,8 +22,6 @@ const PROMOTED: &[(DType, DType)] = &[
 ];
 
 impl Maker {
-    /// Writes a random one of `reduce`, `reduce_window` and `scatter`, whose result often has a wider element type than
-    /// its operands.
     pub(super) fn reduction(&mut self, scope: &mut Scope) {
         let (from, to) = *self.choose.of(PROMOTED);
         let shape: Vec<usize> =
@@ -113,7 +111,6 @@ impl Maker {
     }
 }
 
-/// Formats sizes: `array<i64: 1, 2>`.
 pub(super) fn sizes(values: &[usize]) -> String {
     let list: Vec<String> = values.iter().map(usize::to_string).collect();
     if list.is_empty() { "array<i64>".into() } else { format!("array<i64: {}>", list.join(", ")) }

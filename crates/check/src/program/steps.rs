@@ -124,7 +124,6 @@ impl Maker {
         to.iter().enumerate().map(|(i, ty)| scope.push(&result_name(i), ty.clone(), grade)).collect()
     }
 
-    /// Returns ` {sdy.sharding = ..}` for results of these types, or most often an empty text.
     fn result_shardings(&mut self, scope: &Scope, to: &[TensorType]) -> String {
         if scope.place.in_function || to.is_empty() || !self.choose.one_in(4) {
             return String::new();

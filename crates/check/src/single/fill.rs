@@ -128,7 +128,7 @@ fn number(dtype: DType, value: f64) -> Vec<u8> {
 }
 
 /// Returns the bytes of an array of square matrices in the last two dimensions. `make` returns one matrix of a given
-/// size. Panics if the array has fewer than two dimensions.
+/// size.
 fn matrices(ty: &TensorType, mut make: impl FnMut(usize) -> Vec<i64>) -> Vec<u8> {
     let n = ty.shape[ty.rank() - 1];
     let count = ty.shape[..ty.rank() - 2].iter().product::<usize>();

@@ -159,8 +159,6 @@ pub(super) fn drawn() -> impl Iterator<Item = Opcode> {
     PLACES.iter().map(|(op, _)| *op)
 }
 
-/// Draws an op, and returns it with its row. The probability of an op is proportional to the number of times it is
-/// listed.
 pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
     *choose.of(&PLACES)
 }
@@ -191,7 +189,6 @@ pub fn is_elementwise(op: Opcode) -> bool {
         })
 }
 
-/// Returns true if the op is elementwise, and its cost for each element is at least that of a transcendental function.
 fn is_transcendental(op: Opcode) -> bool {
     is_elementwise(op)
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
@@ -786,7 +783,6 @@ impl Indexing {
         }
     }
 
-    /// Returns the type of the indices, and the numbers from which they are drawn. Some may be out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))

@@ -105,7 +105,6 @@ pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     Ok(median(&times.collect::<Result<Vec<_>>>()?))
 }
 
-/// Returns the microseconds from the start of a call until its result has been dropped. Fails if the call does.
 fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
     let start = Instant::now();
     drop(call()?);

@@ -209,7 +209,6 @@ fn shown(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// Returns a table of the cases that are farthest above the bar, by more than 1 %: at most `count`.
 fn worst(outcomes: &[Outcome], count: usize) -> Table {
     let mut above: Vec<&Outcome> = outcomes.iter().filter(|o| o.ratio() > 1.01).collect();
     above.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));

@@ -287,7 +287,6 @@ fn is_test(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|p| p.is_ident("test")))
 }
 
-/// Returns true for methods that return the same text as another type.
 fn is_conversion(method: &syn::Ident) -> bool {
     ["to_string", "into", "to_owned", "into_owned", "clone", "as_str", "as_ref"].iter().any(|name| method == name)
 }

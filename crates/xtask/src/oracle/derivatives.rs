@@ -123,7 +123,6 @@ impl Ours {
         Ok(Ours { whole, hosted, partitioned, layouts: layouts.to_string() })
     }
 
-    /// Returns the results of each run, with what the run is called.
     fn runs(&self) -> [(String, &[Literal]); 3] {
         [
             ("in the interpreter".into(), &self.whole),

@@ -84,7 +84,6 @@ fn port_of(output: &mut impl BufRead) -> Result<u16> {
     bail!("it ended without a port")
 }
 
-/// Reads an answer of HTTP, and returns its body. Fails if it is incomplete or has no length.
 fn answer(mut stream: impl BufRead) -> Result<String> {
     let mut length = None;
     loop {
@@ -190,7 +189,6 @@ impl Browser {
         self.act(json!({ "type": "key", "id": "keyboard", "actions": steps }))
     }
 
-    /// Does these actions, and waits until the page is drawn. Fails if the browser does.
     fn act(&self, source: Value) -> Result<()> {
         self.post("actions", &json!({ "actions": [source] }))?;
         self.after_frames().map(drop)

@@ -193,7 +193,6 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 }
 
-/// Returns the text of a line of a documentation comment, or `None` for other attributes.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(pair) = &attribute.meta else { return None };
     let Expr::Lit(value) = &pair.value else { return None };

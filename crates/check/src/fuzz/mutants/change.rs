@@ -167,7 +167,6 @@ fn dtype_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(DTYPES)))
 }
 
-/// Returns true if word `i` is a number with an `x` after it, as in a type, and not directly after a text in quotes.
 fn is_size(words: &[Word], text: &str, i: usize) -> bool {
     words[i].kind == WordKind::Number
         && sign(words, text, Some(i + 1)) == 'x'
@@ -213,8 +212,8 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op whose name is `dialect.op`, and the names, without dialect, of the ops by which it may
-/// be replaced, including itself. Returns `None` for other words, and for ops that no list of [`SIGNATURES`] contains.
+/// Returns the dialect of an op, whose name is `dialect.op`, and the list of [`SIGNATURES`] that contains the op.
+/// Returns `None` for other words, and if there is no such list.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;

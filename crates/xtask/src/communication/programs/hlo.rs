@@ -208,7 +208,6 @@ fn computation_name(line: &str) -> Option<String> {
     (!line.starts_with(' ')).then(|| name.to_string())
 }
 
-/// Removes comments of the form `/*index=5*/`.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

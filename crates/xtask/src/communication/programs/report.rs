@@ -222,7 +222,6 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Returns the number of names and the names, in lines of moderate length.
 fn list(names: Vec<String>) -> String {
     let mut out = names.len().to_string();
     let mut length = 0;

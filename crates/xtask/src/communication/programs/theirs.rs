@@ -227,7 +227,6 @@ mod tests {
         tally(&Hlo::parse(&text).unwrap()).unwrap()
     }
 
-    /// Returns the plain count and the strict count.
     fn bytes(others: &str, lines: &str) -> (u64, u64) {
         let tally = counted(others, lines);
         (tally.plain, tally.worst())
