@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folders of the programs.
 const FOLDERS: [&str; 4] = ["testdata", "crates/check/tests", "crates/ops/tests", "crates/spmd/tests"];
 
 fn main() {

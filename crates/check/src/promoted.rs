@@ -58,7 +58,6 @@ impl Body {
     }
 }
 
-/// The op that is tested.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Reduce,

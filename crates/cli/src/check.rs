@@ -47,7 +47,7 @@ type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
 /// Returns how close each result is, or how it differs. If the number of results is wrong, that is the one difference
 /// in the list. `terms` is at least the number of terms of the longest sum of floats, or 0 if there is none. `again`
-/// runs the reference with moved terms, where floats differ. Fails if `again` fails.
+/// runs the reference with moved terms, and is called only if elements differ. Fails if `again` fails.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],
@@ -231,7 +231,6 @@ mod tests {
         assert!(found.to_string().contains("devices 2 and 3 hold unequal parts of argument 0"), "{found}");
     }
 
-    /// Compares results with those of a reference whose results stay the same when the terms of its sums are moved.
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
         let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
         found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()

@@ -153,7 +153,6 @@ fn print_results(results: &[Literal]) {
 /// The number of elements above which the elements of a result are not printed.
 const MAX_SHOWN: usize = 16;
 
-/// Returns an error if the results would overwrite the program.
 fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
     let (Ok(a), Ok(b)) = (outputs.canonicalize(), source.canonicalize()) else { return Ok(()) };
     if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }

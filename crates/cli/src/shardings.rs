@@ -54,7 +54,7 @@ fn chips(mesh: &Mesh, topology: Option<Topology>) -> Result<Option<Chips>, Diagn
     }
 }
 
-/// Makes the pictures of values of a program in which all values have layouts.
+/// A program in which all values have layouts, and its mesh, of which pictures are made.
 struct Pictures<'a> {
     module: &'a Module,
     mesh: Arc<Mesh>,

@@ -72,7 +72,7 @@ fn read_file(path: &Path) -> Result<Text, Unreadable> {
     counted(file, if found.is_file() { found.len() } else { 0 })
 }
 
-/// Reads everything. Reserves `expected` bytes before the first read, and more as needed. Fails if a read fails, if
+/// Reads to the end. Reserves `expected` bytes before the first read, and more as needed. Fails if a read fails, if
 /// memory is refused, or if the bytes are not UTF-8.
 fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     let mut text = Growing { bytes: vec![], reserved: vec![] };

@@ -10,7 +10,6 @@ struct Report {
     predicted: usize,
 }
 
-/// Runs a program with these arguments of the command. Returns true if the command succeeded, and its standard error.
 fn command(name: &str, program: &str, args: &[&str]) -> (bool, String) {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}.mlir"));
     std::fs::write(&file, program).expect("the folder for tests can be written");

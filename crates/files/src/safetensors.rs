@@ -126,7 +126,6 @@ pub struct Entry {
 pub struct Reader {
     file: File,
     entries: Vec<Entry>,
-    /// The length of the file.
     length: u64,
     bytes_read: u64,
 }
@@ -296,7 +295,6 @@ mod tests {
         [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
     }
 
-    /// Returns the error of opening a file with these bytes, or the names of its tensors.
     fn opened(name: &str, bytes: &[u8]) -> String {
         let path = saved(name, bytes);
         let read = Reader::open(&path);

@@ -189,8 +189,6 @@ impl Campaign<'_> {
         }
     }
 
-    /// Returns the command of a worker for this kind and seed, under the limit of virtual memory. With the address
-    /// sanitizer, there is no limit.
     fn worker(&self, kind: CaseKind, seed: u64) -> Command {
         let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
         let mut command = Command::new("sh");

@@ -23,7 +23,6 @@ use shardwise_interp::InterpEngine;
 use shardwise_ir::{Module, Type, verify};
 use shardwise_transform::Request;
 
-/// The size of a batch.
 const BATCH: usize = 3;
 /// The number of units by which results of inexact programs may differ. The unit is that of
 /// [`Tolerance::OfLargestOrOne`].

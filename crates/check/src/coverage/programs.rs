@@ -16,8 +16,8 @@ pub(super) fn of(op: Opcode) -> Vec<String> {
     SIZES.iter().flat_map(|&n| make(n)).collect()
 }
 
-/// Returns the text of a function `@main` with arguments `%arg0`, `%arg1`, … of the types `args`, whose only op is
-/// `op`. Types are written as `3x4xf32`.
+/// Returns the text of a function `@main` whose only op is `op`, on the arguments `%arg0`, `%arg1`, … of the types
+/// `args`. A type is written as `3x4xf32`.
 fn main(args: &[&str], op: &str, result: &str) -> String {
     let params: Vec<String> = args.iter().enumerate().map(|(i, t)| format!("%arg{i}: tensor<{t}>")).collect();
     format!(

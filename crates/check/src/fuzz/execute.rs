@@ -49,8 +49,7 @@ pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) 
 
 /// The reason why a case ends early.
 pub(super) enum End {
-    /// The case ended without a finding: with diagnostics or at a limit, as it may, or because the program has no main
-    /// function.
+    /// The case ended without a finding, for example with diagnostics or at a limit.
     Here,
     Wrong(Found),
 }

@@ -152,8 +152,7 @@ impl Maker {
         self.one(scope, "stablehlo.sort", &[x], &attrs, &[order], x.ty.clone())
     }
 
-    /// Writes a reduction along `dim` to the largest element and its index. It starts from the element -4 with the
-    /// index 0.
+    /// Writes a reduction along `dim` to the largest element and its index.
     fn largest(&mut self, scope: &mut Scope, x: &Live, dim: usize) {
         let indices = TensorType::new(DType::I32, x.ty.shape.clone());
         let iota = format!("stablehlo.iota dim = {dim} : {indices}");

@@ -7,7 +7,7 @@ use crate::single::Fill;
 use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
-/// Marks a collective as one over the devices of one program.
+/// The attribute of a collective over the devices of one program.
 const CHANNEL: &str = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
 impl Maker {

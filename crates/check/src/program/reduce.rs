@@ -91,7 +91,6 @@ impl Maker {
         self.op(scope, "stablehlo.reduce_window", &names, &attrs, &[region], &from, &result, Grade::Wild);
     }
 
-    /// Writes a scatter that updates whole rows. Some of the indices may be out of bounds.
     fn promoted_scatter(&mut self, scope: &mut Scope, x: &Live, region: String, to: DType) {
         let count = self.choose.below(4);
         let indices = self.provide(scope, &TensorType::new(DType::I32, [count, 1]), &Fill::Ints(-1, 4));

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use std::process::Command;
 use std::time::Duration;
 
-/// A time that is long enough to build the command.
+/// The time limit for the command, which may have to be built first.
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub fn page() -> Result<Page> {

@@ -148,8 +148,6 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, or as [`distance`]
-/// does.
 fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
     let mut worst = (0.0, String::new());

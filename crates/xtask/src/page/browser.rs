@@ -163,8 +163,8 @@ impl Browser {
         self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }))
     }
 
-    /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if the browser
-    /// does.
+    /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if there is no
+    /// point, or if the browser fails.
     pub fn drag(&self, points: &[[f64; 2]]) -> Result<()> {
         let to = |[x, y]: [f64; 2]| json!({ "type": "pointerMove", "duration": 0, "x": x as i64, "y": y as i64 });
         let button = |kind: &str| json!({ "type": kind, "button": 0 });

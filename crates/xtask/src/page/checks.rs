@@ -74,8 +74,8 @@ fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that each section that is shown has a canvas or a text, and that no canvas that is shown is blank. Fails if
-/// that is not so.
+/// Checks that each section that is shown has a canvas or more than 20 characters of text, and that no canvas that is
+/// shown is blank. Fails if that is not so.
 fn panels_have_contents(browser: &Browser) -> Result<()> {
     let script = "const blank = (canvas) => { \
                     const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, \

@@ -108,7 +108,8 @@ fn fragment(text: &str) -> Option<&'static str> {
     FRAGMENTS.into_iter().find(|start| text.starts_with(start))
 }
 
-/// Finds functions, other than tests, whose summary does not start with a verb, or that do not say when they fail.
+/// A search for functions, other than tests, whose summary does not start with a verb, or that do not say when they
+/// fail.
 struct Functions<'s> {
     source: &'s str,
     found: Vec<Place>,

@@ -138,7 +138,7 @@ pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns the result of `count` for each file of generic code, by file. Leaves out files with the result 0, and files
-/// of tests. Fails if a source cannot be read.
+/// with the name `tests.rs`. Fails if a source cannot be read.
 fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
     let is_generic =
         |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");

@@ -403,7 +403,7 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// Adds the functions of a program of the corpus, which the text does not call. Returns `None` if the text has the word
+/// Adds the functions of a program of the corpus, which the text does not call. Returns `None` if the text contains
 /// `module`, if another main function was joined to it already, or if the other program does not start with a function.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());

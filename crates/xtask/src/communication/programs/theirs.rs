@@ -46,7 +46,7 @@ fn called(hlo: &Hlo, at: &Instruction, attribute: &str) -> Result<Tally> {
     Ok(sum)
 }
 
-/// Identifies an instruction by its computation and its position there.
+/// An instruction, by its computation and its position there.
 type Place = (usize, usize);
 
 fn add_instruction(hlo: &Hlo, place: Place, tally: &mut Tally) -> Result<()> {

@@ -7,7 +7,6 @@ use shardwise_ir::Module;
 use std::fmt;
 use std::sync::Arc;
 
-/// The number of devices.
 const DEVICES: usize = 8;
 
 /// Draws layouts for the arguments of one program.
