@@ -119,7 +119,8 @@ fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal>
 
 /// Returns an upper bound on the number of terms of the program's longest sum or product of floats or complex numbers
 /// in no fixed order. It is the size of the largest operand of an op that computes one, or may do so. For a collective,
-/// it is this size times the number of devices of a group. Returns 0 if there is no such op.
+/// it is this size times the number of devices of a group, as far as the module states how many there are. Returns 0 if
+/// there is no such op.
 pub fn longest_sum(module: &Module) -> usize {
     let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
     module.funcs.iter().filter_map(of).max().unwrap_or(0)

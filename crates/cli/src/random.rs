@@ -5,9 +5,9 @@ use shardwise_base::{DType, DTypeKind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
 /// Returns an array for each type. Floats of at least 16 bits and both parts of complex numbers are multiples of 1/8
-/// between -2 and 2, whose sums are exact in any order. Integers are between 0 and 7, so that they can also be indices,
-/// or between 0 and 1 in types of two bits. Booleans are random. Floats of at most 8 bits have integers between 0 and 7
-/// as their bits.
+/// between -2 and 2, so that small sums of them are exact in any order. Integers are between 0 and 7, so that they can
+/// also be indices, or between 0 and 1 in types of two bits. Booleans are random. Floats of at most 8 bits have
+/// integers between 0 and 7 as their bits.
 pub fn inputs(seed: u64, types: &[TensorType]) -> Vec<Literal> {
     types.iter().enumerate().map(|(i, ty)| input(&mut Stream::new(seed, i as u64), ty)).collect()
 }

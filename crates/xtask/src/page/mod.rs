@@ -59,8 +59,9 @@ struct Page {
     is_checked: bool,
 }
 
-/// Makes the pages, opens them and checks them. Returns the report, and true if all checks pass and all pages open in
-/// time. Fails if a page cannot be made, or if there is no browser.
+/// Makes the pages, opens them and checks them. Returns the report, and true if all checks pass, all pages open in
+/// time, and none writes to the console. With `--only-make`, returns the paths of the pages, and true. Fails if a page
+/// cannot be made, or if there is no browser.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let folder = repo::target_dir("page")?;
     let pages = make(&folder)?;

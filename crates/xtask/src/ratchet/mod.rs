@@ -226,8 +226,9 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the absolute paths of a machine, and the registries other than the public ones, in any text file of the
-/// repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be listed.
+/// Returns the lines with an absolute path of a machine, or with a registry other than the public ones, in the text
+/// files of the repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be
+/// listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
