@@ -51,7 +51,6 @@ fn may_run(text: &str) -> bool {
     catch_unwind(read).map_or(true, |read| read.is_some())
 }
 
-/// Returns the text of a program of the corpus, or of a generated one.
 fn origin(choose: &mut Chooser) -> String {
     if choose.one_in(6) {
         return program(choose.bits()).text;

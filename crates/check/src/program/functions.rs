@@ -43,7 +43,6 @@ impl Maker {
         scope.push(&name, ty.clone(), Grade::Wild).typed()
     }
 
-    /// Writes a call, a composite or a named computation, if the chosen one is possible here.
     pub(super) fn call(&mut self, scope: &mut Scope) {
         if self.choose.one_in(3) {
             return self.named_computation(scope);

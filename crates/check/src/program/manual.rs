@@ -97,8 +97,6 @@ impl Maker {
         (value.typed(), global, sharding(&dims))
     }
 
-    /// Writes a collective over some or all of the manual axes, or the number of a process. Writes no collective if the
-    /// chosen one does not allow the chosen value.
     fn collective(&mut self, inner: &mut Scope, manual: &[usize]) {
         let mut axes: Vec<usize> = manual.iter().copied().filter(|_| self.choose.one_in(2)).collect();
         if axes.is_empty() {

@@ -47,7 +47,6 @@ impl Maker {
         self.plain(scope, &op, x.ty.clone(), x.grade);
     }
 
-    /// Writes ops that are not in the table of single ops. Writes nothing if the chosen ones are not allowed here.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
         match self.choose.below(14) {
             0 => self.tokens(scope),

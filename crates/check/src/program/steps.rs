@@ -11,7 +11,6 @@ use shardwise_ops::Opcode;
 const MAX_DEPTH: usize = 3;
 
 impl Maker {
-    /// Writes a statement of any kind, or nothing if the chosen kind is not possible with the chosen values.
     pub(super) fn statement(&mut self, scope: &mut Scope) {
         let may_nest = scope.place.depth < MAX_DEPTH;
         if self.moves && !scope.place.in_manual && !scope.place.in_function && self.choose.one_in(3) {

@@ -407,8 +407,6 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, operands, String::new(), vec![t])
 }
 
-/// Draws a conversion to a type of [`ANY`]. Floats and complex numbers that are converted to integers are in the
-/// integers' range. Always returns `Some`.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -519,7 +517,6 @@ fn slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, vec![operand], attrs, vec![tensor(dtype, &to)])
 }
 
-/// Draws starts that may be out of bounds, and are clamped. Always returns `Some`.
 fn dynamic_slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, 0, 3);
     let sizes: Vec<usize> = from.iter().map(|&n| choose.below(n + 1)).collect();
@@ -548,8 +545,6 @@ fn concatenate(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
     draft(op, operands, format!("dimension = {dim} : i64"), vec![whole])
 }
 
-/// Draws padding. A negative number at an end removes an element. Returns `None` if more elements are removed than
-/// there are.
 fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, if op == Pad { 0 } else { 1 }, 3);
     let interior: Vec<i64> = from.iter().map(|_| choose.between(0, 2)).collect();
@@ -678,8 +673,6 @@ fn select_and_scatter(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<
     Some(made)
 }
 
-/// Draws spatial dimensions, features and groups, with the dimensions of both operands and of the result in any order.
-/// Returns `None` if the padding removes more elements than there are.
 fn convolution(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let rank = choose.below(3);
     let w = Windows::draw(choose, rank, 2);

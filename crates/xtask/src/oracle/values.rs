@@ -114,8 +114,6 @@ impl Theirs {
     }
 }
 
-/// Returns the results of the interpreter, and of JAX for programs that the interpreter refuses or crashes on. Fails if
-/// they cannot be asked.
 fn evaluate(python: &Path, subjects: &[Subject]) -> Result<Vec<Theirs>> {
     let all: Vec<&Subject> = subjects.iter().collect();
     // Each program is asked separately, so that a crash affects only one.

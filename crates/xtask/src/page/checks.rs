@@ -54,7 +54,6 @@ fn click(browser: &Browser, selector: &str) -> Result<()> {
     browser.drag(&[[x + (width / 2.0).min(20.0), y + height / 2.0]])
 }
 
-/// Returns a fact of the selected span, or `None` if it has no such fact. Fails if the browser does.
 fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
     let script = format!(
         "const term = [...document.querySelectorAll('#facts dt')].find((dt) => dt.textContent === '{label}'); \
@@ -224,7 +223,6 @@ fn texts_have_contrast(browser: &Browser) -> Result<()> {
     browser.prefer("light")
 }
 
-/// Checks that nothing is wider than the window, in small windows as well. Fails if that is not so.
 fn small_windows_show_all(browser: &Browser) -> Result<()> {
     for width in [1280, 900, 600, 360] {
         browser.resize([width, 800])?;

@@ -241,8 +241,6 @@ pub fn local_traces() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns a description of the absolute path below a home or work folder that a line contains. Returns `None` if it
-/// contains none.
 fn local_path(line: &str) -> Option<String> {
     // The names are separate, so that this file does not break its own rule.
     let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));
