@@ -106,7 +106,6 @@ fn bytes_of(keys: &[Key], traffic: &BTreeMap<Key, Traffic>) -> u64 {
     keys.iter().filter_map(|key| traffic.get(key)).map(|sum| sum.bytes_received).fold(0, u64::saturating_add)
 }
 
-/// Returns the index of a trial in the list, to which it is added if it is new.
 fn index_in<'a>(chosen: &mut Vec<&'a Trial>, trial: &'a Trial) -> usize {
     let known = chosen.iter().position(|other| std::ptr::eq(*other, trial));
     known.unwrap_or_else(|| {

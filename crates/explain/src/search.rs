@@ -53,7 +53,7 @@ struct Candidate {
     promise: f64,
 }
 
-/// Tries changes of one spec of a program, the most promising first.
+/// Tries changes of a program, each at one place.
 pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: &Options) -> Found {
     let Some(mesh) = module.main_mesh().cloned() else { return Found::default() };
     let mut places = specs(module);
@@ -88,7 +88,6 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     found
 }
 
-/// Returns the outcome of a change, or `None` if the changed program cannot be partitioned or simulated.
 fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options, effort: Effort) -> Option<Trial> {
     let version = Version::of(&change.apply(module), options, effort).ok()?;
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
@@ -130,7 +129,6 @@ fn layout_count(rank: usize, axes: usize) -> usize {
     count
 }
 
-/// Returns the places at which the heaviest communication arises, with its bytes.
 fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     let mut sums: Vec<(Loc, f64)> = vec![];
     for group in groups {
@@ -145,8 +143,7 @@ fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     sums
 }
 
-/// Returns the places around the communication where a constraint can be added: the results of ops that communicate, or
-/// that make an operand of one that does.
+/// Returns the places around the communication where a constraint can be added.
 fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     let Some((id, main)) = main_of(module) else { return vec![] };
     let open = open_ops(module, main);

@@ -90,7 +90,6 @@ fn origins(reason: Option<&str>) -> impl Iterator<Item = Option<&str>> {
     std::iter::successors(Some(reason), |reason| Some(Some((*reason)?.rsplit_once("; ")?.0)))
 }
 
-/// Returns the union of periods that are sorted by their starts.
 fn merged(periods: impl Iterator<Item = Range<Picoseconds>>) -> Vec<Range<Picoseconds>> {
     let mut union: Vec<Range<Picoseconds>> = vec![];
     for period in periods {

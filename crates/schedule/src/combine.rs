@@ -45,7 +45,6 @@ pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Combine> {
     blocks.into_iter().flat_map(|(region, ops)| in_block(sites, region, &ops)).collect()
 }
 
-/// Returns the groups of a block, given its small collectives in program order.
 fn in_block(sites: &Sites<'_>, region: Region, ops: &[Op]) -> Vec<Combine> {
     let position: BTreeMap<Op, usize> = sites.body[region].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
     let mut open: Vec<(Combine, usize)> = vec![];
@@ -96,7 +95,6 @@ fn of_sum(view: &OpView<'_>) -> Option<Combine> {
     is_plain.then(|| Combine { members: vec![view.op], mesh, axes, kind, like })
 }
 
-/// Returns the program with each of these groups as one sum. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
     let mut pass = Combiner(BTreeMap::new());
     for site in chosen {

@@ -42,7 +42,6 @@ pub(crate) struct Like {
     turns: u64,
 }
 
-/// Returns the gathers that can be started in the turn before, in program order.
 pub(crate) fn find(sites: &Sites<'_>) -> Vec<Prefetch> {
     sites.collectives().filter_map(|view| of_gather(sites, &view)).collect()
 }
@@ -127,7 +126,6 @@ impl Sources<'_, '_> {
     }
 }
 
-/// Returns the program in which these gathers are started in the turn before. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
     let gathers: Vec<&Prefetch> = chosen.iter().filter_map(Site::as_prefetch).collect();
     let mut pass = Prefetcher { loops: BTreeMap::new(), removed: replaced(module, &gathers) };

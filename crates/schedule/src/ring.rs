@@ -27,7 +27,6 @@ impl Ways {
         }
     }
 
-    /// Returns the words for it in a decision.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Ways::One => "one way around the ring",

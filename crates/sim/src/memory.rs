@@ -81,7 +81,6 @@ fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v:
     bytes == frame.bytes(v) && !ops.iter().any(reads_late)
 }
 
-/// Returns the memory in use from each time on.
 pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
     let of = |a: &Allocation| [Some((a.start, a.part.bytes as i64)), a.end.map(|end| (end, -(a.part.bytes as i64)))];
     let mut changes: Vec<(Picoseconds, i64)> = allocations.iter().flat_map(of).flatten().collect();

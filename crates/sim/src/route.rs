@@ -11,12 +11,10 @@ impl LinkSet {
     pub(crate) const EMPTY: LinkSet = LinkSet(0);
     const NETWORK: LinkSet = LinkSet(1 << 7);
 
-    /// Returns the links between the devices of a chip.
     pub(crate) fn chip() -> LinkSet {
         LinkSet(1 << 6)
     }
 
-    /// Returns both directions of a dimension.
     pub(crate) fn both(dim: usize) -> LinkSet {
         LinkSet(0b11 << (2 * dim))
     }
@@ -122,7 +120,6 @@ impl<'t> Loads<'t> {
         (chip * grid.len() + dim) * 2 + usize::from(!is_up)
     }
 
-    /// Returns the bytes on the link that has the most.
     pub(crate) fn most(&self) -> f64 {
         self.links.iter().copied().fold(0.0, f64::max)
     }

@@ -131,8 +131,6 @@ pub(crate) struct Ready {
 }
 
 impl Queue {
-    /// Returns the queue of a plan, whose items are of these kinds. Without `look_ahead`, the items are issued in the
-    /// order of the program.
     pub(crate) fn new(plan: &Plan, look_ahead: Option<usize>, frame: &Frame<'_>, kinds: &[Kind]) -> Queue {
         let Some(look_ahead) = look_ahead else { return Queue::InOrder(0) };
         let is_issued = vec![false; plan.items.len()];
@@ -141,7 +139,6 @@ impl Queue {
         Queue::ByReadiness(ready)
     }
 
-    /// Returns the next item, or `None` if all have been issued.
     pub(crate) fn next(&mut self, plan: &Plan, core_free: Picoseconds) -> Option<usize> {
         match self {
             Queue::InOrder(next) => {
@@ -162,7 +159,7 @@ impl Queue {
         }
     }
 
-    /// Adds the items that waited for item `i` only, which was issued.
+    /// Records that item `i` was issued, and adds the items that wait for nothing else.
     pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
         let Queue::ByReadiness(ready) = self else { return };
         ready.advance(i);

@@ -78,7 +78,6 @@ pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
     body.walk().into_iter().find(|&op| is_dead(op))
 }
 
-/// Returns for each op whether anything needs it.
 pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
     Liveness::compute(module, body).live
 }

@@ -112,7 +112,6 @@ fn add(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Valu
     make_shardy::step(b, v, &collective(&step.kind), &step.to.clone().with_unreduced(unreduced), reason)
 }
 
-/// Returns the op of a step of a plan.
 fn collective(kind: &StepKind) -> ShardyCollective {
     match kind {
         StepKind::AllSlice { axes } => ShardyCollective::AllSlice { dims: axes.clone() },
@@ -240,7 +239,6 @@ impl Scatter {
     }
 }
 
-/// Returns the reason of a sum of which each device needs only a part.
 fn together(sum: &Reason, reader: &Reason) -> Reason {
     let text = format!("{}; each device sums only its part: {}", sum.text, reader.text);
     let mut changes = sum.changes.clone();

@@ -127,7 +127,6 @@ impl<'a> Planner<'a> {
         self.forget(ops);
     }
 
-    /// Forgets what is planned for the ops of a region.
     fn forget(&mut self, ops: &[Op]) {
         for op in ops {
             budget::poll();
@@ -205,7 +204,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the operands that can be left unreduced, each once.
     fn open_operands(&self, view: &OpView<'_>) -> Vec<Value> {
         let is_open = |v: &&Value| self.could.contains_key(v);
         let mut operands: Vec<Value> = view.operands().iter().filter(is_open).copied().collect();
@@ -261,7 +259,6 @@ fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Optio
     (is_alike && is_open_over(view, axes, &|v| given.contains_key(&v))).then(|| axes.clone())
 }
 
-/// Returns true if an op computes each element of its result from the elements at the same position of its operands.
 fn is_arithmetic(view: &OpView<'_>) -> bool {
     facts(view).propagation_class(view) == PropagationClass::Elementwise
 }
@@ -420,7 +417,6 @@ impl Defer {
     }
 }
 
-/// Returns the reason of a sum that is taken later than where it arose.
 fn later(reason: &Arc<Reason>) -> Arc<Reason> {
     const SAYS: &str = "; this is done after ops that are linear in them, where it takes fewer bytes";
     if reason.text.ends_with(SAYS) {

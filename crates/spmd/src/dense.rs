@@ -81,7 +81,6 @@ impl Dense {
         Some(attrs_with_groups(view, groups_attr(&groups_of_axes(mesh, axes)), channel))
     }
 
-    /// Returns a new channel between devices; each collective has a channel of its own.
     fn channel(&mut self) -> i64 {
         self.next_channel += 1;
         self.next_channel - 1

@@ -342,13 +342,11 @@ fn unexpected_tuple(loc: &Loc) -> Diagnostic {
 const EXPORT_WITH_SHARDY: &str =
     "export the program with Shardy's notation: `jax.config.update(\"jax_use_shardy_partitioner\", True)`";
 
-/// Returns the error for `{manual}` on anything but the markers of regions.
 fn misplaced_manual(loc: &Loc) -> Diagnostic {
     let message = "the sharding `{manual}` can only be on the custom calls `@SPMDFullToShardShape` and `@Sharding`";
     Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)
 }
 
-/// Returns the error for a sharding that is manual over some of the axes.
 fn partly_manual(loc: &Loc) -> Diagnostic {
     let message = "a sharding in XLA's older notation is manual over some axes only, which is not supported";
     Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)

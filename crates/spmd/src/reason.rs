@@ -59,7 +59,6 @@ pub(crate) fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Returns an op's name without its dialect, as in `dot_general` for `stablehlo.dot_general`.
 pub(crate) fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
@@ -150,7 +149,6 @@ fn is_split(decided: &Decision, f: Factor) -> bool {
     !decided.assignment.axes[f.index()].is_empty()
 }
 
-/// Returns the reason why an operand is resharded.
 pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
@@ -184,7 +182,6 @@ pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, byte
     .into_reason()
 }
 
-/// Returns the reason why a result is resharded.
 pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
     let (given, wanted) = (dims(from), dims(to));
     Facts {
@@ -200,7 +197,6 @@ pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: u
     .into_reason()
 }
 
-/// Returns the reason why partial results are combined.
 pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRef], bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
@@ -249,7 +245,6 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     .into_reason()
 }
 
-/// Returns the reason why elements of operands move between devices while the op runs.
 pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let way = |f: Factor| format!("{f} over {}", axes(&task.mesh, &decided.axes[f.index()]));

@@ -125,8 +125,7 @@ fn has_compound(func: &Func, module: &Module) -> bool {
     regions.flat_map(|r| &func.body[r].ops).any(|&op| is_compound(&module.view(&func.body, op)))
 }
 
-/// Returns true if the op is an `async_start`. Beside the terminator, its region holds exactly one op. That op must not
-/// be replaced by several.
+/// Returns true if the op is an `async_start`, whose region holds one op and the terminator.
 fn is_start(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::AsyncStart
 }
@@ -142,7 +141,6 @@ fn is_start_of_several(view: &OpView<'_>) -> bool {
     collective::is_variadic(&inner) && inner.operands().len() == inner.results().len()
 }
 
-/// Returns the op in the region of an `async_start`, or `None` for other ops.
 fn started_op<'s>(view: &OpView<'s>) -> Option<OpView<'s>> {
     is_start(view).then(|| view.at(view.body[view.regions()[0]].ops[0]))
 }

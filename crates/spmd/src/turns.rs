@@ -163,7 +163,6 @@ fn marked(view: &OpView<'_>) -> Option<Value> {
     view.operands().first().copied().filter(|_| is_mark)
 }
 
-/// Returns the number of bytes of a whole value, or 0 if it is no tensor.
 pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {
     body.ty(v).as_tensor().map_or(0, |t| t.bytes())
 }

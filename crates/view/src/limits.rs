@@ -54,8 +54,6 @@ impl Limits {
         self.memory.iter().find(|level| level.bytes >= bytes).or(self.memory.last())
     }
 
-    /// Returns the limits for the script of a page: the source, and pairs of a name and a rate for the types and for
-    /// the memories.
     pub(crate) fn json(&self) -> Value {
         json!({
             "source": self.source,

@@ -97,7 +97,6 @@ impl Timeline {
         ])
     }
 
-    /// Returns the size, the name, the source and the line of a value in memory.
     fn part(&self, part: &MemoryPart, program: Option<&str>) -> Value {
         json!([part.bytes, part.name, place(&part.loc), self.text_line(&part.loc, program)])
     }
@@ -186,7 +185,6 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Eq + Hash + Clone> Numbered<T> {
-    /// Returns the number of an item, which is added if it is new.
     fn number<Q>(&mut self, item: &Q) -> usize
     where
         Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,

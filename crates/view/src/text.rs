@@ -46,7 +46,6 @@ impl Timeline {
         first.map(|(span, note)| format!("{} {}: {note}", span.name, span.source().unwrap_or_default())).collect()
     }
 
-    /// Returns the program, how the times were obtained, the machine and the number of devices, in one line.
     pub(crate) fn title(&self) -> String {
         let devices = counted(self.device_count, "device");
         let maker = self.maker.name();
@@ -67,8 +66,8 @@ impl Timeline {
         lines.join("\n")
     }
 
-    /// Returns an empty line, the title if it is not empty, and the lines of a table of the first `limit` instructions.
-    /// Returns no lines if there are no instructions.
+    /// Returns an empty line, the title if it is not empty, and a table of the first `limit` instructions. Returns no
+    /// lines if there are no instructions.
     fn table_lines(&self, title: &str, instructions: &[Instruction], limit: usize) -> Vec<String> {
         if instructions.is_empty() {
             return vec![];
@@ -102,8 +101,7 @@ impl Timeline {
         table.lines()
     }
 
-    /// Returns the lines of the first [`MAX_PARTS`] values that are in memory at the peak. Returns no lines if the
-    /// values are not known.
+    /// Returns the lines about the largest values in memory at the peak. Returns no lines if the values are not known.
     fn peak_lines(&self) -> Vec<String> {
         if self.at_peak.is_empty() {
             return vec![];
@@ -168,7 +166,6 @@ impl fmt::Display for Timeline {
     }
 }
 
-/// Returns a typical error and the times that it allows as text, such as `18.0 %: between 84.7 us and 118.0 us`.
 fn error(fraction: Option<f64>, [from, to]: [Picoseconds; 2]) -> String {
     format!("{}: between {} and {}", known(fraction, percent), time(from), time(to))
 }

@@ -101,7 +101,6 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Returns the region that an op is within. Returns `None` if it is within none.
     fn part_of(&self, op: Op) -> Option<usize> {
         self.of_op.get(&op).map(|&part| self.last(part))
     }

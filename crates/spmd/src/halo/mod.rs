@@ -126,7 +126,6 @@ fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     results.chain(reduced.filter_map(|f| blocks_of(view, &rule, f))).filter(is_moved).collect()
 }
 
-/// Returns the axes that split the dimension that `blocks` names, or no axes if its value has no layout.
 fn axes_of<'v>(view: &OpView<'v>, blocks: Blocks) -> &'v [AxisRef] {
     let (value, dim) = match blocks {
         Blocks::OfResults(dim) => (view.result(0), dim),
@@ -148,7 +147,6 @@ struct MovedDim {
 type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {
-    /// Returns the dimension if it is one of the results, and `None` if it is one of an operand.
     fn of_results(&self) -> Option<usize> {
         if let Blocks::OfResults(dim) = self.blocks { Some(dim) } else { None }
     }
@@ -191,7 +189,6 @@ struct Fetch {
 }
 
 impl Fetched {
-    /// Returns the operands that are read, with what is needed of them.
     fn needs(&self) -> Vec<(Read, Need)> {
         match self {
             Fetched::Elements(fetches) => fetches.iter().map(|f| (f.read, f.need)).collect(),
@@ -352,7 +349,6 @@ impl<'s> Rewrite<'s> for Exchanges<'_> {
 }
 
 impl Exchanges<'_> {
-    /// Builds the manual computation in place of an op, and returns its results.
     fn manual(&self, view: &OpView<'_>, dims: &[MovedDim], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Vec<Value> {
         let manual: Vec<AxisRef> = AxisRef::union(self.mesh, dims.iter().flat_map(|d| d.axes.iter().copied()));
         let mut operands = cloner.values(view.operands());

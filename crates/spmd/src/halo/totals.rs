@@ -134,9 +134,9 @@ impl Folded {
         parts.sum::<usize>() + totals
     }
 
-    /// Returns the fewest steps. A run that has all blocks on one side may be continued where there are no blocks.
-    /// Returns `None` for runs with blocks on both sides of the device's own: the device with all of these may not
-    /// exist.
+    /// Returns the steps in which a device receives the fewest totals. A run that has all blocks on one side may be
+    /// continued where there are no blocks. Returns `None` for runs with blocks on both sides of the device's own: the
+    /// device with all of these may not exist.
     fn steps(&self) -> Option<Steps> {
         let count = self.last - self.first + 1;
         let reach = self.shards as i64 - 1;

@@ -93,7 +93,6 @@ pub(crate) fn choose(
     chosen
 }
 
-/// Returns the note that the search for layouts ended with its budget.
 fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
     let (name, Left { site_count, of, .. }) = (&func.name, left);
     let again = if left.is_first_round { "" } else { " again" };

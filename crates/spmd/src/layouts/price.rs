@@ -313,7 +313,6 @@ impl<'a> Prices<'a> {
         if is_allowed { rated.own } else { rated.own.saturating_add(FORBIDDEN) }
     }
 
-    /// Returns operand `index` of the op at a site, or the only value of an edge, whatever `index` is.
     fn value(&self, site: Site, index: usize) -> Value {
         match &self.sites.sites[site].kind {
             SiteKind::Op { op, .. } => self.body[*op].operands[index],
@@ -371,7 +370,6 @@ impl<'a> Prices<'a> {
         out
     }
 
-    /// Rates an op whose tensors have these layouts.
     fn rate_op(&mut self, data: &SiteData, current: &[Option<Layout>]) -> Rated {
         let SiteKind::Op { op, kind, served } = &data.kind else { unreachable!("the site is an op") };
         let view = self.module.view(self.body, *op);

@@ -145,8 +145,8 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
-    /// Runs the stages, and then trades dimensions, until the price no longer falls or the effort is spent. Returns what
-    /// was left when the effort was spent, or `None` if it was not.
+    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
+    /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;
         for _ in 0..MAX_ROUNDS {
@@ -170,8 +170,8 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Tries changes at all sites, in rounds, until the price no longer falls or the effort of the stage is spent.
-    /// Returns what was left of the last round if the effort was spent, and `None` if it was not.
+    /// Tries changes at all sites, in up to [`MAX_ROUNDS`] rounds, until the price no longer falls or the effort of the
+    /// stage is spent. Returns what was left of the last round if the effort was spent, and `None` if it was not.
     fn rounds(&mut self) -> Option<Left> {
         for round in 0..MAX_ROUNDS {
             let found = self.round();
@@ -185,7 +185,6 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Returns true if the effort of the stage is spent.
     fn is_spent(&self) -> bool {
         let (of_function, of_site) = self.limits.effort;
         let most = of_function + of_site * self.prices.sites.sites.len();
@@ -264,10 +263,8 @@ impl Search<'_, '_> {
         seed
     }
 
-    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
-    /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
-    /// axes that are summed, its results left as summands unless sums are kept, a factor of a product split over axes
-    /// that are idle, and all other tensors laid out as one of them is.
+    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together,
+    /// and at an op also those that [`Tensors`] proposes.
     fn seeds(&mut self, site: Site) -> Vec<Vec<Change>> {
         let asked: Vec<Change> = self.prices.asks(site).map(|ask| (ask.value, ask.layout)).collect();
         let mut seeds: Vec<Vec<Change>> = asked.iter().map(|&change| vec![change]).collect();
@@ -386,7 +383,8 @@ impl Search<'_, '_> {
         best.1 > 0
     }
 
-    /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group.
+    /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group, and at edges
+    /// those that the edges ask for.
     fn followers(&mut self, group: Group) -> Vec<Change> {
         let mut found = vec![];
         for &site in &self.prices.sites.groups[group].sites {
@@ -419,7 +417,6 @@ impl Search<'_, '_> {
         found
     }
 
-    /// Returns the layouts of tensors at a site as changes of their groups.
     fn changes(&self, site: Site, layouts: &Following) -> impl Iterator<Item = Change> {
         let groups = &self.prices.sites.sites[site].groups;
         layouts.iter().filter_map(|&(i, layout)| Some((groups[i]?, layout)))
@@ -567,7 +564,6 @@ impl<'a> Tensors<'a> {
         found
     }
 
-    /// Returns true if the op is a product, in which no device may compute more than it must.
     fn is_product(&self) -> bool {
         self.decision.task.is_product()
     }

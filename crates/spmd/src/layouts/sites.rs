@@ -118,7 +118,6 @@ impl Sites {
         self.group_of[v]
     }
 
-    /// Records at each group the sites that have values of the group.
     fn connect(&mut self) {
         for site in self.sites.keys() {
             let mut groups: SmallVec<[Group; 4]> = self.sites[site].groups.iter().copied().flatten().collect();

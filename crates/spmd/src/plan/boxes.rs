@@ -332,7 +332,6 @@ impl Group {
         Some(group)
     }
 
-    /// Computes the blocks of all devices in both layouts, and the holders of the blocks of the source layout.
     fn place(&mut self, layouts: [&Sharding; 2], mesh: &Mesh, device_count: usize) {
         let origin = vec![0; mesh.axes.len()];
         let coordinates: Vec<Vec<usize>> =
@@ -504,7 +503,6 @@ impl Group {
     }
 }
 
-/// Returns the number of the shape in which a box is sent.
 fn class_of(parts: &[&Parts], chosen: &[Part]) -> usize {
     parts.iter().zip(chosen).fold(0, |class, (parts, part)| class * parts.lengths.len() + part.class)
 }

@@ -66,7 +66,6 @@ impl Layout {
         (0..self.rank).map(|dim| self.list(dim))
     }
 
-    /// Returns the pieces of all dimensions.
     fn pieces(&self) -> &[Piece] {
         &self.bytes[self.rank..]
     }
@@ -76,7 +75,6 @@ impl Layout {
         self.bytes[dim] += 1;
     }
 
-    /// Removes the last `count` pieces of a dimension, and returns them.
     fn pop(&mut self, dim: usize, count: usize) -> SmallVec<[Piece; 8]> {
         let end = self.end(dim);
         self.bytes[dim] -= count as u8;
@@ -424,7 +422,6 @@ impl Space<'_> {
         list.iter().map(|&p| self.size(p)).product()
     }
 
-    /// Returns the number of bytes of a block of this shape.
     fn bytes(&self, block: &Counts) -> u64 {
         block.iter().map(|&n| n as u64).product::<u64>() * self.element_bytes
     }

@@ -63,7 +63,6 @@ fn shards(sharding: &Sharding, shape: &[usize]) -> Shards {
         .collect()
 }
 
-/// Pads or cuts every block from one shape to another.
 fn resize(shards: Shards, from: &[usize], to: &[usize]) -> Shards {
     let strides = strides(from);
     let get = |block: &Vec<Option<usize>>, i: &Vec<usize>| {

@@ -44,8 +44,7 @@ pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Str
     Ok(results.iter().map(|r| r.to_literal()).collect())
 }
 
-/// Returns the tolerance for an array of sums in another order, in units in the last place of its largest element: 3
-/// for `bf16` and `f16`, and 800 for other types.
+/// Returns the tolerance for an array of sums in another order.
 fn tolerance(x: &Literal) -> Tolerance<'static> {
     Tolerance::OfLargest(match x.dtype() {
         DType::BF16 | DType::F16 => 3,
@@ -58,7 +57,6 @@ fn tolerance(x: &Literal) -> Tolerance<'static> {
 /// The arguments of `sparse_vector` form a sparse matrix. Drawn arguments do not.
 const NEED_THEIR_ARGUMENTS: [&str; 1] = ["corpus/linalg/sparse_vector"];
 
-/// Reads the arguments of JAX's run from the file beside a program.
 fn arguments_of_jax(name: &str, types: &[&TensorType]) -> Vec<Literal> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/{name}.in.npz"));
     let mut archive = Reader::open(&path).unwrap();

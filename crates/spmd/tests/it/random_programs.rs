@@ -63,7 +63,6 @@ fn check_all(first: u64, count: u64, length: usize) {
     }
 }
 
-/// Returns a sketch of the program and of the modules after some of the passes, as far as these came.
 fn stages(program: &Program) -> String {
     let mut out = String::new();
     let mut dump = |_: usize, name: &str, module: &Module| {

@@ -87,7 +87,6 @@ fn only_partial_results_are_gathered() {
     assert_eq!(uneven.bytes_received(), found.bytes_received(), "{uneven}");
 }
 
-/// Returns a reducer that combines the values and the indices by two ops.
 fn pair(values: &str, indices: &str) -> String {
     format!(
         "reducer(%v: tensor<f32>, %w: tensor<f32>) (%m: tensor<i32>, %n: tensor<i32>) {{

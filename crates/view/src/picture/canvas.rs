@@ -87,13 +87,11 @@ impl Canvas {
         self.texts.push((x, y, text));
     }
 
-    /// Adds a line below what was drawn.
     fn line(&mut self, text: String) {
         self.text(MARGIN, self.height, text);
         self.height += LINE;
     }
 
-    /// Draws the first [`MOST_PLANES`] planes beside and below each other, and says how many are left out.
     fn planes(&mut self, blocks: &Blocks<'_>) {
         let count = plane_count(blocks);
         let numbers: Vec<usize> = (0..count.min(MOST_PLANES)).collect();
@@ -171,7 +169,6 @@ impl Canvas {
         self.centred(&label, x, y);
     }
 
-    /// Draws a text in the middle of a box, given by its start and length in both directions.
     fn centred(&mut self, text: &str, x: (usize, usize), y: (usize, usize)) {
         if !text.is_empty() {
             let left = x.0 + x.1.saturating_sub(text.chars().count() * CHARACTER) / 2;

@@ -726,7 +726,6 @@ impl Choose {
         (self.0 >> 33) as usize % n
     }
 
-    /// Returns a mesh of at most three axes of at most 4 devices each, whose numbers are shuffled at times.
     fn mesh(&mut self) -> Mesh {
         let sizes: Vec<usize> = (0..self.below(4)).map(|_| [1, 2, 3, 4][self.below(4)]).collect();
         let names = ["X", "Y", "Z"].into_iter();
