@@ -9,25 +9,21 @@ pub(crate) const ELEMENTS: usize = 8192;
 /// The number of ops of the longer program of elementwise ops.
 pub(crate) const CHAIN: usize = 6;
 
-/// The region that adds two numbers.
 const ADD: &str = "({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   })";
 
-/// The region that compares two numbers.
 const ORDER: &str = "({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %s : tensor<i1>
   })";
 
-/// The attributes of a gather of rows.
 const GATHER: &str = "<{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], \
     start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}>";
 
-/// The attributes of a scatter of rows.
 const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<\
     update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, \
     unique_indices = false}>";
@@ -105,7 +101,6 @@ pub(crate) fn elements() -> Vec<(&'static str, DType, [String; 2])> {
     programs
 }
 
-/// Returns true if the text is a valid program, and the constant that it determines is one of elementwise programs.
 fn is_elementwise(text: &str) -> bool {
     let Ok(local) = crate::timed::localized(text) else { return false };
     shardwise_sim::subject(&local).is_some_and(|subject| subject.name.starts_with("stream."))
@@ -165,7 +160,6 @@ fn product(dtype: &str, [m, k, n]: [usize; 3]) -> String {
     main(&format!("%x: {a}, %y: {b}"), &body, &c)
 }
 
-/// Returns negations of arrays of several sizes, whose time is that of reading and writing memory.
 pub(crate) fn streams() -> Vec<String> {
     (6..=24).step_by(2).map(|power| stream(1 << power)).collect()
 }
@@ -280,7 +274,6 @@ fn windows(elements: usize) -> Vec<String> {
     vec![main(&format!("%x: {image}, %w: {kernel}"), &convolution, &image), main(&format!("%x: {ty}"), &running, &ty)]
 }
 
-/// A collective that is measured.
 struct Collective {
     name: &'static str,
     attributes: &'static str,
@@ -296,7 +289,6 @@ const GROUPS: &str = "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tenso
 const PAIRS: &str = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> \
     : tensor<8x2xi64>";
 
-/// The collectives that are measured.
 const COLLECTIVES: [Collective; 5] = [
     Collective {
         name: "all_gather",

@@ -14,7 +14,6 @@ const RUNS: std::ops::Range<usize> = 7..60;
 /// The time after which no further run starts, once there are as many as must be.
 const ENOUGH: Duration = Duration::from_millis(15);
 
-/// A compiled program with its arguments.
 pub(crate) struct Timed {
     module: Module,
     program: Arc<dyn Executable>,

@@ -168,7 +168,6 @@ fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effo
     }
 }
 
-/// Predicts when each op of a per-device program runs in its own order. Fails if it does not fit the topology.
 pub(crate) fn in_order(module: &Module, topology: &Topology) -> Result<Timeline, Diagnostics> {
     shardwise_sim::simulate(module, topology, &shardwise_sim::Options { overlap: Overlap::Off })
 }

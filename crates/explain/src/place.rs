@@ -159,7 +159,6 @@ fn replace_uses(body: &mut Body, from: Value, to: Value, except: Op) {
     }
 }
 
-/// Returns the region that contains the op directly, or `None` if the op was removed.
 fn region_of(body: &Body, op: Op) -> Option<Region> {
     (0..body.region_count()).map(Region::new).find(|&region| body[region].ops.contains(&op))
 }

@@ -72,7 +72,6 @@ pub(crate) struct Remedies {
     pub with_more_work: Option<usize>,
 }
 
-/// Chooses among the changes that were tried, and records in each group which change is best for it.
 pub(crate) fn choose(found: &Found, now: &Version, groups: &mut [Group]) -> Remedies {
     let good: Vec<&Trial> = found.trials.iter().filter(|trial| trial.figures.improves(&now.figures)).collect();
     let works_more = |trial: &Trial| trial.figures.computes_more(&now.figures);

@@ -13,7 +13,7 @@ use shardwise_ir::{Module, Op};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Programs with at most this many specs are searched completely, if there are enough trials.
+/// The largest number of specs of a program that may be searched completely.
 const SMALL: usize = 12;
 
 /// The number of sources of communication that the order of the trials takes into account.
@@ -25,7 +25,6 @@ const MAX_CANDIDATES: usize = 1 << 16;
 /// The factor of the promise of a new constraint. Changes of existing specs come before it.
 const NEW_CONSTRAINT: f64 = 0.5;
 
-/// A change that was tried.
 pub(crate) struct Trial {
     pub spec: Spec,
     pub change: Change,
@@ -33,7 +32,6 @@ pub(crate) struct Trial {
     pub traffic: BTreeMap<Key, Traffic>,
 }
 
-/// The outcome of a search.
 #[derive(Default)]
 pub(crate) struct Found {
     pub trials: Vec<Trial>,
@@ -143,7 +141,6 @@ fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     sums
 }
 
-/// Returns the places around the communication where a constraint can be added.
 fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     let Some((id, main)) = main_of(module) else { return vec![] };
     let open = open_ops(module, main);

@@ -113,7 +113,6 @@ mod tests {
     use super::*;
     use shardwise_view::{Lane, Maker};
 
-    /// Returns a run with these collectives on a link, each of a name, a reason and a time, one after the other.
     fn run(spans: &[(&str, &str, u64)]) -> Timeline {
         let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });
         let lane = timeline.lanes.push(Lane { name: "links".into(), kind: LaneKind::Link });

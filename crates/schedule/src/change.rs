@@ -32,7 +32,6 @@ pub(crate) enum Like {
     Prefetch(prefetch::Like),
 }
 
-/// A way to make a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Variant {
     /// A loop over pieces.
@@ -74,7 +73,6 @@ impl Site {
         }
     }
 
-    /// Returns the ways to make the change, the simplest first.
     pub(crate) fn variants(&self) -> Vec<Variant> {
         match self {
             Site::Matmul(matmul) => matmul.ways().iter().copied().map(Variant::Pieces).collect(),

@@ -11,7 +11,6 @@ use shardwise_ops::{ReduceKind, make, make_collective};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The largest number of sums that become one.
 const MAX_MEMBERS: usize = 64;
 
 /// Sums in one block, none of which is used before the last one.

@@ -167,7 +167,6 @@ pub fn schedule(
     Ok(scheduled)
 }
 
-/// Returns the decision to leave a program for a host as it is, or `None` if the program has no collectives.
 fn left_on_host(module: &Module, before: Picoseconds) -> Option<Decision> {
     let sites = Sites::new(module, &module.main()?.body);
     let loc = sites.collectives().next()?.origin().clone();
@@ -257,7 +256,6 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the places that have not been decided, in classes.
     fn classes(&self, sites: &Sites<'_>, issue: &Issue) -> Vec<Class> {
         let times = Times::of(issue);
         let mut classes: Vec<Class> = vec![];

@@ -120,7 +120,6 @@ fn of_collective(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Matmul> {
     is_used.then_some(Matmul { collective: view.op, side, products, mesh, axes, count, chunk, like })
 }
 
-/// Returns true if an op is a product whose result can be scattered along dimension `dim` piece by piece.
 pub(crate) fn can_scatter(product: &OpView<'_>, dim: usize) -> bool {
     shardwise_sim::is_product(product) && Cut::of(product, None, dim).is_some()
 }
@@ -241,7 +240,6 @@ impl Product {
 }
 
 impl Matmul {
-    /// Returns the ways around the ring that differ from each other.
     pub(crate) fn ways(&self) -> &'static [Ways] {
         if self.count == 2 { &[Ways::One] } else { &[Ways::One, Ways::Both] }
     }
@@ -282,7 +280,6 @@ pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<M
     crate::site::map_main(module, |func| rewrite_func(module, func, &mut pass))
 }
 
-/// The replacement of an op.
 #[derive(Clone, Copy)]
 enum Role<'a> {
     /// The pieces of a gathered operand.

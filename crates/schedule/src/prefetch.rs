@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The largest number of ops that are computed once more for the next turn.
 const MAX_SOURCES: usize = 16;
 
-/// A gather in a loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefetch {
     pub(crate) gather: Op,
@@ -34,7 +33,6 @@ pub(crate) struct Prefetch {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,

@@ -11,7 +11,6 @@ use shardwise_ops::{ReduceKind, make_collective};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A sum that can be split.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     pub(crate) sum: Op,
@@ -24,7 +23,6 @@ pub(crate) struct Split {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,

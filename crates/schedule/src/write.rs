@@ -26,7 +26,6 @@ pub(crate) fn write(module: &Module, issue: &Issue) -> Result<Module, Diagnostic
 /// An op of a block as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
-    /// The op itself.
     Run(Op),
     Start(Op),
     Wait(Op),
@@ -144,13 +143,11 @@ struct Order {
 #[derive(Clone, Debug)]
 struct Pending {
     step: Step,
-    /// The values that the step uses.
     uses: Vec<Value>,
     results: Vec<Value>,
 }
 
 impl Order {
-    /// Writes the steps that an op needs and that are not written yet.
     fn need(&mut self, view: &OpView<'_>) {
         used(view).into_iter().for_each(|v| self.write(v));
     }

@@ -142,7 +142,6 @@ pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exch
     if irregular.is_empty() { found } else { found.worst(routed(topology, &irregular, exchange)) }
 }
 
-/// Returns the pattern of a permutation by pairs of source and target.
 pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> Pattern {
     let c = &topology.machine().constants;
     let (inside, across): (Vec<_>, Vec<_>) =

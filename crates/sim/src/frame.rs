@@ -39,7 +39,6 @@ impl<'m> Frame<'m> {
         Frame { body, uses: Uses::compute(body), held: vec![None; body.value_count()] }
     }
 
-    /// Returns the value `v` with memory of its own.
     pub(crate) fn own(&self, v: Value, ready: Picoseconds, span: Option<SpanIndex>, place: Place) -> Held {
         Held { ready, span, place, bytes: self.bytes(v), base: v }
     }

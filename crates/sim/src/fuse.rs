@@ -10,8 +10,7 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
-/// products and have no regions.
+/// The largest number of elements, in all operands and in all results, of ops that are left to the scalar unit.
 pub(crate) const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -59,7 +58,6 @@ enum Kind {
     Other,
 }
 
-/// Returns the items of a block without its terminator, in program order.
 pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
     let mut fusion =

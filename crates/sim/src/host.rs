@@ -91,7 +91,6 @@ struct Frame<'m> {
     makers: HashMap<Value, usize>,
     /// The allocation of each value that is in memory.
     held: HashMap<Value, usize>,
-    /// The plans of the blocks that have run.
     plans: BTreeMap<Region, Rc<Plan>>,
 }
 

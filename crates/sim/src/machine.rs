@@ -306,7 +306,6 @@ impl Machine {
     }
 }
 
-/// A section of a text of machines.
 struct Section {
     name: Arc<str>,
     title: Arc<str>,

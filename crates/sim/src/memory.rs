@@ -13,11 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A value in the memory of a device, or of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocation {
-    /// The time at which the value is allocated.
     pub(crate) start: Picoseconds,
     /// The time at which the value is freed, or `None` if it stays.
     pub(crate) end: Option<Picoseconds>,
-    /// The size of the value, and what it is.
     pub(crate) part: MemoryPart,
 }
 

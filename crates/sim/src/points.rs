@@ -60,7 +60,6 @@ impl Accuracy {
     }
 }
 
-/// The programs that points name.
 const PROGRAMS: [(&str, &str); 3] = [
     ("blocking", include_str!("../data/programs/blocking.mlir")),
     ("collective_matmul", include_str!("../data/programs/collective_matmul.mlir")),
@@ -125,7 +124,6 @@ fn predict(words: &[&str], topology: &Topology, loc: &Loc) -> Result<f64, Diagno
     Ok(seconds * 1e6)
 }
 
-/// Returns the time of a product whose operands and result are in the main memory.
 fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     let element_bytes = dtype.bits() as f64 / 8.0;
     let is_narrow = dtype.is_integer() && dtype.bits() < 32;

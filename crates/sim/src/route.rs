@@ -52,7 +52,6 @@ pub(crate) struct Loads<'t> {
     topology: &'t Topology,
     /// The bytes on each link, by chip, dimension and direction. The cores of a chip share its links.
     links: Vec<f64>,
-    /// The largest number of hops of a message.
     pub(crate) hops: usize,
     pub(crate) used: LinkSet,
 }

@@ -8,7 +8,6 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-/// The times at which an item started and ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
     pub(crate) start: Picoseconds,
@@ -122,7 +121,6 @@ pub(crate) struct Ready {
     look_ahead: usize,
     /// Items that are too far behind the first one.
     ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
-    /// Items that take no time.
     free: BinaryHeap<Reverse<usize>>,
     /// Items whose inputs can be used, transfers first.
     available: BinaryHeap<Reverse<(Kind, usize)>>,

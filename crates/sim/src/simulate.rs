@@ -82,7 +82,6 @@ const SIMULATED_TURNS: u64 = 2;
 /// A loop inside of this many others has one simulated turn, so that the time does not double with each of them.
 const DEEP: usize = 4;
 
-/// The largest number of ops that the name of a group lists.
 const LISTED_OPS: usize = 4;
 
 /// Predicts the timeline of a localized module on a topology. On chips, one device stands for all. On a host, the
@@ -171,13 +170,12 @@ fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>
 /// The times at which the core and the links are free. Each of several possible branches starts from the same state.
 #[derive(Clone, Default)]
 struct State {
-    /// The time from which the core is free.
     core_free: Picoseconds,
     /// The time from which each set of links that was used is free.
     links: Vec<(LinkSet, Picoseconds)>,
     /// The periods of the transfers that may still run beside the core.
     transfers: Vec<(Picoseconds, Picoseconds)>,
-    /// True after the first asynchronous collective.
+    /// True once the core has waited for the other devices.
     has_met: bool,
 }
 
@@ -194,11 +192,9 @@ struct Simulator<'m> {
     blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,
-    /// The patterns of the collectives so far.
     patterns: Vec<(CollectiveView, Pattern)>,
     /// The spans in the order in which they are found. A [`SpanIndex`] is an index of this list until the end.
     spans: Vec<Span>,
-    /// The values in memory so far.
     memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
@@ -234,7 +230,6 @@ fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
 }
 
-/// Returns a time in picoseconds, at most the largest one.
 pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
@@ -420,7 +415,6 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    /// Simulates an op that sends values to the host or receives some. The core waits for it.
     fn exchange_with_host(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
         let bytes: u64 = view.operands().iter().chain(view.results()).map(|&v| frame.bytes(v)).sum();
         let rate = self.topology.machine().constants.host_bytes_per_s;

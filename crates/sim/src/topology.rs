@@ -19,7 +19,6 @@ use shardwise_view::Torus;
 use std::fmt;
 use std::sync::Arc;
 
-/// The largest number of devices.
 const MAX_DEVICES: usize = 1 << 17;
 
 /// A number of chips of one kind, and how they are interconnected.

@@ -12,14 +12,12 @@ use std::sync::LazyLock;
 /// A class of instructions whose predictions have similar errors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Class {
-    /// Products of matrices.
     Product,
     /// Elementwise ops and reductions. For a chip, all that computes and takes no longer for its flops than for its
     /// data.
     Element,
     /// Other ops with a rate of their own.
     Op,
-    /// Collectives.
     Collective,
     /// Ops of which nothing was measured.
     Unknown,

@@ -212,7 +212,6 @@ impl<'a> Needs<'a> {
         view.regions().iter().for_each(|&inner| self.region(inner));
     }
 
-    /// Marks the values from which a needed value is computed or passed on.
     fn sources(&mut self, v: Value) {
         let body = self.body;
         match body[v].def {

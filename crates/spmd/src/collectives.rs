@@ -135,7 +135,6 @@ fn layout<'s>(view: &OpView<'s>, v: Value) -> &'s Sharding {
     view.body.sharding(v).expect("every tensor has a sharding")
 }
 
-/// Returns the recorded reason of a reshard, or a new one if the program contains the reshard itself.
 fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
     view.data().reason.clone().unwrap_or_else(|| {
         let (from, to) = (layout(view, view.operand(0)), layout(view, view.result(0)));
@@ -156,8 +155,6 @@ struct Scatter {
     to: Sharding,
 }
 
-/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them. Panics if `sum` is
-/// another op.
 fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     match ShardyCollective::of(sum) {
         Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),
@@ -189,7 +186,6 @@ fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<S
 }
 
 impl Scatter {
-    /// Returns the layout after the reduce-scatter and before the remaining slices.
     fn after(&self, from: &Sharding) -> Sharding {
         let mut after = from.canonical();
         for (dim, axes) in after.dims.iter_mut().zip(&self.axes) {
@@ -215,7 +211,6 @@ impl Scatter {
         self.slice(value, reader, b)
     }
 
-    /// Returns true if the value is sliced along an axis that it is also summed over after the reduce-scatter.
     fn sums_what_it_slices(&self) -> bool {
         self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a)))
     }

@@ -298,7 +298,6 @@ fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
     sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b)))
 }
 
-/// Returns true if an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
 fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> bool) -> bool {
     let layouts = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.sharding(v));
     let is_split = layouts
@@ -399,8 +398,6 @@ impl<'s> Rewrite<'s> for Defer {
 }
 
 impl Defer {
-    /// Leaves the sum that makes the op's result pending if the plan leaves the result unreduced, and takes it
-    /// otherwise.
     fn leave<'s>(&mut self, view: &OpView<'s>, pending: Pending, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
         let result = view.result(0);
         if self.plan.left.contains_key(&result) {

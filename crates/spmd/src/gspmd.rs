@@ -61,7 +61,6 @@ pub fn import(module: Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Fails if the program has already been partitioned, which the global types of its arguments or results show.
 fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
     let Some(main) = module.main() else { return Ok(()) };
     match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
@@ -261,7 +260,6 @@ impl Meshes {
         Some(out)
     }
 
-    /// Returns the mesh whose axes are bounded by the cuts, major axis first.
     fn main(&mut self) -> Arc<Mesh> {
         let sizes: Vec<usize> = self.cuts.windows(2).rev().map(|w| w[1] / w[0]).collect();
         self.named(grid("mesh", &sizes))
@@ -291,7 +289,6 @@ fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
     }
 }
 
-/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes. Panics if no mesh can have these sizes.
 fn grid(name: &str, sizes: &[usize]) -> Mesh {
     let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
     let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());

@@ -95,7 +95,6 @@ impl Printer<'_> {
         format!("{name} = {types} {kind}({operands}){comma}{}", tail.join(", "))
     }
 
-    /// Defines one name for the op, and `name#i` for its results. Returns the name of the op.
     fn define_tuple(&mut self, results: &[Value], stem: &str) -> String {
         let name = format!("%{stem}.{}", self.count);
         self.count += 1;

@@ -347,7 +347,6 @@ impl<'t, 'a> Room<'t, 'a> {
     }
 }
 
-/// Returns, for each value, the ops of a region that read it, themselves or in their regions.
 fn readers(body: &Body, region: Region) -> FxHashMap<Value, Vec<Op>> {
     let mut readers: FxHashMap<Value, Vec<Op>> = FxHashMap::default();
     for &op in &body[region].ops {

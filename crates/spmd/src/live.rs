@@ -13,7 +13,6 @@ use shardwise_ir::{Body, Module, Op, Region, Value, ValueDef};
 pub(crate) struct Lives {
     /// The region that contains each op, or `None` for an op in no region.
     home: EntityVec<Op, Option<Region>>,
-    /// The position of each op in its region.
     position: EntityVec<Op, usize>,
     /// The position, in the region that defines the value, of the last op that uses the value or has an op in its
     /// regions that does. `None` if no op does.

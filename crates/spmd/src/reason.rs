@@ -216,7 +216,6 @@ pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRe
     .into_reason()
 }
 
-/// Returns the reason why an op gathers its partial results and reduces them again.
 pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     let (task, axes_of) = (&decision.task, &decision.gathered);
     let is_split =
@@ -269,7 +268,6 @@ pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Re
     .into_reason()
 }
 
-/// Returns the reason why the pending sum of an unreduced operand is computed.
 pub(crate) fn unreduced(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
     let over = axes(&from.mesh, open);
     Facts {

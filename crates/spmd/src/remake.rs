@@ -167,7 +167,6 @@ impl<'a> Sources<'a> {
         rule.mapping(index).factors().all(|f| own[f.index()] == axes[f.index()])
     }
 
-    /// Returns true if all factors that share a dimension with others are split evenly.
     fn fits_compounds(&self, rule: &Rule, axes: &[AxisList]) -> bool {
         let is_even = |f: &Factor| rule.size(*f).is_multiple_of(AxisRef::total_size(self.mesh, &axes[f.index()]));
         let mut dims = rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1);

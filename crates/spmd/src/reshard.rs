@@ -278,7 +278,6 @@ impl Resharder<'_, '_, '_> {
         self.finish(view, &results, &wanted, b);
     }
 
-    /// Maps the arguments of a region to those of the new region, and sets their layouts.
     fn define(&mut self, region: Region, args: &[Value], layouts: &Wanted, b: &mut Builder<'_>) {
         for (i, (&old, &new)) in self.cloner.source[region].args.iter().zip(args).enumerate() {
             self.cloner.carry(old, new, b);
@@ -422,7 +421,6 @@ impl Resharder<'_, '_, '_> {
         self.decisions.decide(view, kind, self.mesh, shardings, served)
     }
 
-    /// Returns how often the op runs for each move of each operand ([`Turns::served_by_moves`]).
     fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
         self.turns.served_by_moves(view, |v| self.sources.contains(b.body, self.cloner.get(v))).0
     }
@@ -498,7 +496,6 @@ impl Resharder<'_, '_, '_> {
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }
 
-    /// Returns the new value of `old` summed over all its unreduced axes except `kept`.
     fn reduced(&mut self, view: &OpView<'_>, old: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
         let v = self.cloner.get(old);
         let Some(sharding) = sharding_or_replicated(b.body, v, self.mesh) else { return v };
@@ -569,7 +566,6 @@ impl Resharder<'_, '_, '_> {
     }
 }
 
-/// Removes the layouts of the values in a region, which are whole.
 fn drop_layouts(body: &mut Body, region: Region) {
     let mut ops = vec![];
     body.walk_region(region, &mut ops);
@@ -618,7 +614,6 @@ fn with_text(reason: Arc<Reason>, more: Option<String>) -> Arc<Reason> {
     }
 }
 
-/// Returns the changed layouts that led to a collective at an op.
 fn changes_at(changes: &Changes, view: &OpView<'_>, decided: &Decision, cause: Cause) -> Vec<LayoutChange> {
     if changes.is_empty() {
         return vec![];

@@ -118,7 +118,6 @@ fn numbered_ops(module: &Module) -> impl Iterator<Item = (FuncId, Op, &'static s
     })
 }
 
-/// Returns true if an op outside of the regions of `async_start` ops is to be replaced by several.
 fn has_compound(func: &Func, module: &Module) -> bool {
     let started = |r: &Region| func.body[*r].parent.is_some_and(|op| is_start(&module.view(&func.body, op)));
     let regions = (0..func.body.region_count()).map(Region::new).filter(|r| !started(r));
@@ -146,7 +145,6 @@ fn started_op<'s>(view: &OpView<'s>) -> Option<OpView<'s>> {
 }
 
 struct Simplify {
-    /// The uses of the function's values.
     uses: Uses,
     /// The futures that replace a future of several values: one for each value.
     futures: HashMap<Value, Vec<Value>>,

@@ -270,7 +270,6 @@ impl Task {
         Decision { task: self, assignment, layouts, partial, gathered, moved, prices, free, runner_up, reasons }
     }
 
-    /// Returns the answer of `search` for this op.
     fn ask<T>(
         &self,
         view: &OpView<'_>,
@@ -317,7 +316,6 @@ impl Task {
         found.all(|axes| axes == Some(first)).then_some(first)
     }
 
-    /// Returns the layout of tensor `index` under an assignment, or `None` if the tensor takes no part.
     fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
         let own = self.shardings[index].as_ref()?;
         let layout = assignment.sharding(&self.rule, &self.mesh, index).canonical();
@@ -355,12 +353,10 @@ impl Task {
         !self.is_uneven(factor) || (0..self.traits.operand_count).filter(holds).all(has_neutral)
     }
 
-    /// Returns true if the op reads windows along a factor that it may be split along.
     fn reads_windows(&self, factor: Factor) -> bool {
         self.traits.reads_windows[factor.index()] && self.rule.kind(factor) != FactorKind::NeedReplication
     }
 
-    /// Returns true if the op gathers partial results and reduces them again, so that its results are complete.
     fn is_gathered(&self) -> bool {
         self.traits.combine == Combine::Gather
     }

@@ -25,7 +25,6 @@ pub(crate) struct Turns {
 
 /// A region around an op.
 enum Scope {
-    /// A region of a loop.
     Loop(Turn),
     /// A region that no value is moved out of: a branch, or a manual computation.
     Closed,

@@ -55,7 +55,6 @@ impl Uniformity<'_> {
         &self.varying[v]
     }
 
-    /// Adds axes to those of a value. Returns true if the value did not have all of them.
     fn add(&mut self, v: Value, varying: &Varying) -> bool {
         let union = self.get(v).union(varying, self.mesh);
         let is_new = union != *self.get(v);
@@ -67,7 +66,6 @@ impl Uniformity<'_> {
         values.iter().fold(Varying::Nowhere, |all, &v| all.union(self.get(v), self.mesh))
     }
 
-    /// Processes the ops of a region. `around` are the axes along which devices may differ in running the region.
     fn region(&mut self, region: Region, around: &Varying) {
         let body = self.body;
         for &op in &body[region].ops {

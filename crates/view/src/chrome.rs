@@ -35,7 +35,6 @@ impl Timeline {
         format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{head},\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
     }
 
-    /// Returns the spans of one lane after the other, in an order in which a span comes before those inside of it.
     fn spans_outside_first(&self) -> Vec<SpanIndex> {
         let nesting = Nesting::of(self);
         nesting.lanes.into_iter().flatten().collect()

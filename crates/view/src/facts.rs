@@ -4,7 +4,6 @@
 use crate::Span;
 use shardwise_base::Loc;
 
-/// A fact of a span.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Fact {
     Text(String),

@@ -75,8 +75,6 @@ impl Timeline {
     }
 }
 
-/// Returns the least time of the work of a span, of all instances together. Returns `None` where [`Limits::least_time`]
-/// does.
 fn least_time(limits: &Limits, span: &Span) -> Option<Picoseconds> {
     let all = |amount: Option<u64>| amount.map(|n| span.of_all_instances(n));
     limits.least_time(span.dtype, all(span.work.flops), all(span.work.memory_bytes))

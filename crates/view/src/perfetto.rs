@@ -195,7 +195,6 @@ impl Timeline {
         processes.chain(threads).chain(memory).collect()
     }
 
-    /// Returns the packets of the spans in the order of time, and after them those of the memory in use.
     fn perfetto_events(&self, names: &mut Names) -> Vec<TracePacket> {
         let nesting = Nesting::of(self);
         let flows = Flows::of(self);

@@ -18,7 +18,6 @@ pub enum Format {
     XSpace,
 }
 
-/// The ends of the names of files, with their formats.
 const EXTENSIONS: [(&str, Format); 5] = [
     (".html", Format::Html),
     (".json", Format::Chrome),

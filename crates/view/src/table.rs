@@ -2,7 +2,6 @@
 
 use crate::Picoseconds;
 
-/// Lines of cells that are aligned in columns.
 pub(crate) struct Table {
     /// True for each column that is aligned at the right.
     right: Vec<bool>,

@@ -7,13 +7,10 @@ use shardwise_base::counted;
 use std::collections::HashSet;
 use std::fmt;
 
-/// The largest number of values in memory at the peak that are printed.
 const MAX_PARTS: usize = 20;
 
-/// The largest number of lines of the critical path that are printed.
 const MAX_PATH_LINES: usize = 40;
 
-/// The heading of a table of instructions.
 const HEADING: [&str; 10] =
     [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
 
@@ -38,7 +35,6 @@ impl Timeline {
         rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
     }
 
-    /// Returns each note of the spans once, with the name and the source of the first span that has it.
     fn span_notes(&self) -> Vec<String> {
         let mut seen = HashSet::new();
         let noted = self.spans.iter().filter_map(|span| Some((span, span.note.as_deref()?)));
@@ -101,7 +97,6 @@ impl Timeline {
         table.lines()
     }
 
-    /// Returns the lines about the largest values in memory at the peak. Returns no lines if the values are not known.
     fn peak_lines(&self) -> Vec<String> {
         if self.at_peak.is_empty() {
             return vec![];

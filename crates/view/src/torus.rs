@@ -204,7 +204,6 @@ fn ring_of_neighbours(far: &[Vec<usize>]) -> Option<Vec<usize>> {
 
 /// The start of a ring.
 struct Path {
-    /// The neighbours of each chip.
     near: Vec<Vec<usize>>,
     order: Vec<usize>,
     is_free: Vec<bool>,

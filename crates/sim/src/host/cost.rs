@@ -17,7 +17,6 @@ const SHARED_S: f64 = 60e-6;
 /// The number of elements that a worker computes in a second, for an op that was not measured.
 const ASSUMED_ELEMENTS: f64 = 5e8;
 
-/// The rates of a host.
 pub(super) struct Costs<'a> {
     rates: &'a Rates,
     speedup: f64,
@@ -32,7 +31,6 @@ pub(super) struct Cost {
     pub(super) bytes: u64,
 }
 
-/// The work of an instruction.
 struct Sizes {
     instances: f64,
     /// The bytes that are read and written, of all instances.
@@ -198,7 +196,6 @@ fn similar(dtype: DType) -> DType {
     }
 }
 
-/// Returns the number of elements that an op computes or folds.
 fn elements(view: &OpView<'_>) -> f64 {
     let all = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.ty(v).as_tensor());
     match kind(view) {

@@ -10,7 +10,6 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of ops of a group.
 const MAX_OPS: usize = 48;
 /// The largest distance, in ops, from the last op of a group to another one.
 const WINDOW: usize = 160;
@@ -98,7 +97,6 @@ struct Grouping<'a> {
     read_through: HashSet<Op>,
 }
 
-/// Returns the items of a block without its terminator, in program order of their last ops.
 pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
     let mut grouping = Grouping { block, uses, instances, kinds, read_through: HashSet::new() };
@@ -154,7 +152,6 @@ impl Grouping<'_> {
         group
     }
 
-    /// Returns true if an op has the instances of the root, and a shape with which it can be computed beside it.
     fn suits(&self, view: &OpView<'_>, root: &OpView<'_>) -> bool {
         if (self.instances)(view.result(0)) != (self.instances)(root.result(0)) {
             return false;

@@ -75,7 +75,6 @@ struct Parts {
     of_value: HashMap<Value, usize>,
     /// For a number that was joined with another, that other number.
     joined: HashMap<usize, usize>,
-    /// The ops of each region in program order.
     ops: HashMap<usize, Vec<Op>>,
 }
 

@@ -28,7 +28,6 @@ fn layouts<'v>(view: &OpView<'v>) -> Option<[&'v Sharding; 2]> {
 }
 
 impl Exchanges<'_> {
-    /// Builds the manual computation in place of an exchange, and returns its result.
     pub(super) fn boxes(
         &self,
         view: &OpView<'_>,
@@ -104,7 +103,6 @@ impl Fetch<'_> {
         AxisRef::total_size(&self.windows.along().mesh, &self.boxes.along)
     }
 
-    /// Builds the array with a box that the device receives in a round.
     fn received(&mut self, round: &Round, places: &Places, b: &mut Builder<'_>) -> Value {
         let shape = make::type_of(b, self.x).shape.clone();
         let part = if round.shape[..] == shape[..] {
@@ -121,7 +119,6 @@ impl Fetch<'_> {
         self.windows.permute(part, Permutation::of_pairs(along, pairs), b)
     }
 
-    /// Builds `result` with the received box in its place. Other elements stay as they are.
     fn placed(&mut self, round: &Round, places: &Places, received: Value, result: Value, b: &mut Builder<'_>) -> Value {
         let starts = self.numbers(&places.placed, b);
         let mut part = self.shifted(round, places, received, b);

@@ -91,7 +91,6 @@ fn exchanged(view: &OpView<'_>, dim: &MovedDim) -> Chosen {
     Chosen { name, op, several_hops, strided, ..layout_cases(view, operand, Some(at)) }
 }
 
-/// Returns the largest distance between a device and one from which it receives, or 0 if no device receives anything.
 fn hops(exchange: &Exchange) -> u64 {
     let far = match exchange {
         Exchange::Alike(parts) => parts.iter().map(|p| p.ahead.unsigned_abs()).max(),

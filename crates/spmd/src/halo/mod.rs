@@ -53,7 +53,6 @@ pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Returns how the ops of a body run whose elements move along sharded dimensions.
 fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
     let mut plans = Plans::default();
     let mut shared = Shared::default();
@@ -110,7 +109,6 @@ pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Optio
     }
 }
 
-/// Returns the blocks of an op along sharded dimensions along which its elements move.
 fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     let is_split = |v: &Value| view.body.sharding(*v).is_some_and(|s| s.split_axes().next().is_some());
     let tensors = || view.operands().iter().chain(view.results());
@@ -382,7 +380,6 @@ impl Exchanges<'_> {
         results
     }
 
-    /// Builds the per-device body: the exchanges, then the op on the windows.
     fn body(
         &self,
         view: &OpView<'_>,

@@ -26,7 +26,6 @@ pub(crate) struct Folded {
     pub last: i64,
     /// The number of elements of each window, of which the total is one.
     pub extent: usize,
-    /// The number of devices.
     shards: usize,
 }
 

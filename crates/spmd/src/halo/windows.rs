@@ -154,7 +154,6 @@ struct Line<'a> {
     /// For each part that is alike on all devices, the elements that are sent, as in [`Fetch`].
     sent: &'a [Span],
     dim: usize,
-    /// The type of a block.
     block: TensorType,
 }
 

@@ -37,7 +37,6 @@ use std::sync::Arc;
 /// The part by which the estimated memory may grow, if it grows by more than [`ROOM`].
 const MORE_MEMORY: f64 = 0.05;
 
-/// The outcome of the search for a function.
 #[derive(Default)]
 pub(crate) struct Chosen {
     /// The function with other layouts of its values, or `None` if no layouts were found with which it costs less and

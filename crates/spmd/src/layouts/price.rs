@@ -67,7 +67,6 @@ pub(super) struct Prices<'a> {
     layouts: Layouts,
     current: EntityVec<Group, Layout>,
     rated: EntityVec<Site, Rc<Rated>>,
-    /// The ratings made so far.
     known: FxHashMap<RatingKey, Rc<Rated>>,
     /// The moves of each value that some site needs.
     moves: EntityVec<Value, SmallVec<[Move; 1]>>,
@@ -355,9 +354,6 @@ impl<'a> Prices<'a> {
         rated
     }
 
-    /// Adds to the effort what was planned since [`MovePrices::work`] was `work`.
-    ///
-    /// [`MovePrices::work`]: crate::plan::MovePrices::work
     fn count_planning_since(&mut self, work: usize) {
         self.effort += (self.decisions.prices.work() - work) / PLANNING;
     }

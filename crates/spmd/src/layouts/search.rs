@@ -115,7 +115,6 @@ pub(super) struct Left {
     pub is_first_round: bool,
 }
 
-/// The outcome of a round.
 struct Round {
     /// True if the price fell, so that another round may find more.
     is_better: bool,
@@ -123,7 +122,6 @@ struct Round {
     left: Option<(usize, usize)>,
 }
 
-/// A group and its new layout.
 pub(super) type Change = (Group, Layout);
 
 struct Search<'p, 'a> {
@@ -131,7 +129,6 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// The most work of ops other than products.
     most_work: u64,
-    /// The effort before the search.
     effort_before: usize,
     stage: Stage,
     /// True if a change was not tried because the effort of the stage ended.
@@ -496,7 +493,6 @@ impl<'a> Tensors<'a> {
         self.of_groups(self.all_split_over(axes))
     }
 
-    /// Returns the layouts of [`split_over`](Tensors::split_over) with the indices of the tensors.
     fn all_split_over(&self, axes: &[AxisList]) -> Vec<(usize, Sharding)> {
         let layout = |i: usize| {
             self.decision.layouts[i].as_ref().and(self.groups[i])?;

@@ -30,7 +30,6 @@ entity! {
     pub(super) Class "class"
 }
 
-/// The sites of a function.
 pub(super) struct Sites {
     pub groups: EntityVec<Group, GroupData>,
     pub sites: EntityVec<Site, SiteData>,

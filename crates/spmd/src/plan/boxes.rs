@@ -39,7 +39,6 @@ const BOXES: usize = 16;
 /// One number for each dimension.
 pub(crate) type Index = SmallVec<[usize; 4]>;
 
-/// An exchange of boxes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Boxes {
     /// The axes along which the devices are numbered.
@@ -49,7 +48,6 @@ pub(crate) struct Boxes {
     pub price: Price,
 }
 
-/// The price of an exchange of boxes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Price {
     /// The number of permutes.
@@ -92,7 +90,6 @@ struct Line {
     cuts: Vec<Parts>,
 }
 
-/// The parts of a dimension.
 #[derive(Clone, PartialEq)]
 struct Parts {
     /// The lengths in which parts are sent.

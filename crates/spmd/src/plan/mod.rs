@@ -35,8 +35,8 @@ pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
 pub(crate) use sum::{Layout, MovePrices, hash_layout};
 
-/// The number of rounds of an exchange up to which no other plan is looked for. Others would save the start of few
-/// collectives at most.
+/// The number of rounds of an exchange up to which no path of other collectives is searched for. Such a path would save
+/// the start of few collectives at most.
 const FEW_ROUNDS: u64 = 4;
 
 /// One collective of a plan and the layout after it.
@@ -274,7 +274,6 @@ pub(crate) fn layout_only(sharding: &Sharding) -> Sharding {
     sharding.canonical().with_unreduced(vec![]).without_unit_axes()
 }
 
-/// Returns the plan if one slice or one gather is enough, which needs no search, and `None` otherwise.
 fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     if let Some(axes) = suffixes(to, from, shape) {
         return Some(vec![Step { kind: StepKind::AllSlice { axes }, to: to.clone(), bytes_received: 0 }]);

@@ -81,7 +81,6 @@ struct Keys {
     meshes: Vec<Arc<Mesh>>,
     axes: Vec<AxisRef>,
     dtypes: Vec<DType>,
-    /// The key that was made last.
     last: MoveKey,
 }
 

@@ -111,7 +111,6 @@ fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
     (0..shards.len()).map(|device| shards[sender(device)].clone()).collect()
 }
 
-/// Returns the device at `position` along `axes` that agrees with `coordinates` along all other axes.
 fn with_position(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], position: usize) -> usize {
     mesh.position(&with_index_in(mesh, axes, coordinates, position))
 }

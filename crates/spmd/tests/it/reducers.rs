@@ -53,8 +53,6 @@ fn checked(program: &str, args: &[Literal]) -> Partitioned {
     partitioned
 }
 
-/// Returns arrays of rows of `n` elements: with ties, with NaNs, of minus infinity alone, of infinity alone, and with
-/// elements of the first three.
 fn inputs(n: usize) -> Vec<Literal> {
     let ties = |i: usize| [2.0, -1.0, 2.0, 0.0, 2.0][i % 5];
     let nans = |i: usize| if i % 5 == 4 { f32::NAN } else { i as f32 };

@@ -15,7 +15,6 @@ const LINE: usize = 18;
 const MARGIN: usize = 16;
 /// The largest number of rows, and of columns, that are drawn of a grid, with the gap for those that are left out.
 const MOST_TRACKS: usize = 17;
-/// The largest number of planes that are drawn.
 const MOST_PLANES: usize = 8;
 /// The largest number of planes of an array that are drawn beside each other.
 const ACROSS: usize = 4;
@@ -160,7 +159,6 @@ impl Canvas {
         (right, bottom + LINE / 2)
     }
 
-    /// Draws a cell: a rectangle with a dark edge, or dots in a gap.
     fn cell(&mut self, cell: Option<(String, usize)>, x: (usize, usize), y: (usize, usize)) {
         let Some((label, colour)) = cell else { return self.centred("..", x, y) };
         self.rectangles.push(Rectangle { x: x.0, y: y.0, width: x.1 + 1, height: y.1 + 1, fill: INK });

@@ -41,7 +41,6 @@ impl Hop {
     }
 }
 
-/// The names of the dimensions of a grid of chips.
 const DIMENSIONS: [&str; 3] = ["x", "y", "z"];
 
 impl Chips {

@@ -68,7 +68,6 @@ impl Picture {
         out
     }
 
-    /// Returns the lines above the drawing, the title first.
     pub(super) fn heading(&self, blocks: &Blocks<'_>) -> Vec<String> {
         let Some(sharding) = &self.sharding else { return vec![format!("{} on one device", self.title)] };
         let mesh = &sharding.mesh;

@@ -774,7 +774,6 @@ fn holders_of(element: &[usize], shape: &[usize], sharding: &Sharding) -> Vec<Ve
     holders
 }
 
-/// Returns the numbers in a list such as `0-3,8`.
 fn expand(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
