@@ -567,8 +567,7 @@ mod tests {
         }
     }
 
-    /// The same holds in a twisted torus, whose all-to-alls are faster than those of a plain one, where the long
-    /// dimension is the limit.
+    /// All-to-alls of twisted tori are faster than those of plain ones, where the long dimension is the limit.
     #[test]
     fn all_to_alls_of_twisted_tori_are_routed_messages() {
         for (text, plain_load) in [("v4:4x4x8_twisted", 1.0), ("v4:4x8x8_twisted", 1.0)] {
