@@ -84,8 +84,8 @@ impl Times {
     }
 }
 
-/// Returns the reasons that the collective may have had in whose place one with this reason runs, the longest first: the
-/// reason itself, and its parts before each "; ", after which the scheduler adds how a collective runs.
+/// Returns the reasons that the collective may have had in whose place one with this reason runs, the longest first:
+/// the reason itself, and its parts before each "; ", after which the scheduler adds how a collective runs.
 fn origins(reason: Option<&str>) -> impl Iterator<Item = Option<&str>> {
     std::iter::successors(Some(reason), |reason| Some(Some((*reason)?.rsplit_once("; ")?.0)))
 }

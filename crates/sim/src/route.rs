@@ -63,8 +63,8 @@ impl<'t> Loads<'t> {
     }
 
     /// Adds a message between devices of one pod. If it moves along several dimensions, half of it goes by the
-    /// dimensions in their order, and half in the opposite order. In a twisted torus, all shortest ways have equal parts
-    /// of it.
+    /// dimensions in their order, and half in the opposite order. In a twisted torus, all shortest ways have equal
+    /// parts of it.
     pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
         let [start, end] = [from, to].map(|device| self.topology.coordinates(device));
         let ways = match self.topology.is_twisted() {
@@ -81,8 +81,8 @@ impl<'t> Loads<'t> {
         }
     }
 
-    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension after
-    /// the other. The way leads from the coordinates `start` in the pod of the device `from`.
+    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension
+    /// after the other. The way leads from the coordinates `start` in the pod of the device `from`.
     fn walk(&mut self, from: usize, start: &[usize], way: &[isize], dims: impl Iterator<Item = usize>, bytes: f64) {
         let mut at = start.to_vec();
         for dim in dims {

@@ -81,9 +81,9 @@ impl Turns {
     }
 
     /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
-    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which each
-    /// turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so that
-    /// the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
+    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which
+    /// each turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so
+    /// that the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         let reads_part = self.reads_changing_part(view);
         let of = |(i, &v): (usize, &Value)| match is_source(v) {
@@ -101,8 +101,8 @@ impl Turns {
         (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
     }
 
-    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost loop:
-    /// one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
+    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost
+    /// loop: one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
     fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
         let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
         let shape = |v: &Value| view.body.ty(*v).shape();

@@ -29,17 +29,17 @@ const MAX_STEPS: usize = 64;
 /// The largest number of layouts that a stage without [`Stage::is_far`] changes one after the other.
 const FEW_STEPS: usize = 2;
 
-/// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can rule
-/// out a long one that saves more. In a large function, the effort of the first stage is spent after few sites. Short
-/// chains are then tried at all sites, and at last long ones again.
+/// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can
+/// rule out a long one that saves more. In a large function, the effort of the first stage is spent after few sites.
+/// Short chains are then tried at all sites, and at last long ones again.
 const STAGES: [Stage; 3] =
     [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The limits of a stage.
 #[derive(Clone, Copy)]
 struct Stage {
-    /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no other
-    /// change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
+    /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no
+    /// other change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
     is_far: bool,
     /// The part of the effort of the whole search that is spent when the stage ends.
     effort: f64,

@@ -25,7 +25,8 @@ const SIDE: usize = 240;
 type Rgb = [u8; 3];
 const INK: Rgb = [32, 33, 36];
 const PAPER: Rgb = [255, 255, 255];
-/// The colours of blocks, all light enough for black text. A block with a larger number has the colour of the remainder.
+/// The colours of blocks, all light enough for black text. A block with a larger number has the colour of the
+/// remainder.
 const COLOURS: [Rgb; 12] = [
     [135, 215, 255],
     [255, 215, 135],
