@@ -153,8 +153,8 @@ fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
 }
 
 /// Returns the candidates for one place, around which there is communication of this weight: the layouts between which
-/// a value of this type moves, others over whole axes up to the limit, and no layout at all if the place states one.
-/// The layout that the place has is left out.
+/// a value of this type moves, others over whole axes up to the limit, and no layout at all in place of a stated one,
+/// except after an op. The layout that the place has is left out.
 fn of_spec(
     index: usize,
     (spec, weight): (&Spec, f64),
@@ -196,7 +196,8 @@ fn settled(spec: &Spec, now: &Version) -> Option<Sharding> {
     }
 }
 
-/// Returns the layouts from which and to which values of this type move, those of the heaviest moves first.
+/// Returns the layouts from which and to which values of this type move, as far as they are possible at the place,
+/// those of the heaviest moves first.
 fn moves(spec: &Spec, mesh: &Arc<Mesh>, groups: &[Group]) -> Vec<Sharding> {
     let mut heaviest: Vec<(u64, &Reshard)> = vec![];
     for group in groups {

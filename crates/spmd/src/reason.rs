@@ -109,7 +109,7 @@ fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-/// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if all were kept.
+/// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if there is none.
 fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
     decided.conflicts.iter().find(|v| v.lost.contains(&index))
 }

@@ -125,9 +125,8 @@ impl<'a> Sources<'a> {
         self.computed_by(body, v)
     }
 
-    /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`, or `None`
-    /// if it cannot: it has operands but no rule, or each device cannot compute its part of the result from its parts
-    /// of the operands alone.
+    /// Returns the layouts of the operands from which each device computes its part of the result, in the layout `to`,
+    /// alone. Returns `None` if there are none, or if the op has operands but no rule.
     fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {

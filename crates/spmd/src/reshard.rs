@@ -529,9 +529,10 @@ impl Resharder<'_, '_, '_> {
         self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
     }
 
-    /// Returns the value in the layout `to`, for which it is computed again from sources, or summed over unreduced axes
-    /// that `to` does not have and then resharded. `why` returns the reason from the number of bytes that are received.
-    /// It is not called if the value has the layout already, or is computed again from sources.
+    /// Returns the value in the layout `to`: computed again from sources, or else summed over unreduced axes that `to`
+    /// does not have, resharded, and made unreduced over those that only `to` has. `why` returns the reason from the
+    /// number of bytes that are received. It is not called if the value has the layout already, or is computed again
+    /// from sources.
     fn reshard_to(
         &mut self,
         v: Value,
