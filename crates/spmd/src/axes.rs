@@ -74,8 +74,7 @@ pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns the collective's attributes with axes of `mesh` in place of the numbers of devices or replicas, and without
-/// its channel. Returns `None` if the op is no collective, if it names axes already, or if no axes form its groups or
-/// pairs.
+/// its channel. Returns `None` if the op is no collective with numbers, or if no axes form its groups or pairs.
 fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     let collective = CollectiveView::of(view)?;
     if matches!(collective.groups, Groups::Axes { .. }) {
@@ -257,8 +256,6 @@ fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
     is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
 }
 
-/// Adds ops that compute the device's position along `axes`, in the element type of the op's result. Returns the
-/// position.
 fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     let index = make_collective::axis_index(b, mesh, axes);
     b.set_sharding(index, view.result_sharding(0).cloned());

@@ -162,9 +162,8 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     }
 }
 
-/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if there is
-/// no step, if the first one is no slice, if in no dimension the first axis of the slice is summed over, or if the
-/// slice over the remaining axes would not take whole blocks.
+/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` unless that
+/// step is a slice that begins with summed axes in some dimension, and its remaining slices take whole blocks.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };

@@ -172,8 +172,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the op that alone reads a value, in the region of the op that makes the value. Returns `None` if no op
-    /// or several ops read it, if the reader is in another region, or if the value is an argument.
+    /// Returns the op that alone reads a value, if it is in the region of the op that makes the value, and `None`
+    /// otherwise.
     fn only_reader(&self, v: Value) -> Option<Op> {
         let (first, rest) = self.uses.of(v).split_first()?;
         let is_beside = self.home[first.op] == self.body.def_op(v).and_then(|op| self.home[op]);
@@ -245,8 +245,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Returns the axes over which the result of an op can be left unreduced if these values are: the op sums, or it is
-/// linear in them. Returns `None` for other ops, for an op on values that are unreduced over different axes, and for
-/// sums of elements that are too narrow ([`is_wide`]).
+/// linear in them. Returns `None` if the result cannot be left unreduced.
 fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
     if let Some(own) = sum_axes(view) {
         let before = given.get(&view.operand(0)).into_iter().flatten();
@@ -308,9 +307,8 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
 }
 
 /// Returns true if the results of an op on the summands of the operands for which `is_open` is true add up to its
-/// result on their sums, if it computes alone on each device. Returns false if the op changes the element type of such
-/// an operand, could change the sign of a zero, or is a product or quotient element by element. Returns false as well
-/// for ops without exactly one result, and for ops that are not [`Semantics::Pure`], except reshards.
+/// result on their sums, if it computes alone on each device. Returns false where this is not certain, such as for an
+/// op that changes the element type, could change the sign of a zero, or multiplies element by element.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);

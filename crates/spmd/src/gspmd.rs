@@ -136,8 +136,6 @@ struct Found {
     loc: Loc,
 }
 
-/// Returns every sharding of the module that is in the older notation, in program order. Fails if one of them is not a
-/// string or cannot be parsed.
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
@@ -162,8 +160,8 @@ fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     Ok(found)
 }
 
-/// Returns the first place with a sharding in the older notation: its location, and the function or `an op` as text.
-/// Returns `None` if there is none.
+/// Returns the first place with a sharding in the older notation: its location, and the function or `an op` as text, or
+/// `None` if there is none.
 pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
     let in_ops = |func: &Func| func.body.walk().into_iter().find(|&op| func.body[op].attrs.contains(ATTR));
     module.funcs.iter().find_map(|func| {
@@ -202,8 +200,7 @@ impl Meshes {
     }
 
     /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
-    /// specifies nothing. Fails if it is manual over some or all axes, if it is a tuple that is not empty, if it has
-    /// another rank, if it does not name each device once, or if it needs a mesh of too many axes.
+    /// specifies nothing. Fails if it has no equal in Shardy's form, or does not fit the value.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),

@@ -216,8 +216,8 @@ fn is_alike(collective: &CollectiveView, mesh: &Mesh, free: &[AxisRef], manual: 
     groups.len() == AxisRef::total_size(mesh, free) && sets.all(|set| set == first)
 }
 
-/// Returns one of `axes` along which devices in one group, or in one pair of source and target, differ. Returns `None`
-/// if there is none.
+/// Returns one of `axes` along which devices in one group, or in one pair of source and target, differ, or `None` if
+/// there is none.
 fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Option<AxisRef> {
     let positions = mesh.positions();
     let coordinates = |&device: &usize| mesh.coordinates(positions.of(device).unwrap_or_default());

@@ -637,7 +637,6 @@ fn is_condition(view: &OpView<'_>, region: Region) -> bool {
     Opcode::of_view(view) == Opcode::While && view.regions()[0] == region
 }
 
-/// Returns the layout with the unreduced axes of `like` in place of its own, or with none if `like` is `None`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
 }

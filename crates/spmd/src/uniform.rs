@@ -35,7 +35,6 @@ pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Returns the axes over which an argument differs: those that split it, and those over which it is a partial sum.
 fn of_argument(body: &Body, arg: Value, mesh: &Mesh) -> Varying {
     match body.sharding(arg) {
         Some(s) => Varying::over(mesh, s.split_axes().chain(s.unreduced.iter().copied())),

@@ -37,7 +37,8 @@ impl Torus {
         Torus { grid, wraps, twist: 0 }
     }
 
-    /// Returns the twisted torus of these sizes, or `None` if there is none: k x k x 2k or k x 2k x 2k in any order.
+    /// Returns the twisted torus of these sizes, or `None` if there is none: k x k x 2k or k x 2k x 2k in any order,
+    /// with k of at least 2.
     pub fn twisted(grid: Vec<usize>) -> Option<Torus> {
         let (&short, &long) = (grid.iter().min()?, grid.iter().max()?);
         let is_twistable = short > 1 && long == 2 * short && grid.iter().all(|&n| n == short || n == long);

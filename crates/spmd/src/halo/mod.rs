@@ -75,7 +75,7 @@ fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
 }
 
 /// Returns the location and the name, in backticks, of the first op of the main function that moves elements along a
-/// sharded dimension, or between blocks that do not nest. Returns `None` if there is none, or no mesh.
+/// sharded dimension, or between blocks that do not nest, or `None` if there is none.
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;

@@ -13,8 +13,7 @@ use shardwise_spmd::{Options, partition};
 use shardwise_testing::{Program, corpus};
 use std::path::Path;
 
-/// Returns an array of this type with elements drawn from `c`: quarters from -1 to 1 for `f32` and `bf16`. For other
-/// types, the first byte of an element is less than 4, or less than 2 for booleans, and the other bytes are 0.
+/// Returns an array of this type with small elements drawn from `c`.
 fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
     let n = ty.size();
     match ty.dtype {
