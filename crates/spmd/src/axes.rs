@@ -74,7 +74,8 @@ pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns the collective's attributes with axes of `mesh` in place of the numbers of devices or replicas, and without
-/// its channel. Returns `None` if the op is no collective with numbers, or if no axes form its groups or pairs.
+/// its channel. Returns `None` if the op is no collective, if it names axes already, or if no axes form its groups or
+/// pairs.
 fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
     let collective = CollectiveView::of(view)?;
     if matches!(collective.groups, Groups::Axes { .. }) {
