@@ -194,7 +194,6 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Returns true if the region is that of a branch, or the body of a loop.
     fn returns_results(&self, region: Region) -> bool {
         let Some(parent) = self.body[region].parent else { return false };
         let view = self.module.view(self.body, parent);

@@ -523,7 +523,7 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Returns the bytes that the device that receives most receives when the value is moved from one layout to
-    /// another. The sums over unreduced axes are not counted. Panics if the value is no tensor.
+    /// another, without those of sums over unreduced axes.
     fn reshard_bytes(&self, from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
         let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
         self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
@@ -671,8 +671,6 @@ pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     Sharding::closed(&sharding.mesh, dims).with_unreduced(rest(&sharding.unreduced))
 }
 
-/// Returns the bytes that each device receives in an all-reduce of the value, which has the layout `from`, over these
-/// axes. Panics if the value is no tensor.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;

@@ -124,7 +124,6 @@ fn has_compound(func: &Func, module: &Module) -> bool {
     regions.flat_map(|r| &func.body[r].ops).any(|&op| is_compound(&module.view(&func.body, op)))
 }
 
-/// Returns true if the op is an `async_start`, whose region holds one op and the terminator.
 fn is_start(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::AsyncStart
 }

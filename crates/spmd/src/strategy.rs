@@ -345,8 +345,6 @@ impl Task {
         }
     }
 
-    /// Returns true if the split along a reduction factor is even, or if all operands that have the factor can be
-    /// padded with neutral elements.
     fn can_pad(&self, view: &OpView<'_>, factor: Factor) -> bool {
         let holds = |i: &usize| self.rule.operands[*i].contains(factor);
         let has_neutral = |i: usize| facts(view).neutral(view, i).is_some();
@@ -361,14 +359,12 @@ impl Task {
         self.traits.combine == Combine::Gather
     }
 
-    /// Returns true if the size of each dimension of a tensor is the product of the sizes of its factors.
     fn has_sizes_of_rule(&self, index: usize) -> bool {
         let size = |factors: &DimFactors| factors.iter().map(|&f| self.rule.size(f)).product::<usize>();
         let sizes = self.rule.mapping(index).dims.iter().map(size);
         self.traits.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
     }
 
-    /// Returns true if the sharding that some tensor has, or should have, splits a dimension with this factor unevenly.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
             let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.traits.types[i]) else { return false };

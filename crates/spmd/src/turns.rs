@@ -156,7 +156,6 @@ fn is_function(view: &OpView<'_>) -> bool {
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns the operand of a mark, which changes nothing, or `None` for other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
     let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
     view.operands().first().copied().filter(|_| is_mark)

@@ -12,8 +12,6 @@ use shardwise_ops::collective::{AxisList, Permutation};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Opcode, make};
 
-/// Returns the boxes that the devices exchange for an op of the code [`Opcode::Exchange`], or `None` if it is another
-/// op or no exchange of boxes.
 pub(super) fn of_op(view: &OpView<'_>) -> Option<Boxes> {
     let [from, to] = layouts(view)?;
     let ty = view.operand_tensor(0);

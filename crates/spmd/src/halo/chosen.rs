@@ -113,7 +113,6 @@ fn traded(view: &OpView<'_>) -> Option<Chosen> {
     Some(Chosen { name: "traded dimension", ..layout_cases(view, 0, Some(dim)) })
 }
 
-/// Returns the strategy `boxes` if the plan of a reshard has an exchange of boxes. Returns `None` otherwise.
 fn in_boxes(view: &OpView<'_>) -> Option<Chosen> {
     let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
     let ty = view.operand_tensor(0);

@@ -527,8 +527,6 @@ impl<'a> Tensors<'a> {
         self.all_split_over(&axes)
     }
 
-    /// Returns the layouts of all tensors if the factors along which elements move are not split, or `None` if there
-    /// are no such factors.
     fn whole_where_elements_move(&self) -> Option<Wanted> {
         let moved = &self.decision.moved;
         let mut axes = self.decision.assignment.axes.clone();

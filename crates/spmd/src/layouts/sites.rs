@@ -249,8 +249,6 @@ impl Build<'_> {
         }
     }
 
-    /// Returns true if all results are known to be zero everywhere: the op is a constant of zeros, or it is pure, has
-    /// no regions, is linear in all its operands together, and all of them are known to be zero.
     fn makes_zeros(&self, view: &OpView<'_>) -> bool {
         if Opcode::of_view(view) == Opcode::Constant {
             return is_zeros(view);

@@ -275,7 +275,6 @@ fn uniform() {
     finds("uniform", VARYING, PRODUCT, Spoils(forgets));
 }
 
-/// Removes the attribute from the first op that has it. Panics if there is none.
 fn without_attr(func: &mut Func, name: &str) {
     let ops = func.body.walk();
     let is_removed = ops.into_iter().any(|op| func.body.op_mut(op).attrs.remove(name).is_some());

@@ -43,7 +43,6 @@ pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Str
     Ok(results.iter().map(|r| r.to_literal()).collect())
 }
 
-/// Returns the tolerance for an array of sums in another order.
 fn tolerance(x: &Literal) -> Tolerance<'static> {
     Tolerance::OfLargest(match x.dtype() {
         DType::BF16 | DType::F16 => 3,
