@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// The folders of the programs.
 const FOLDERS: [&str; 4] = ["testdata", "crates/check/tests", "crates/ops/tests", "crates/spmd/tests"];
 
 fn main() {
@@ -21,8 +20,6 @@ fn main() {
     std::fs::write(variable("OUT_DIR").join("corpus.rs"), list).expect("cargo makes the folder");
 }
 
-/// Adds the paths of the `.mlir` files in a folder, and in the folders below it, to `files`. Panics if a folder cannot
-/// be read.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot read {}: {e}", folder.display()));
     for path in entries.map(|entry| entry.expect("a folder can be read to its end").path()) {

@@ -481,7 +481,6 @@ pub fn default_max_bytes() -> usize {
     bytes.map_or(usize::MAX / 2, |b| b / 5 * 4)
 }
 
-/// Returns the machine's memory in bytes, as Linux reports it. Returns `None` if it reports none.
 fn machine_bytes() -> Option<usize> {
     reported_bytes("/proc/meminfo", "MemTotal:")
 }

@@ -101,7 +101,6 @@ fn with_unit(text: &str) -> String {
     format!("{number}j{}", &text[number.len()..])
 }
 
-/// Formats the only element of an array without dimensions.
 fn format_scalar(x: &Literal) -> String {
     match x.dtype().kind() {
         DTypeKind::Float => match scalar(x.get_f64(0), x.dtype()) {

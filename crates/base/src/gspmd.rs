@@ -127,7 +127,7 @@ impl From<&Sharding> for HloSharding {
         let order: Vec<AxisRef> = used.iter().chain(&free).copied().collect();
         let mut positions = vec![0];
         for axis in &order {
-            let stride = stride(mesh, *axis);
+            let stride = axis.stride(mesh);
             positions = positions.iter().flat_map(|&p| (0..axis.size(mesh)).map(move |i| p + i * stride)).collect();
         }
         let rest = AxisRef::total_size(mesh, &free);
@@ -137,12 +137,6 @@ impl From<&Sharding> for HloSharding {
             devices: Data::collect(positions.len(), positions.into_iter().map(|p| mesh.device(p))),
         })
     }
-}
-
-/// Returns the distance, in the order of the mesh, between neighbours along an axis.
-fn stride(mesh: &Mesh, axis: AxisRef) -> usize {
-    let minor: usize = mesh.axes[axis.axis.index() + 1..].iter().map(|a| a.size).product();
-    minor * (mesh.axis_size(axis.axis) / axis.next_pre_size(mesh))
 }
 
 impl fmt::Display for HloSharding {
@@ -249,8 +243,6 @@ struct Parser<'a> {
     at: usize,
 }
 
-/// Returns the number of positions of a grid of these sizes, or `None` if it has no positions, or too many positions or
-/// dimensions.
 fn device_count(grid: &[usize]) -> Option<usize> {
     let count = grid.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
     count.filter(|&n| (1..=Mesh::MAX_DEVICES).contains(&n) && grid.len() <= MAX_DIMS)

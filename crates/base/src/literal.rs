@@ -76,7 +76,6 @@ pub struct Literal {
 /// The largest number of elements of an array. The bytes of so many elements of any type can be counted in an `isize`.
 pub const MAX_ELEMENTS: usize = isize::MAX as usize / 16;
 
-/// Returns the number of elements of a shape, or `None` if there are more than [`MAX_ELEMENTS`].
 fn checked_count(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);
@@ -360,7 +359,6 @@ impl Literal {
     }
 }
 
-/// Returns 8-aligned words that hold `bytes`, followed by zeros up to a whole word.
 fn words_of(bytes: &[u8]) -> Arc<Data<u64>> {
     let mut words = Data::zeroed(bytes.len().div_ceil(8));
     bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);

@@ -233,7 +233,6 @@ impl Sharding {
     }
 }
 
-/// Returns the position along a list of axes, major to minor, of the device at `coordinates`.
 fn list_index(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize]) -> usize {
     axes.iter().fold(0, |index, a| index * a.size(mesh) + a.coordinate(mesh, coordinates[a.axis.index()]))
 }

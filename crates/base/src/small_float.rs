@@ -135,12 +135,10 @@ impl Format {
         }
     }
 
-    /// Adds the sign to a code. Minus zero becomes zero if the type has no minus zero.
     fn signed(&self, sign: u32, magnitude: u32) -> u32 {
         if magnitude == 0 && self.special == Special::NanIsMinusZero { 0 } else { sign | magnitude }
     }
 
-    /// Returns the code, without sign, of the largest finite value.
     fn largest(&self) -> u32 {
         let all = (1u32 << (self.exponent_bits + self.mantissa_bits)) - 1;
         match self.special {

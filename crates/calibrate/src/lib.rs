@@ -139,7 +139,6 @@ fn errors(facts: &mut Facts, machine: Machine) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Returns the machine with these constants. Fails if they are not those of a machine.
 fn machine(facts: &Facts) -> Result<Machine, Diagnostics> {
     let (processor, count) = (memory::processor(), Workers::global().count());
     let title: String = format!("{processor}, {count} workers").chars().filter(|c| *c != '"').collect();

@@ -29,7 +29,8 @@ pub(crate) fn levels() -> Vec<Level> {
     levels
 }
 
-/// Returns a cache of data of all workers: its size as the system says, or the one that is assumed for a worker.
+/// Returns a cache for data, with the bytes of all workers together: from the size that the system states, or else from
+/// the assumed one.
 fn level(name: &str, assumed: f64, workers: f64) -> Level {
     let found = (0..8).find_map(|i| {
         let read = |what: &str| {
@@ -53,8 +54,6 @@ fn size(text: &str) -> Option<f64> {
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
-/// Returns the number of bytes with which a level is measured: half of it, but at least 4096 and at most
-/// [`MOST_BYTES`].
 pub(crate) fn probe_bytes(level: &Level) -> usize {
     let half = (level.bytes / 2.0) as usize;
     half.clamp(4096, MOST_BYTES)
@@ -85,7 +84,6 @@ pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
     ]
 }
 
-/// Returns the name of the processor, or `host` if the system does not say.
 pub(crate) fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -9,25 +9,21 @@ pub(crate) const ELEMENTS: usize = 8192;
 /// The number of ops of the longer program of elementwise ops.
 pub(crate) const CHAIN: usize = 6;
 
-/// The region that adds two numbers.
 const ADD: &str = "({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   })";
 
-/// The region that compares two numbers.
 const ORDER: &str = "({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %s : tensor<i1>
   })";
 
-/// The attributes of a gather of rows.
 const GATHER: &str = "<{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], \
     start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}>";
 
-/// The attributes of a scatter of rows.
 const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<\
     update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, \
     unique_indices = false}>";
@@ -45,7 +41,6 @@ fn main(arguments: &str, body: &str, result: &str) -> String {
     format!("func.func @main({arguments}) -> {result} {{\n{body}\n  return %r : {result}\n}}\n")
 }
 
-/// Returns the type of a tensor as text.
 fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
@@ -106,7 +101,6 @@ pub(crate) fn elements() -> Vec<(&'static str, DType, [String; 2])> {
     programs
 }
 
-/// Returns true if the text is a valid program, and the constant that it determines is one of elementwise programs.
 fn is_elementwise(text: &str) -> bool {
     let Ok(local) = crate::timed::localized(text) else { return false };
     shardwise_sim::subject(&local).is_some_and(|subject| subject.name.starts_with("stream."))
@@ -148,7 +142,6 @@ fn special(name: &'static str, dtype: DType) -> Option<(&'static str, DType, [St
     is_special.then(|| (name, dtype, [chain(1), chain(CHAIN)]))
 }
 
-/// Returns products of f32, bf16, i32 and f64, each over a grid of shapes.
 pub(crate) fn products() -> Vec<String> {
     let shape = |dtype: &'static str, sizes: &[usize]| -> Vec<String> {
         let all = |m: usize| sizes.iter().flat_map(move |&k| sizes.iter().map(move |&n| [m, k, n]));
@@ -167,7 +160,6 @@ fn product(dtype: &str, [m, k, n]: [usize; 3]) -> String {
     main(&format!("%x: {a}, %y: {b}"), &body, &c)
 }
 
-/// Returns negations of arrays of several sizes, whose time is that of reading and writing memory.
 pub(crate) fn streams() -> Vec<String> {
     (6..=24).step_by(2).map(|power| stream(1 << power)).collect()
 }
@@ -177,7 +169,6 @@ fn stream(elements: usize) -> String {
     main(&format!("%x: {ty}"), &format!("  %r = stablehlo.negate %x : {ty}"), &ty)
 }
 
-/// Returns programs of ops that move elements, also by indices, of sums and running sums, sorts and convolutions.
 pub(crate) fn others() -> Vec<String> {
     let mut programs: Vec<String> = SIZES.iter().flat_map(|&n| moves(n, "f32")).collect();
     programs.extend(SIZES.iter().flat_map(|&n| indexed(n)));
@@ -185,7 +176,7 @@ pub(crate) fn others() -> Vec<String> {
     programs
 }
 
-/// Returns the sizes of an almost square matrix with so many elements, which is a power of 2.
+/// Returns the rows and columns of an almost square matrix with `elements` elements, a power of 2.
 fn matrix(elements: usize) -> [usize; 2] {
     let rows = 1 << (elements.ilog2() / 2);
     [rows, elements / rows]
@@ -195,7 +186,6 @@ fn moves(elements: usize, dtype: &str) -> Vec<String> {
     [turns_and_joins(elements, dtype), parts(elements, dtype), folds(elements, dtype)].concat()
 }
 
-/// Returns transposes, a concatenation, a broadcast and a reversal.
 fn turns_and_joins(elements: usize, dtype: &str) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, turned) = (tensor(&[rows, columns], dtype), tensor(&[columns, rows], dtype));
@@ -214,7 +204,6 @@ fn turns_and_joins(elements: usize, dtype: &str) -> Vec<String> {
     ]
 }
 
-/// Returns a padding, a slice, a dynamic slice and a dynamic update.
 fn parts(elements: usize, dtype: &str) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, part) = (tensor(&[rows, columns], dtype), tensor(&[rows / 2, columns], dtype));
@@ -242,7 +231,6 @@ fn parts(elements: usize, dtype: &str) -> Vec<String> {
     ]
 }
 
-/// Returns sums along the first and along the last dimension.
 fn folds(elements: usize, dtype: &str) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, scalar) = (tensor(&[rows, columns], dtype), tensor(&[], dtype));
@@ -257,7 +245,6 @@ fn folds(elements: usize, dtype: &str) -> Vec<String> {
     vec![fold(0, columns), fold(1, rows)]
 }
 
-/// Returns a gather of rows, a scatter that adds rows, and a sort.
 fn indexed(elements: usize) -> Vec<String> {
     let rows = (elements / 16).max(1);
     let (ty, indices, line) = (tensor(&[rows, 16], "f32"), tensor(&[rows, 1], "i32"), tensor(&[elements], "f32"));
@@ -271,7 +258,6 @@ fn indexed(elements: usize) -> Vec<String> {
     ]
 }
 
-/// Returns a convolution and a running sum.
 fn windows(elements: usize) -> Vec<String> {
     let side = 1 << (elements.ilog2() / 2).saturating_sub(2).max(1);
     let (image, kernel) = (tensor(&[1, side, side, 16], "f32"), tensor(&[3, 3, 16, 16], "f32"));
@@ -288,7 +274,6 @@ fn windows(elements: usize) -> Vec<String> {
     vec![main(&format!("%x: {image}, %w: {kernel}"), &convolution, &image), main(&format!("%x: {ty}"), &running, &ty)]
 }
 
-/// A collective that is measured.
 struct Collective {
     name: &'static str,
     attributes: &'static str,
@@ -304,7 +289,6 @@ const GROUPS: &str = "replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tenso
 const PAIRS: &str = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> \
     : tensor<8x2xi64>";
 
-/// The collectives that are measured.
 const COLLECTIVES: [Collective; 5] = [
     Collective {
         name: "all_gather",
@@ -337,14 +321,12 @@ const COLLECTIVES: [Collective; 5] = [
     Collective { name: "collective_permute", attributes: "PAIRS", reduces: false, elements: [1, 1], is_whole: false },
 ];
 
-/// Returns collectives of several sizes on eight devices.
 pub(crate) fn collectives() -> Vec<String> {
     let sizes = [1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20];
     sizes.iter().flat_map(|&n| COLLECTIVES.iter().map(move |row| row.program(n))).collect()
 }
 
 impl Collective {
-    /// Returns a program with the collective on eight devices, each of which has an operand of so many elements.
     fn program(&self, elements: usize) -> String {
         let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
         let attributes = self.attributes.replace("GROUPS", GROUPS).replace("PAIRS", PAIRS);

@@ -14,14 +14,12 @@ const RUNS: std::ops::Range<usize> = 7..60;
 /// The time after which no further run starts, once there are as many as must be.
 const ENOUGH: Duration = Duration::from_millis(15);
 
-/// A compiled program with its arguments.
 pub(crate) struct Timed {
     module: Module,
     program: Arc<dyn Executable>,
     args: Vec<ArrayHandle>,
 }
 
-/// Returns the per-device program of a program. Fails if its text has mistakes, or if it cannot be partitioned.
 pub(crate) fn localized(source: &str) -> Result<Module, Diagnostics> {
     let module = text::parse("calibration.mlir", source, &shardwise_ops::OPS)?;
     verify(&module).or(())?;
@@ -29,8 +27,6 @@ pub(crate) fn localized(source: &str) -> Result<Module, Diagnostics> {
 }
 
 impl Timed {
-    /// Compiles a program and makes its arguments. Fails if the text has mistakes, if the program cannot be partitioned
-    /// or compiled, or if its arguments cannot be placed on the engine.
     pub(crate) fn new(source: &str) -> Result<Timed, Diagnostics> {
         let module = localized(source)?;
         let engine = HostEngine::default();
@@ -40,7 +36,6 @@ impl Timed {
         Ok(Timed { module, program, args })
     }
 
-    /// Returns the per-device program.
     pub(crate) fn module(&self) -> &Module {
         &self.module
     }
@@ -87,7 +82,6 @@ fn repeated(run: impl Fn() -> Result<f64, Diagnostics>) -> Result<f64, Diagnosti
     Ok(quartile(times.into_iter()))
 }
 
-/// Returns the time of a call, in seconds.
 pub(crate) fn seconds(call: impl FnOnce()) -> f64 {
     let start = Instant::now();
     call();

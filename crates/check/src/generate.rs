@@ -158,7 +158,6 @@ impl Generator {
         self.live.push(Live { value, bound });
     }
 
-    /// Returns the last value and at most one other.
     fn results(&mut self) -> Vec<Value> {
         let mut results = vec![self.live.last().expect("there are arguments").value];
         if self.choose.one_in(2) {
@@ -213,8 +212,7 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Applies an op to `x`, and makes the result live. In half of the cases this is `x + 1`, unless the bound on
-    /// elements would become too large. Padding is then no longer zero.
+    /// Negates `x`, takes its absolute value or its sign, or adds 1, after which padding is no longer zero.
     fn unary(&mut self, b: &mut Builder<'_>, x: Live) {
         if self.choose.one_in(2) && x.bound < MAX_BOUND {
             let ty = make::type_of(b, x.value);
@@ -286,7 +284,6 @@ impl Generator {
         self.push(value, bound);
     }
 
-    /// Returns the value with a sharding constraint that splits only dimension `dim`, over these axes.
     fn split(&self, b: &mut Builder<'_>, x: Value, dim: usize, axes: &[AxisRef]) -> Value {
         let ty = make::type_of(b, x);
         let mut sharding = Sharding::replicated(&self.mesh, ty.rank());

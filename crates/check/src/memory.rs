@@ -31,8 +31,8 @@ impl Measured {
         !self.rows.iter().any(depends)
     }
 
-    /// Describes how the prediction is wrong, or returns `None` if it is right. It may be too large if the run's memory
-    /// is not known exactly before it starts.
+    /// Describes how the prediction is wrong, or returns `None` if it is right. It must be exact if
+    /// [`Measured::is_known`] returns true, and otherwise it may be too large.
     fn wrong(&self, what: &str) -> Option<String> {
         let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
         let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });
@@ -57,8 +57,8 @@ fn expect_none(wrong: Vec<String>) {
 }
 
 /// Runs a partitioned program on the host engine under an account of its own. `donated` has the indices of the
-/// arguments that are donated. Fails if the program cannot be compiled or run, if an input does not fit its argument,
-/// or if the run takes more than a million steps.
+/// arguments that are donated. Fails if an input does not fit its argument, or if the program cannot be compiled, or
+/// run within a million steps.
 fn measured(local: &Module, inputs: &[Literal], donated: &[usize]) -> Result<Measured, Diagnostics> {
     let account = Account::with_limit(usize::MAX);
     let budget = Budget::new(account.clone(), Some(1_000_000), CancelToken::default());

@@ -12,7 +12,7 @@ use shardwise_ops::{Opcode, ReduceKind, make, make_collective};
 /// A mistake that a partitioner could make. It is made by changing ops of a localized module.
 pub struct Mutant {
     pub name: &'static str,
-    /// Returns the replacement of an op, or `None` if the op stays as it is.
+    /// The function that returns the replacement of an op, or `None` if the op stays as it is.
     change: fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>,
 }
 
@@ -105,7 +105,6 @@ fn scattered_dim(op: &OpView<'_>) -> Option<usize> {
     }
 }
 
-/// Returns the dimensions along which an all-to-all splits and joins, or `None` for other ops.
 fn exchanged_dims(op: &OpView<'_>) -> Option<(usize, usize)> {
     match CollectiveView::of(op)?.kind {
         CollectiveKind::AllToAll { split_dim, concat_dim } => Some((split_dim, concat_dim)),
@@ -201,8 +200,6 @@ fn mask_forgotten(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<V
     is_mask(op).then(|| vec![x[1]])
 }
 
-/// Makes the mask exclude the last element that it should keep. Returns `None` unless the op is the comparison in a
-/// mask.
 fn mask_narrow(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     is_limit(op).then(|| {
         let ty = op.operand_tensor(1).clone();
@@ -292,8 +289,6 @@ fn mask_ones(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Va
     })
 }
 
-/// Makes the mask keep the first element of the padding. Returns `None` unless the op is the comparison in a mask and
-/// compares by `LT`.
 fn mask_wide(op: &OpView<'_>, x: &[Value], b: &mut Builder<'_>) -> Option<Vec<Value>> {
     (is_limit(op) && Compare::direction(op) == Some("LT")).then(|| vec![make::compare(b, "LE", x[0], x[1])])
 }

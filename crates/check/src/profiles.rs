@@ -12,8 +12,6 @@ use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
 use shardwise_view::{LaneIndex, LaneKind, Span, SpanKind, Timeline};
 
-/// Returns the profile of a run of a partitioned program on the host engine. Fails if the program cannot be compiled
-/// or run, if an input cannot be placed on the engine, or if the [`budget`] is exceeded.
 fn profiled(local: &Module, inputs: &[Literal]) -> Result<RunProfile, Diagnostics> {
     let profile = || {
         let engine = HostEngine::default();
@@ -26,12 +24,10 @@ fn profiled(local: &Module, inputs: &[Literal]) -> Result<RunProfile, Diagnostic
     budget().run(profile).unwrap_or_else(|stop| Err(stop.diagnostic(&shardwise_base::Loc::UNKNOWN).into()))
 }
 
-/// Returns the spans of all lanes of a kind.
 fn spans_of(timeline: &Timeline, kind: LaneKind) -> Vec<&Span> {
     timeline.spans.iter().filter(|span| timeline.lanes[span.lane].kind == kind).collect()
 }
 
-/// Describes the first error that is found in the timeline of a profile, or returns `None` if there is none.
 fn fault(profile: &RunProfile) -> Option<String> {
     let timeline = profile.timeline("generated");
     if let Err(fault) = timeline.check() {

@@ -36,9 +36,8 @@ impl Body {
         }
     }
 
-    /// Returns the reducers to test on a type: sums if they are exact, maxima unless the type is complex, `and` of
-    /// integers and booleans, and the unnamed reducer for integers and floats. The results of the named reducers do
-    /// not depend on where a reduction is split. A reduction by the unnamed one is not split.
+    /// Returns the reducers to test on a type. The results of the named ones do not depend on where a reduction is
+    /// split. A reduction by the unnamed one is not split.
     fn on(t: DType) -> Vec<Body> {
         // The elements are small integers, whose sums 16 bits hold exactly. Sums of 8-bit floats are rounded.
         let is_exact = !t.is_float() || t.bits() >= 16;
@@ -59,7 +58,6 @@ impl Body {
     }
 }
 
-/// The op that is tested.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Reduce,
@@ -105,7 +103,6 @@ impl Program {
         if operand == 0 { self.from } else { self.to }
     }
 
-    /// Returns the region `({ ^bb0(..): .. })` of a reducer for `n` operands.
     fn region(&self, n: usize) -> String {
         let (t, body) = (self.to.name(), self.body);
         let args = |name: &str| list(n, |i| format!("%{name}{i}: tensor<{t}>"));
@@ -264,9 +261,9 @@ impl Program {
     }
 }
 
-/// Returns the pairs of element types, of operand and result, that reducers accept: a type with itself, and with every
-/// type that has at least as many bits and is also an integer, a float, a complex number or a boolean. Leaves out
-/// `f8E8M0FNU`, which has neither zero nor negative numbers.
+/// Returns the pairs of element types, of operand and result, that reducers accept: two integers, floats, complex
+/// numbers or booleans, of which the second has at least as many bits. Leaves out `f8E8M0FNU`, which has neither zero
+/// nor negative numbers.
 fn pairs() -> Vec<(DType, DType)> {
     let kind = |t: DType| (t.is_float(), t.is_complex(), t.is_bool());
     let all = DType::ALL.iter().filter(|t| **t != DType::F8E8M0FNU);

@@ -43,7 +43,6 @@ fn integer_types() -> impl Iterator<Item = DType> {
     DType::ALL.iter().copied().filter(|t| t.is_integer())
 }
 
-/// Returns the line that converts the argument to elements of type `t`, as `%v`.
 fn converted(t: DType) -> String {
     format!("%v = stablehlo.convert %x : (tensor<8x6xi32>) -> tensor<8x6x{t}>\n")
 }
@@ -200,8 +199,6 @@ fn groups_of_convolutions_split_within() {
     expect_none(&wrong);
 }
 
-/// Tests matrix products whose operands and results do not all have one type, and convolutions whose operands have one
-/// type and whose results have another.
 #[test]
 fn products_of_mixed_types() {
     let mut wrong = vec![];
@@ -324,7 +321,6 @@ fn random_bits_of_any_type() {
     expect_none(&wrong);
 }
 
-/// Tests sorts of many operands, by keys of two of them.
 #[test]
 fn sorts_of_many_operands() {
     let types = ["i32", "i8", "f64", "i1", "bf16", "ui64", "complex<f32>", "i4"];
@@ -361,7 +357,6 @@ fn sorts_of_many_operands() {
     expect_none(&wrong);
 }
 
-/// Tests a sum of quantized numbers in a wider type with another scale.
 #[test]
 fn quantized_numbers_are_rescaled_for_their_reducer() {
     let (narrow, wide) = ("!quant.uniform<i8:f32, 0.5:-3>", "!quant.uniform<i32:f32, 0.25:1>");

@@ -97,7 +97,6 @@ fn a_split_sum_is_one_all_reduce() {
     assert_eq!(kinds, ["all-reduce"]);
 }
 
-/// Tests that a rule on the op overrides the kernel's rule: here, nothing may be split.
 #[test]
 fn the_rule_in_the_text_wins() {
     setup();

@@ -77,7 +77,6 @@ fn large_products_take_the_steps_of_their_operations() {
     }
 }
 
-/// Returns a program with a constant of these elements.
 fn constant(elements: &str, ty: &str) -> String {
     format!("func.func @main() -> {ty} {{\n  %0 = stablehlo.constant dense<{elements}> : {ty}\n  return %0 : {ty}\n}}")
 }

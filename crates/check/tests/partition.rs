@@ -20,8 +20,6 @@ fn every_stage_means_what_the_program_means() {
     }
 }
 
-/// Returns true if, for some generated program, the module with the mutant's changes has another result than the
-/// program, or an error.
 fn is_killed(mutant: &Mutant, programs: &[(Case, Module, Vec<Literal>)]) -> bool {
     programs.iter().any(|(case, module, want)| {
         let Some(wrong) = mutant.apply(module) else { return false };

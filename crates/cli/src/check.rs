@@ -42,12 +42,12 @@ pub fn check(module: &Module, inputs: &[Literal], results: &[Literal], with: Che
     found.or(())
 }
 
-/// Runs the reference with the terms of its sums moved.
+/// The function that runs the reference with the terms of its sums moved.
 type Again<'a> = dyn FnMut(Direction) -> Result<Vec<Literal>, Diagnostics> + 'a;
 
-/// Returns how close each result is, or how it differs. If the number of results is wrong, that is the only difference
-/// in the list. `terms` is the number of terms of the longest sum of floats, or 0. `again` runs the reference with
-/// moved terms, and is only called if floats differ. Fails if `again` fails.
+/// Returns how close each result is, or how it differs. If the number of results is wrong, that is the one difference
+/// in the list. `terms` is at least the number of terms of the longest sum of floats, or 0 if there is none. `again`
+/// runs the reference with moved terms, and is called only if elements differ. Fails if `again` fails.
 fn compare_results(
     results: &[Literal],
     expected: &[Literal],
@@ -136,7 +136,6 @@ fn smallest(dtype: DType) -> f64 {
     }
 }
 
-/// Returns the largest difference that is allowed between elements of a type, as a share of the largest element.
 fn largest_share(dtype: DType) -> f64 {
     match dtype.real() {
         DType::F64 => 1e-10,
@@ -232,7 +231,6 @@ mod tests {
         assert!(found.to_string().contains("devices 2 and 3 hold unequal parts of argument 0"), "{found}");
     }
 
-    /// Compares results where moving the terms of its sums does not change the results of the reference.
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {
         let found = compare_results(got, want, terms, &mut |_| Ok(want.to_vec())).unwrap();
         found.into_iter().map(|r| r.map_err(|why| why.to_string())).collect()

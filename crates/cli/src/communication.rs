@@ -18,7 +18,6 @@ pub fn json(communication: &Communication) -> String {
     format!("{all:#}")
 }
 
-/// Returns the facts of one collective. Bytes are those of one run.
 fn collective(row: &Row) -> Value {
     let bounds = json!({ "bytes_total": row.bytes_total, "bytes_least": row.bytes_least() });
     joined([moved(row), bounds, cause(row)])
@@ -61,7 +60,6 @@ pub fn cause(row: &Row) -> Value {
     })
 }
 
-/// Returns the names of the axes, or `None` if the groups are not along axes.
 fn axes(groups: &Groups) -> Option<Vec<String>> {
     match groups {
         Groups::Axes { mesh, axes } => Some(axis_names(mesh, axes)),

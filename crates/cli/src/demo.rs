@@ -116,7 +116,6 @@ fn literal(x: &Array) -> Result<Literal, Error> {
     Ok(Literal::new(x.shape().to_vec(), &values))
 }
 
-/// Parses the program as a reader of its text would. Fails if the text cannot be parsed or is not valid.
 fn reread(text: &str) -> Result<Module, Diagnostics> {
     let module = text::parse("demo", text, &OPS)?;
     verify(&module).or(module)
@@ -128,7 +127,6 @@ fn show_shardings(module: &Module) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Partitions the program, compiles it on the embedded engine and places its inputs. Fails if one of these steps does.
 fn placed(module: &Module, inputs: &[Literal]) -> Result<Placed, Diagnostics> {
     let engine = HostEngine::default();
     let program = engine.compile(&partition(module, &mut Options::default())?.module)?;

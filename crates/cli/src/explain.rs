@@ -42,12 +42,10 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
     Ok(())
 }
 
-/// Returns the text for standard output, which is in colour on a terminal.
 fn shown(text: &impl Display) -> String {
     if Style::of_stdout().is_rich { format!("{text:#}") } else { text.to_string() }
 }
 
-/// Returns all facts for other programs. Numbers that are not known are `null`.
 fn of_explanation(e: &Explanation) -> Value {
     json!({
         "topology": e.topology.as_ref().map(ToString::to_string),
@@ -65,7 +63,6 @@ fn of_explanation(e: &Explanation) -> Value {
     })
 }
 
-/// Returns the position of a remedy in the list, or `None` if there is no remedy.
 fn index_of(e: &Explanation, remedy: Option<&Remedy>) -> Option<usize> {
     let remedy = remedy?;
     e.remedies.iter().position(|other| std::ptr::eq(other, remedy))

@@ -118,7 +118,6 @@ struct Target {
 }
 
 impl Target {
-    /// Starts the output. Fails if the file cannot be created.
     fn open(&self) -> Result<Output<'_>, Diagnostics> {
         Output::new(self.output.as_deref())
     }
@@ -169,7 +168,6 @@ struct RunArgs {
 }
 
 impl RunArgs {
-    /// Returns the numbers that end the run. An environment variable of `1` switches a check on as well.
     fn checks(&self) -> NumberChecks {
         let is_on = |name: &str| std::env::var(name).is_ok_and(|value| value == "1");
         NumberChecks {
@@ -377,7 +375,6 @@ struct OptArgs {
     split_input_file: bool,
 }
 
-/// Parses a number of runs, which must be at least 1. Fails for 0 and for a text that is no number.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) => Err("at least one run is needed".into()),
@@ -403,7 +400,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command. An error is the text for standard error.
 fn command(command: Command) -> Result<(), String> {
     match command {
         Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),

@@ -58,7 +58,6 @@ pub fn with_noise(module: &Module, direction: Direction) -> Module {
     out
 }
 
-/// Moves the terms of the sums of one region.
 fn move_terms(module: &Module, body: &mut Body, region: Region, is_above: &mut dyn FnMut() -> bool) {
     let ops = std::mem::take(&mut body.region_mut(region).ops);
     for op in ops {
@@ -120,7 +119,8 @@ fn noise(ty: &TensorType, is_above: &mut dyn FnMut() -> bool) -> Option<Literal>
 
 /// Returns an upper bound on the number of terms of the program's longest sum or product of floats or complex numbers
 /// in no fixed order. It is the size of the largest operand of an op that computes one, or may do so. For a collective,
-/// it is this size times the number of devices of a group. Returns 0 if there is no such op.
+/// it is this size times the number of devices of a group, as far as the module states how many there are. Returns 0 if
+/// there is no such op.
 pub fn longest_sum(module: &Module) -> usize {
     let of = |f: &shardwise_ir::Func| f.body.walk().into_iter().map(|op| terms(&module.view(&f.body, op))).max();
     module.funcs.iter().filter_map(of).max().unwrap_or(0)
@@ -140,7 +140,8 @@ fn terms(op: &OpView<'_>) -> usize {
     largest.saturating_mul(group_size(op).max(1))
 }
 
-/// Returns an upper bound on the number of devices in a group of a collective, or 1 for other ops.
+/// Returns an upper bound on the number of devices in a group of a collective, as far as the module states the number
+/// of its processes. Returns 1 for other ops.
 fn group_size(op: &OpView<'_>) -> usize {
     let of_axes = |mesh: &Mesh, axes: &[AxisRef]| AxisRef::total_size(mesh, axes);
     if matches!(Opcode::of_view(op), Opcode::SdyAllReduce | Opcode::SdyReduceScatter) {

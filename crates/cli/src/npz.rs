@@ -166,7 +166,6 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// Writes an archive of `arg0.npy`, `arg1.npy`, … with these bytes.
     fn archive(name: &str, members: &[Vec<u8>], method: zip::CompressionMethod) -> std::path::PathBuf {
         let path = temp(name);
         let mut archive = zip::ZipWriter::new(File::create(&path).unwrap());
@@ -179,7 +178,6 @@ mod tests {
         path
     }
 
-    /// Returns the header for an array, followed by other bytes.
     fn member(array: &Literal, bytes: &[u8]) -> Vec<u8> {
         [header(array.dtype(), array.shape()), bytes.to_vec()].concat()
     }

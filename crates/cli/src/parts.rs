@@ -47,7 +47,6 @@ fn run_part(args: &RunArgs, name: &str, text: &str) -> (String, usize, Result<()
     (what, checks, run::results(args, &module).map(|_| ()))
 }
 
-/// Counts the checks in all functions.
 fn check_count(module: &Module) -> usize {
     let is_check = |op: &shardwise_ir::OpView<'_>| {
         op.name().starts_with("check.")
@@ -58,7 +57,6 @@ fn check_count(module: &Module) -> usize {
     module.funcs.iter().map(count).sum()
 }
 
-/// Counts the checks of a text that cannot be parsed.
 fn written_checks(text: &str) -> usize {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
     code.map(|line| line.matches("check.expect").count()).sum()

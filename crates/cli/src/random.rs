@@ -5,9 +5,9 @@ use shardwise_base::{DType, DTypeKind, Literal, LiteralWriter, bf16, f16};
 use shardwise_ir::TensorType;
 
 /// Returns an array for each type. Floats of at least 16 bits and both parts of complex numbers are multiples of 1/8
-/// between -2 and 2, whose sums are exact in any order. Integers are between 0 and 7, so that they can also be indices,
-/// or between 0 and 1 in types of two bits. Booleans are random. Floats of at most 8 bits have integers between 0 and 7
-/// as their bits.
+/// between -2 and 2, so that small sums of them are exact in any order. Integers are between 0 and 7, so that they can
+/// also be indices, or between 0 and 1 in types of two bits. Booleans are random. Floats of at most 8 bits have
+/// integers between 0 and 7 as their bits.
 pub fn inputs(seed: u64, types: &[TensorType]) -> Vec<Literal> {
     types.iter().enumerate().map(|(i, ty)| input(&mut Stream::new(seed, i as u64), ty)).collect()
 }
@@ -21,9 +21,7 @@ fn input(stream: &mut Stream, ty: &TensorType) -> Literal {
     out.finish()
 }
 
-/// Returns the bytes of an element that is made from random bits, and their number. Floats of 16 bits and more, and
-/// both parts of a complex number, are multiples of 1/8 from -2 to 2. The other types have small bit patterns: integers
-/// from 0 to at most 7.
+/// Returns the bytes of an element that is made from random bits, and their number. [`inputs`] says which elements.
 fn element(bits: u32, dtype: DType) -> ([u8; 16], usize) {
     let eighths = |bits: u32| f64::from(bits % 33) / 8.0 - 2.0;
     let (re, im) = (eighths(bits), eighths(bits >> 8));

@@ -60,7 +60,6 @@ fn run_module(args: &RunArgs, module: &Module, machine: Option<&Machine>) -> Res
     Ok(())
 }
 
-/// Writes the results to a file, or prints them if no other output was requested. Fails if the file cannot be written.
 fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> {
     if let Some(path) = &args.outputs {
         npz::write_results(path, results)?;
@@ -84,8 +83,7 @@ pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnost
     outcome.results
 }
 
-/// Returns true for programs that only the interpreter runs, without partitioning: those that run grids of programs, or
-/// inspect their own run.
+/// Returns true if the program has ops that only the interpreter runs, and only without partitioning.
 fn runs_as_it_stands(module: &Module) -> bool {
     let is_interpreter = |name: &str| name.starts_with("interpreter.") || name == "check.expect_serialized_eq";
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
@@ -98,8 +96,6 @@ fn engine(args: &RunArgs) -> Box<dyn Engine> {
     }
 }
 
-/// Returns the types of the program's arguments. Fails if the module has no function, or if an argument or a result is
-/// not an array.
 fn argument_types(module: &Module) -> Result<Vec<TensorType>, Diagnostics> {
     let main = module.main().ok_or_else(|| no_function(&module.loc))?;
     Ok(Signature::of(main)?.inputs.into_iter().map(|input| input.ty).collect())
@@ -142,7 +138,6 @@ fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<d
     engine.compile_checked(&args.source.partition(module)?.module, args.checks())
 }
 
-/// Prints the type of each result, and its elements if there are few.
 fn print_results(results: &[Literal]) {
     for (i, r) in results.iter().enumerate() {
         let text = |e: usize| match r.dtype() {
@@ -158,7 +153,6 @@ fn print_results(results: &[Literal]) {
 /// The number of elements above which the elements of a result are not printed.
 const MAX_SHOWN: usize = 16;
 
-/// Returns an error if the results would overwrite the program.
 fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
     let (Ok(a), Ok(b)) = (outputs.canonicalize(), source.canonicalize()) else { return Ok(()) };
     if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }
@@ -173,8 +167,6 @@ fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     found
 }
 
-/// Describes the largest arrays of the program, and where they are made: at most three, each at least an eighth of the
-/// largest.
 fn largest_arrays(module: &Module) -> Vec<String> {
     let values = module.funcs.iter().flat_map(|f| (0..f.body.value_count()).map(|v| f.body.value(Value::new(v))));
     let mut arrays: Vec<_> = values.filter_map(|v| Some((v.ty.as_tensor()?, &v.loc))).collect();

@@ -37,7 +37,6 @@ pub fn shardings(args: &ShardingsArgs) -> Result<(), Diagnostics> {
     }
 }
 
-/// Writes the pictures into a folder, which is created. Fails if a file cannot be written.
 fn save(folder: &Path, format: PictureFormat, all: &[Named]) -> Result<(), Diagnostics> {
     std::fs::create_dir_all(folder).map_err(|e| Diagnostics::from(unwritable(folder, &e)))?;
     for (name, picture) in all {
@@ -48,8 +47,6 @@ fn save(folder: &Path, format: PictureFormat, all: &[Named]) -> Result<(), Diagn
     Ok(())
 }
 
-/// Returns the chips of a topology, or `None` if there is none. Fails if the topology has another number of devices
-/// than the mesh.
 fn chips(mesh: &Mesh, topology: Option<Topology>) -> Result<Option<Chips>, Diagnostics> {
     match topology {
         Some(topology) if topology.device_count() != mesh.size() => Err(other_count(&topology, mesh).into()),
@@ -57,7 +54,7 @@ fn chips(mesh: &Mesh, topology: Option<Topology>) -> Result<Option<Chips>, Diagn
     }
 }
 
-/// Makes the pictures of values of a program in which all values have layouts.
+/// A program in which all values have layouts, and its mesh, of which pictures are made.
 struct Pictures<'a> {
     module: &'a Module,
     mesh: Arc<Mesh>,
@@ -65,7 +62,6 @@ struct Pictures<'a> {
 }
 
 impl Pictures<'_> {
-    /// Returns the pictures of the arguments and results of the main function. Fails if there is no function.
     fn of_signature(&self) -> Result<Vec<Named>, Diagnostics> {
         let main = self.module.main().ok_or_else(|| no_function(&self.module.loc))?;
         let args = main.body.args().iter().enumerate().filter_map(|(i, &v)| {
@@ -80,7 +76,6 @@ impl Pictures<'_> {
         Ok(args.chain(results).collect())
     }
 
-    /// Returns the pictures of the values that ops at a line make. Fails if there are none.
     fn at_line(&self, line: u32) -> Result<Vec<Named>, Diagnostics> {
         let mut found: Vec<Named> = vec![];
         for func in self.module.funcs.iter() {
@@ -100,7 +95,7 @@ impl Pictures<'_> {
         if found.is_empty() { Err(nothing_at(line, &self.module.loc).into()) } else { Ok(found) }
     }
 
-    /// Returns the picture of a value, inside of per-device code over these axes if there are any.
+    /// Returns the picture of a value and the name of its file. `manual` are the axes of the per-device code around it.
     fn named(&self, what: &str, i: usize, ty: &TensorType, of: Option<&Sharding>, manual: &[AxisRef]) -> Named {
         let sharding = of.cloned().unwrap_or_else(|| Sharding::replicated(&self.mesh, ty.rank())).canonical();
         let picture = match manual.is_empty() {

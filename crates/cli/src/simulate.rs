@@ -35,7 +35,6 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     timelines::show(&timeline, args.output.as_deref().unwrap_or(timelines::PRINTED.as_ref()), &args.source)
 }
 
-/// Prints a scheduled program, and its decisions as messages. Fails if it cannot be written.
 fn print(scheduled: &Scheduled) -> Result<(), Diagnostics> {
     let notes: Vec<Diagnostic> = scheduled.decisions.iter().map(Decision::note).collect();
     out::warn(&notes);
@@ -65,7 +64,6 @@ fn no_topology(module: &Module) -> Diagnostic {
         .help("state the machine and its grid of chips: `--topology v5e:2x4`")
 }
 
-/// Returns the times and the totals for other programs. What is not known is `null`.
 fn json(timeline: &Timeline, topology: &Topology) -> Value {
     let summary = Summary::of(timeline, topology);
     json!({

@@ -68,8 +68,6 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
     output.finish()
 }
 
-/// Formats the names of the partitioner's passes, in the order in which they run, of the scheduler, and of the
-/// transforms, each with what it does.
 fn list_of_passes() -> String {
     let passes = spmd::PASSES.iter().map(|pass| (pass.name, pass.describes));
     let all: Vec<(&str, &str)> = passes.chain([schedule::Request::LIST]).chain(Request::LIST).collect();
@@ -77,8 +75,6 @@ fn list_of_passes() -> String {
     all.iter().map(|(name, describes)| format!("{name:width$}  {describes}\n")).collect()
 }
 
-/// Returns the pass or the transform with this name and its options. In a build with the feature `shardy`, Shardy's
-/// passes are found too. Fails if there is no such pass, or if the options are wrong.
 fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     #[cfg(feature = "shardy")]
     if let Some(request) = shardwise_shardy::Request::parse(name) {
@@ -96,8 +92,6 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
     spmd::find(name).map(Step::from)
 }
 
-/// Schedules a module as a request says, and adds the decisions to the warnings. Fails if the topology is not known or
-/// does not fit.
 fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Context) -> Result<Module, Diagnostics> {
     let topology = needed_topology(request.topology.clone(), module)?;
     let found = schedule::schedule(module, &topology, request.overlap, &schedule::Options::default())?;
@@ -105,7 +99,6 @@ fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Contex
     Ok(found.module)
 }
 
-/// Returns true if the name is that of one of Shardy's passes.
 #[cfg(feature = "shardy")]
 fn is_shardys(name: &str) -> bool {
     shardwise_shardy::Request::parse(name).is_some()

@@ -28,7 +28,7 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// How long a thread waits for its text before it checks whether it is cancelled.
+/// The time that a thread waits for its text before it checks whether it is cancelled.
 const WAIT: Duration = Duration::from_millis(20);
 /// The number of bytes that are read at one time.
 const CHUNK: usize = 1 << 16;
@@ -72,7 +72,7 @@ fn read_file(path: &Path) -> Result<Text, Unreadable> {
     counted(file, if found.is_file() { found.len() } else { 0 })
 }
 
-/// Reads everything. Reserves `expected` bytes before the first read, and more as needed. Fails if a read fails, if
+/// Reads to the end. Reserves `expected` bytes before the first read, and more as needed. Fails if a read fails, if
 /// memory is refused, or if the bytes are not UTF-8.
 fn counted(mut reader: impl Read, expected: u64) -> Result<Text, Unreadable> {
     let mut text = Growing { bytes: vec![], reserved: vec![] };
@@ -135,7 +135,6 @@ fn unreadable(name: &str, why: Unreadable) -> Diagnostic {
     }
 }
 
-/// Builds the error for a text of which only the first `valid` bytes are UTF-8.
 fn no_text(name: &str, bytes: &[u8], valid: usize) -> Diagnostic {
     let before = &bytes[..valid];
     let line = 1 + before.iter().filter(|&&b| b == b'\n').count();

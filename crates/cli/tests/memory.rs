@@ -10,8 +10,6 @@ struct Report {
     predicted: usize,
 }
 
-/// Runs a program with these arguments of the command. The file is named after the program. The first value is true if
-/// the command succeeded, and the second one is its standard error.
 fn command(name: &str, program: &str, args: &[&str]) -> (bool, String) {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("memory-{name}.mlir"));
     std::fs::write(&file, program).expect("the folder for tests can be written");
@@ -150,8 +148,6 @@ fn runs_take_what_is_predicted() {
     eprint!("{table}");
 }
 
-/// Tests that a program that needs four gigabytes is refused under a limit of a hundred megabytes, before it allocates
-/// memory.
 #[test]
 fn what_does_not_fit_is_refused_at_its_line() {
     let splat = "func.func @main() -> tensor<1073741824xf32> {

@@ -11,7 +11,6 @@ func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
   return %0 : tensor<8xf32>
 }"#;
 
-/// Returns an empty folder for a test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("output-{test}"));
     let _ = std::fs::remove_dir_all(&folder);
@@ -19,7 +18,6 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Writes a program to a file in the folder, and returns the path of the file.
 fn program(folder: &Path, text: &str) -> String {
     let file = folder.join("program.mlir");
     std::fs::write(&file, text).expect("the folder for tests can be written");
@@ -30,14 +28,12 @@ fn shardwise(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_shardwise")).args(args).output().expect("the command starts")
 }
 
-/// Runs the command, which must succeed, and returns its standard output.
 fn printed(args: &[&str]) -> String {
     let output = shardwise(args);
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Runs the command, which must fail with exit code 1, and returns its standard error.
 fn failed(args: &[&str]) -> String {
     let output = shardwise(args);
     assert_eq!(output.status.code(), Some(1), "{args:?}");
@@ -217,7 +213,6 @@ fn what_cannot_be_explained_is_an_error() {
     assert_eq!(shardwise(&["explain"]).status.code(), Some(2));
 }
 
-/// Tests that the command succeeds without a message if the reader has closed the pipe of its standard output.
 #[test]
 fn a_closed_pipe_is_no_error() {
     use std::process::Stdio;

@@ -40,21 +40,18 @@ impl Folder {
         self.0.join("out.npz")
     }
 
-    /// Starts the program of a factor.
     fn start(&self, factor: usize) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shardwise"));
         command.arg("run").arg(self.0.join(format!("{factor}.mlir"))).arg("--outputs").arg(self.outputs());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Runs the program of a factor to its end, and returns the file of results that it wrote.
     fn written(&self, factor: usize) -> Vec<u8> {
         let ended = self.start(factor).wait_with_output().unwrap();
         assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
         std::fs::read(self.outputs()).unwrap()
     }
 
-    /// Returns the files that are not finished.
     fn unfinished(&self) -> Vec<PathBuf> {
         let paths = std::fs::read_dir(&self.0).unwrap().map(|e| e.unwrap().path());
         paths.filter(|path| path.extension().is_some_and(|e| e == "tmp")).collect()
@@ -67,7 +64,7 @@ impl Drop for Folder {
     }
 }
 
-/// Waits until a random moment: after the command has begun to write, or during its whole run.
+/// Waits for a random time: either from now on, or from when the command has begun to write or has ended.
 fn wait_for_moment(choose: &mut Chooser, child: &mut Child, folder: &Folder) {
     let is_writing = choose.one_in(2);
     while is_writing && folder.unfinished().is_empty() && child.try_wait().unwrap().is_none() {
@@ -85,8 +82,7 @@ fn send(signal: &str, child: &Child) {
     sent.expect("a command `kill`");
 }
 
-/// Checks how the command ended. Returns true if the signal ended it, and false if it succeeded. Panics if it ended in
-/// another way.
+/// Returns true if the signal ended the command, and false if the command succeeded. Panics if it ended in another way.
 fn is_interrupted(status: ExitStatus, number: i32, code: Option<i32>, message: &str) -> bool {
     match (status.code(), status.signal()) {
         (Some(0), _) => false,

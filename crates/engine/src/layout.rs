@@ -110,7 +110,6 @@ pub fn shard_box(global: &[usize], sharding: &Sharding, coordinates: &[usize]) -
     box_at(global, sharding, &sharding.shard_index(coordinates))
 }
 
-/// Returns the box of the shard with this index along each dimension.
 fn box_at(global: &[usize], sharding: &Sharding, index: &[usize]) -> ShardBox {
     let block = sharding.local_shape(global);
     let offset: Vec<usize> =
@@ -161,7 +160,6 @@ pub fn pad_with_poison(shard: &Literal, shape: &[usize]) -> Literal {
 /// A global array that is being assembled from its shards.
 pub struct Dense(Literal);
 
-/// Returns zeros of this shape, of the element type of `like`.
 fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {
     Literal::dense_zeros(like.dtype(), shape).expect("the shape of an array of the program, or of a part of it")
 }
@@ -198,12 +196,10 @@ impl Dense {
     }
 }
 
-/// Copies the rows of a box out of a global array.
 fn copy_box(global: &[u8], shape: &[usize], part: &ShardBox, out: &mut [u8], element: usize) {
     for_each_row(shape, part, element, |at, row| out[row.clone()].copy_from_slice(&global[at..at + row.len()]));
 }
 
-/// Copies the rows of a box into a global array.
 fn paste_box(global: &mut [u8], shape: &[usize], part: &ShardBox, bytes: &[u8], element: usize) {
     for_each_row(shape, part, element, |at, row| global[at..at + row.len()].copy_from_slice(&bytes[row]));
 }
@@ -377,7 +373,6 @@ mod tests {
         }
     }
 
-    /// Returns the elements of an array of `global`'s shape, copied box by box through the bands of the array.
     fn through_bands(global: &Literal, boxes: &[ShardBox], max_bytes: usize) -> Literal {
         let (shape, element) = (global.shape(), global.dtype().storage_bytes());
         let mut out = dense_zeros(global, shape);

@@ -78,7 +78,6 @@ impl NumberChecks {
 /// The largest number of devices that a message lists.
 const MAX_SHOWN: usize = 16;
 
-/// Returns the `N` bytes of each element of an array. Bytes at the end that are no whole element are left out.
 fn each<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     bytes.chunks_exact(N).map(|chunk| chunk.try_into().expect("N bytes"))
 }

@@ -77,7 +77,6 @@ impl Key {
     }
 }
 
-/// Returns the name of an op without its dialect: `dot_general` for `stablehlo.dot_general`.
 pub(crate) fn short(op: &str) -> &str {
     op.rsplit_once('.').map_or(op, |(_, op)| op)
 }
@@ -99,7 +98,6 @@ pub struct Traffic {
     pub bytes_received: u64,
 }
 
-/// Returns the collectives of a table by their keys.
 pub(crate) fn traffic(communication: &Communication) -> BTreeMap<Key, Traffic> {
     let mut all: BTreeMap<Key, Traffic> = BTreeMap::new();
     for row in &communication.rows {
@@ -161,7 +159,8 @@ impl Version {
     }
 }
 
-/// Predicts when each op of a per-device program runs once it is scheduled. Fails if it does not fit the topology.
+/// Predicts the run of a per-device program, which is scheduled first unless `overlap` is off. Fails if it does not fit
+/// the topology.
 fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effort) -> Result<Timeline, Diagnostics> {
     match overlap {
         Overlap::Off => in_order(module, topology),
@@ -169,19 +168,16 @@ fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effo
     }
 }
 
-/// Predicts when each op of a per-device program runs in its own order. Fails if it does not fit the topology.
 pub(crate) fn in_order(module: &Module, topology: &Topology) -> Result<Timeline, Diagnostics> {
     shardwise_sim::simulate(module, topology, &shardwise_sim::Options { overlap: Overlap::Off })
 }
 
-/// Returns the messages, at the program's place where they have none.
 fn at_program(mut found: Diagnostics, module: &Module) -> Diagnostics {
     let loc = module.main().map_or(&module.loc, |main| &main.loc);
     found.0.iter_mut().filter(|d| d.loc == Loc::UNKNOWN).for_each(|d| d.loc = loc.clone());
     found
 }
 
-/// Returns the arithmetic operations of one device, by the costs that the ops state, or 0 if there is no function.
 fn flops(module: &Module) -> u64 {
     let Some(func) = module.main() else { return 0 };
     let counts = run_counts(module, func);

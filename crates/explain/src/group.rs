@@ -55,7 +55,6 @@ impl Group {
         once.saturating_mul(self.places as u64)
     }
 
-    /// Returns the keys of the collectives, each once.
     pub(crate) fn keys(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.rows.iter().map(Key::of).collect();
         keys.sort();
@@ -63,7 +62,6 @@ impl Group {
         keys
     }
 
-    /// Returns all that is shown of each collective. Groups in which it is equal are one.
     fn signature(&self) -> Vec<Signature> {
         let of = |row: &Row| {
             let types = format!("{} -> {}", row.operand_type.short(), row.result_type.short());
@@ -76,7 +74,6 @@ impl Group {
 /// The key, the axes, the types, the number of runs and the reason of a collective.
 type Signature = (Key, String, String, Option<u64>, String);
 
-/// Returns the collectives of a program in groups, in the order of the program.
 pub(crate) fn groups(communication: &Communication, times: Option<&Times>) -> Vec<Group> {
     let mut apart: Vec<Group> = vec![];
     for row in &communication.rows {
@@ -104,7 +101,7 @@ pub(crate) fn groups(communication: &Communication, times: Option<&Times>) -> Ve
     groups
 }
 
-/// Returns true if the collective is the next step of the group's reshard.
+/// Returns true if the collective is a later step of the group's reshard.
 fn continues(group: &Group, row: &Row) -> bool {
     let (Some(last), Some(reason)) = (group.rows.last().and_then(|r| r.reason.as_ref()), row.reason.as_ref()) else {
         return false;

@@ -188,7 +188,7 @@ pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagno
     })
 }
 
-/// Returns the predicted times of the collectives, if there is a topology. Fails if the program does not fit it.
+/// Returns the predicted times of the collectives, or `None` without a topology. Fails if the program does not fit it.
 fn times(now: &Version, options: &Options) -> Result<Option<Times>, Diagnostics> {
     let (Some(timeline), Some(topology)) = (&now.timeline, &options.topology) else { return Ok(None) };
     Ok(Some(match options.overlap {

@@ -107,7 +107,6 @@ impl Graph<'_> {
     }
 }
 
-/// Returns the values with dimensions that an op uses and makes, and those at the edges of its regions.
 fn values_of(body: &Body, op: Op) -> Vec<Value> {
     let data = &body[op];
     let inner = data.regions.iter().flat_map(|&r| body[r].args.iter().chain(body.region_results(r)));

@@ -82,13 +82,11 @@ fn tensor(body: &Body, v: Value) -> Option<&TensorType> {
     body.ty(v).as_tensor()
 }
 
-/// Returns the spec of a place, or `None` if its value is no tensor or has no dimensions.
 pub(crate) fn spec(place: Place, ty: Option<&TensorType>, stated: Option<Sharding>, loc: Loc) -> Option<Spec> {
     let ty = ty.filter(|ty| ty.rank() > 0)?.clone();
     Some(Spec { place, ty, stated, loc, manual: vec![] })
 }
 
-/// Returns the main function and its number, or `None` if there are no functions.
 pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
     let main = module.main()?;
     Some((module.func_id(&main.name)?, main))
@@ -125,7 +123,6 @@ impl Change {
     }
 }
 
-/// Sets the layout of a constraint, or removes the constraint.
 fn constrain(body: &mut Body, op: Op, layout: Option<&Sharding>) {
     let (operand, result) = (body[op].operands[0], body[op].results[0]);
     if let Some(layout) = layout {
@@ -162,7 +159,6 @@ fn replace_uses(body: &mut Body, from: Value, to: Value, except: Op) {
     }
 }
 
-/// Returns the region that contains the op directly, or `None` if the op was removed.
 fn region_of(body: &Body, op: Op) -> Option<Region> {
     (0..body.region_count()).map(Region::new).find(|&region| body[region].ops.contains(&op))
 }

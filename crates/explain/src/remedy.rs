@@ -72,7 +72,6 @@ pub(crate) struct Remedies {
     pub with_more_work: Option<usize>,
 }
 
-/// Chooses among the changes that were tried, and records in each group which change is best for it.
 pub(crate) fn choose(found: &Found, now: &Version, groups: &mut [Group]) -> Remedies {
     let good: Vec<&Trial> = found.trials.iter().filter(|trial| trial.figures.improves(&now.figures)).collect();
     let works_more = |trial: &Trial| trial.figures.computes_more(&now.figures);
@@ -106,7 +105,6 @@ fn bytes_of(keys: &[Key], traffic: &BTreeMap<Key, Traffic>) -> u64 {
     keys.iter().filter_map(|key| traffic.get(key)).map(|sum| sum.bytes_received).fold(0, u64::saturating_add)
 }
 
-/// Returns the index of a trial in the list, to which it is added if it is new.
 fn index_in<'a>(chosen: &mut Vec<&'a Trial>, trial: &'a Trial) -> usize {
     let known = chosen.iter().position(|other| std::ptr::eq(*other, trial));
     known.unwrap_or_else(|| {

@@ -13,7 +13,7 @@ use shardwise_ir::{Module, Op};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Programs with at most this many specs are searched completely, if there are enough trials.
+/// The largest number of specs of a program that may be searched completely.
 const SMALL: usize = 12;
 
 /// The number of sources of communication that the order of the trials takes into account.
@@ -25,7 +25,6 @@ const MAX_CANDIDATES: usize = 1 << 16;
 /// The factor of the promise of a new constraint. Changes of existing specs come before it.
 const NEW_CONSTRAINT: f64 = 0.5;
 
-/// A change that was tried.
 pub(crate) struct Trial {
     pub spec: Spec,
     pub change: Change,
@@ -33,7 +32,6 @@ pub(crate) struct Trial {
     pub traffic: BTreeMap<Key, Traffic>,
 }
 
-/// The outcome of a search.
 #[derive(Default)]
 pub(crate) struct Found {
     pub trials: Vec<Trial>,
@@ -53,7 +51,7 @@ struct Candidate {
     promise: f64,
 }
 
-/// Tries changes of one spec of a program, the most promising first.
+/// Tries changes of a program, each at one place.
 pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: &Options) -> Found {
     let Some(mesh) = module.main_mesh().cloned() else { return Found::default() };
     let mut places = specs(module);
@@ -88,7 +86,6 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     found
 }
 
-/// Returns the outcome of a change, or `None` if the changed program cannot be partitioned or simulated.
 fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options, effort: Effort) -> Option<Trial> {
     let version = Version::of(&change.apply(module), options, effort).ok()?;
     Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
@@ -130,7 +127,6 @@ fn layout_count(rank: usize, axes: usize) -> usize {
     count
 }
 
-/// Returns the places at which the heaviest communication arises, with its bytes.
 fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     let mut sums: Vec<(Loc, f64)> = vec![];
     for group in groups {
@@ -145,8 +141,6 @@ fn sources(groups: &[Group]) -> Vec<(Loc, f64)> {
     sums
 }
 
-/// Returns the places around the communication where a constraint can be added: the results of ops that communicate, or
-/// that make an operand of one that does.
 fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
     let Some((id, main)) = main_of(module) else { return vec![] };
     let open = open_ops(module, main);
@@ -159,8 +153,8 @@ fn new_constraints(module: &Module, near: &Nearness) -> Vec<Spec> {
 }
 
 /// Returns the candidates for one place, around which there is communication of this weight: the layouts between which
-/// a value of this type moves, others over whole axes up to the limit, and no layout at all if the place states one.
-/// The layout that the place has is left out.
+/// a value of this type moves, others over whole axes up to the limit, and no layout at all in place of a stated one,
+/// except after an op. The layout that the place has is left out.
 fn of_spec(
     index: usize,
     (spec, weight): (&Spec, f64),
@@ -202,7 +196,8 @@ fn settled(spec: &Spec, now: &Version) -> Option<Sharding> {
     }
 }
 
-/// Returns the layouts from which and to which values of this type move, those of the heaviest moves first.
+/// Returns the layouts from which and to which values of this type move, as far as they are possible at the place,
+/// those of the heaviest moves first.
 fn moves(spec: &Spec, mesh: &Arc<Mesh>, groups: &[Group]) -> Vec<Sharding> {
     let mut heaviest: Vec<(u64, &Reshard)> = vec![];
     for group in groups {

@@ -25,7 +25,6 @@ enum Ink {
 }
 
 impl Ink {
-    /// Returns the ink of the text after a label.
     fn of(label: &str) -> Ink {
         match label {
             "remedy" | "change to" | "saves" | "vanishes" | "shrinks" => Ink::Good,
@@ -34,7 +33,6 @@ impl Ink {
         }
     }
 
-    /// Writes a text, in colour if the form is the alternate one.
     fn write(self, f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         let code = match self {
             Ink::Plain => "",
@@ -85,7 +83,6 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     Ok(())
 }
 
-/// Prints a group: a line for each collective, the op that needed them, the reason and the remedy.
 fn show_group(f: &mut fmt::Formatter<'_>, e: &Explanation, index: usize, group: &Group) -> fmt::Result {
     for (i, row) in group.rows.iter().enumerate() {
         let number = if i == 0 { format!("{}.", index + 1) } else { String::new() };
@@ -208,7 +205,6 @@ fn show_remedy(f: &mut fmt::Formatter<'_>, e: &Explanation, remedy: &Remedy) -> 
     show_deltas(f, remedy.deltas.iter())
 }
 
-/// Returns the place of a change as text, with the name in the source if it is known.
 fn place(remedy: &Remedy, notation: Notation) -> String {
     let ty = remedy.ty.short();
     let at = at(&remedy.loc);
@@ -228,7 +224,6 @@ fn at(loc: &Loc) -> String {
     loc.file_pos().map_or(String::new(), |_| format!(" at {loc}"))
 }
 
-/// Returns the text that the program states at the place after the change.
 fn change(remedy: &Remedy, notation: Notation) -> String {
     let Some(to) = &remedy.change.layout else {
         return match remedy.change.place {
@@ -294,7 +289,6 @@ fn change_of(before: u64, after: u64, show: impl Fn(u64) -> String) -> String {
     }
 }
 
-/// Prints a label and a text, whose lines are broken between words.
 fn field(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
     let is_absent = label == "remedy" && text.starts_with("none");
     f.write_str("    ")?;
@@ -325,7 +319,6 @@ fn wrapped(f: &mut fmt::Formatter<'_>, column: usize, text: &str, ink: Ink) -> f
     writeln!(f)
 }
 
-/// Returns a text of at most this many columns.
 fn clip(text: &str, columns: usize) -> String {
     match text.chars().count() <= columns {
         true => text.to_string(),
@@ -333,7 +326,6 @@ fn clip(text: &str, columns: usize) -> String {
     }
 }
 
-/// Returns a time as text: `12.3 us`.
 pub(crate) fn duration(time: Picoseconds) -> String {
     match time {
         0..1_000_000 => format!("{:.2} us", time as f64 / 1e6),
@@ -343,7 +335,6 @@ pub(crate) fn duration(time: Picoseconds) -> String {
     }
 }
 
-/// Returns a number of floating-point operations as text: `3.4 Mflop`.
 fn flops(count: u64) -> String {
     let (mut value, mut unit) = (count as f64, 0);
     const UNITS: [&str; 6] = ["flop", "kflop", "Mflop", "Gflop", "Tflop", "Pflop"];

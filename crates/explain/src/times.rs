@@ -84,13 +84,12 @@ impl Times {
     }
 }
 
-/// Returns the reasons that the collective may have had in whose place one with this reason runs, the longest first: the
-/// reason itself, and its parts before each "; ", after which the scheduler adds how a collective runs.
+/// Returns the reasons that the collective may have had in whose place one with this reason runs, the longest first:
+/// the reason itself, and its parts before each "; ", after which the scheduler adds how a collective runs.
 fn origins(reason: Option<&str>) -> impl Iterator<Item = Option<&str>> {
     std::iter::successors(Some(reason), |reason| Some(Some((*reason)?.rsplit_once("; ")?.0)))
 }
 
-/// Returns the union of periods that are sorted by their starts.
 fn merged(periods: impl Iterator<Item = Range<Picoseconds>>) -> Vec<Range<Picoseconds>> {
     let mut union: Vec<Range<Picoseconds>> = vec![];
     for period in periods {
@@ -114,7 +113,6 @@ mod tests {
     use super::*;
     use shardwise_view::{Lane, Maker};
 
-    /// Returns a run with these collectives on a link, each of a name, a reason and a time, one after the other.
     fn run(spans: &[(&str, &str, u64)]) -> Timeline {
         let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });
         let lane = timeline.lanes.push(Lane { name: "links".into(), kind: LaneKind::Link });

@@ -17,8 +17,7 @@ use std::io::{self, Read};
 /// The number of bytes that are read or written between two checks for cancellation.
 const CHUNK: usize = 1 << 20;
 
-/// Fills `out` with as many bytes as the reader has, and returns their number. Checks for cancellation in between.
-/// Fails if the reader does.
+/// Reads until `out` is full or the reader ends, and returns the number of bytes. Fails if the reader does.
 fn read_as_much(reader: &mut (impl Read + ?Sized), out: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < out.len() {

@@ -137,7 +137,6 @@ impl Member<'_> {
     }
 }
 
-/// Reads the header of an array. Fails if it cannot be read, is malformed, or is longer than [`MAX_HEADER`].
 fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     let mut start = vec![0; 10];
     member.read_exact(&mut start)?;
@@ -180,8 +179,7 @@ pub fn numpy_name(dtype: DType) -> String {
     name.into()
 }
 
-/// Returns true if numpy's type `given` may hold elements of `dtype`: if it is [`numpy_name`], or `u2` where that is
-/// `V2`, or `u1` where that is `V1`. Types in big-endian order are not accepted.
+/// Returns true if an array whose type numpy writes as `given` may hold elements of `dtype`.
 fn accepts(dtype: DType, given: &str) -> bool {
     let given = given.trim_start_matches(['<', '|', '=']);
     let expected = numpy_name(dtype);
@@ -255,7 +253,7 @@ impl Write for Writer {
 }
 
 /// A file that ignores everything after a failure, so that the failure is reported once. The archive writes its
-/// directory when it is dropped. It then finds itself at the end of the file, whatever position it seeks.
+/// directory when it is dropped. A seek then reports the largest position to which a seek has led.
 struct UntilFailure {
     file: NewFile,
     has_failed: bool,
@@ -268,8 +266,7 @@ impl UntilFailure {
         Ok(UntilFailure { file: NewFile::create(path)?, has_failed: false, end: 0 })
     }
 
-    /// Returns the result of `f`, or `otherwise` without a call of `f` if an operation on the file has failed before.
-    /// Fails if `f` does.
+    /// Calls `f`, unless a call has failed before: then returns `otherwise`. Fails if `f` does.
     fn unless_failed<T>(&mut self, otherwise: T, f: impl FnOnce(&mut NewFile) -> io::Result<T>) -> io::Result<T> {
         if self.has_failed {
             return Ok(otherwise);

@@ -27,8 +27,8 @@ const PARSED: usize = 32;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 
-/// Returns the format's type for an element type, or `None` if it has none. Types of less than eight bits other than
-/// `i1` are packed in this format, and `None` is returned for them too.
+/// Returns the format's type for an element type. Returns `None` if it has none, or packs the elements into fewer bits
+/// than a byte.
 fn format_type(dtype: DType) -> Option<Dtype> {
     Some(match dtype {
         DType::I1 => Dtype::BOOL,
@@ -126,7 +126,6 @@ pub struct Entry {
 pub struct Reader {
     file: File,
     entries: Vec<Entry>,
-    /// The length of the file.
     length: u64,
     bytes_read: u64,
 }
@@ -193,8 +192,6 @@ impl Reader {
     }
 }
 
-/// Opens an ordinary file, and returns it with its length. Fails if it cannot be opened, or if it is a folder or a
-/// device.
 fn open(path: &Path) -> io::Result<(File, u64)> {
     let found = std::fs::metadata(path)?;
     match found.is_file() {
@@ -207,8 +204,8 @@ fn malformed(why: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads `length` bytes of text, and parses them. The memory for both is charged to the account. A text that ends too
-/// early is parsed as far as it goes. Fails if the file cannot be read, or if `parse` fails.
+/// Parses the next `length` bytes, or as many as the file has. Memory for the text and the result is reserved
+/// meanwhile. Fails if the file cannot be read, or if `parse` fails.
 fn read_json<T>(file: &mut impl Read, length: usize, parse: impl FnOnce(&[u8]) -> io::Result<T>) -> io::Result<T> {
     let _parsed = Account::current().reserve_or_stop(length.saturating_mul(PARSED));
     let mut text = Data::<u8>::zeroed(length);
@@ -277,8 +274,7 @@ impl Index {
     }
 }
 
-/// Returns true if this may be the name of a file: it is not empty, `.` or `..`, and has no separator of paths, colon
-/// or NUL.
+/// Returns true if this may be the name of a file, and is not a path to another place.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0', ':'])
 }
@@ -299,7 +295,6 @@ mod tests {
         [&(header.len() as u64).to_le_bytes(), header.as_bytes(), data].concat()
     }
 
-    /// Returns the error of opening a file with these bytes, or the names of its tensors.
     fn opened(name: &str, bytes: &[u8]) -> String {
         let path = saved(name, bytes);
         let read = Reader::open(&path);

@@ -50,13 +50,11 @@ impl Block {
         self.line(&format!("stablehlo.constant dense<{value}> : {ty}"))
     }
 
-    /// Returns element `i` of a vector of `n` floats, as a scalar.
     fn element(&mut self, x: &str, i: usize, n: usize) -> String {
         let row = self.op(&format!("slice {x} [{i}:{}] : (tensor<{n}xf32>) -> tensor<1xf32>", i + 1));
         self.op(&format!("reshape {row} : (tensor<1xf32>) -> tensor<f32>"))
     }
 
-    /// Returns the vector of scalars.
     fn joined(&mut self, scalars: &[String]) -> String {
         let rows: Vec<String> = scalars
             .iter()

@@ -101,8 +101,7 @@ fn part_of(ty: &ShardedType, coordinates: &[usize]) -> layout::ShardBox {
 }
 
 /// Returns true if the device at these coordinates receives its part of the array when a global array is distributed.
-/// It is false for the summands of an unreduced array other than the first, which receive elements that change nothing
-/// when they are added.
+/// The summands of an unreduced array other than the first receive elements that change nothing when they are added.
 fn is_value(ty: &ShardedType, coordinates: &[usize]) -> bool {
     ty.sharding.as_ref().is_none_or(|s| layout::summand_index(s, coordinates) == 0)
 }
@@ -112,8 +111,7 @@ fn is_unreduced(ty: &ShardedType) -> bool {
 }
 
 impl HostArray {
-    /// Returns instance `i` without its padding, as an array of the shape of `part`. The padding is at the end of each
-    /// dimension. Panics if there is no such instance.
+    /// Returns instance `i` without its padding, as an array of the shape of `part`.
     fn instance(&self, i: usize, part: &layout::ShardBox) -> Literal {
         let local = local_shape(&self.ty);
         let whole = Literal::from_bytes(self.ty.ty.dtype, &local, self.instances[i].bytes()).expect("padded shards");
@@ -244,8 +242,7 @@ impl Program {
     }
 
     /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type or
-    /// layout, or of an engine of another kind, is first distributed anew. Fails if this does. Panics if there is no
-    /// such parameter, or if a buffer does not have the bytes of the parameter's type.
+    /// layout, or of an engine of another kind, is first distributed anew. Fails if this does.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let wanted = &self.signature.inputs[index];
@@ -267,8 +264,6 @@ impl Program {
         *self.predicted.get_or_init(|| self.predict(&vec![false; self.signature.inputs.len()]))
     }
 
-    /// Returns the memory that a run needs if the arguments `i` with `is_donated[i]` are donated. Unwinds as
-    /// [`Run::predict`] does.
     fn predict(&self, is_donated: &[bool]) -> Predicted {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
@@ -367,8 +362,6 @@ fn no_function(loc: &Loc) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-/// Returns the error for a shard that a caller has given for an array of type `ty`, and whose type is not that of the
-/// part that the device holds.
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
     let given = TensorType::new(given.dtype(), given.shape().to_vec()).short();
     let expected = TensorType::new(ty.dtype, part.shape.clone()).short();
@@ -398,8 +391,8 @@ mod tests {
         engine.put(value, &program.signature().inputs[index]).unwrap()
     }
 
-    /// Runs the program on zeros under a budget of so many bytes and steps. Returns the first diagnostic. Panics if the
-    /// run succeeds, or if memory that it has allocated is still charged afterwards.
+    /// Runs the program on zeros under a budget of these bytes and steps, and returns the first diagnostic. Panics if
+    /// the run succeeds, or if memory that it has allocated is still charged afterwards.
     fn stopped(source: &str, max_bytes: usize, max_steps: u64) -> Diagnostic {
         let engine = HostEngine::default();
         let program = compiled(&engine, source);

@@ -165,13 +165,10 @@ impl Batch {
         (0..count.div_ceil(at_a_time)).map(move |part| piece(count, at_a_time, part))
     }
 
-    /// Returns the addresses of the operands of some products, given those of the batches. Products are numbered from
-    /// batch to batch.
     fn places(&self, batches: &[Places], products: Range<usize>) -> Vec<Places> {
         products.map(|i| batches[i / self.count].offset(self.offset(i % self.count))).collect()
     }
 
-    /// Returns the offsets of a product's operands from those of its batch, in bytes.
     fn offset(&self, product: usize) -> [isize; 3] {
         let (mut offset, mut rest) = ([0; 3], product);
         for (size, step) in self.loops.iter().rev() {
@@ -216,7 +213,6 @@ impl Gemm {
         self.elem == self.out || widened.contains(&(self.elem, self.out))
     }
 
-    /// Returns the number of bytes of an element of each operand.
     fn sizes(&self) -> [usize; 3] {
         [self.elem.size(), self.elem.size(), self.out.size()]
     }
@@ -292,7 +288,6 @@ impl Gemm {
         }
     }
 
-    /// Returns the number of bytes that [`Gemm::run`] charges.
     fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
         if self.k > 0 && !self.is_row_major() {
             let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
@@ -403,7 +398,6 @@ mod tests {
     use half::{bf16, f16};
     use num_complex::Complex;
 
-    /// Computes one product without the kernel for few rows.
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
         let product = Product { a, b, c };
         Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);

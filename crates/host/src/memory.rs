@@ -175,14 +175,11 @@ impl Memory {
         Memory(Arc::new(Shared { kind, state: Mutex::default() }))
     }
 
-    /// Returns the number of bytes that live buffers hold, each rounded up to a multiple of 512, and at least 512.
-    /// Buffers that are only counted hold none.
     #[cfg(test)]
     fn in_use(&self) -> usize {
         self.state().in_use
     }
 
-    /// Returns the largest value of [`Memory::in_use`] so far.
     #[cfg(test)]
     fn peak_bytes(&self) -> usize {
         self.state().peak
@@ -385,9 +382,9 @@ impl State {
 }
 
 impl Block {
-    /// Returns the written pages after the first `keep` bytes to the system. Returns the number of bytes that were
-    /// written there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes, or if there is no whole
-    /// page to return.
+    /// Returns the pages after the first `keep` bytes to the system, and returns the number of bytes that were written
+    /// there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes, or if there is no whole page to
+    /// return.
     fn give_back(&mut self, keep: usize) -> usize {
         let address = self.start.as_ptr() as usize;
         let from = (address + keep).next_multiple_of(PAGE);
@@ -476,7 +473,6 @@ impl Buffer {
         Some(unsafe { std::slice::from_raw_parts_mut(start, owned.len) })
     }
 
-    /// Returns the number of owners.
     pub(crate) fn owners(&self) -> usize {
         Arc::strong_count(&self.0)
     }

@@ -17,7 +17,6 @@ unsafe impl Send for Pointer {}
 unsafe impl Sync for Pointer {}
 
 impl Pointer {
-    /// Returns the address `bytes` further on.
     pub(crate) fn offset(self, bytes: isize) -> Pointer {
         Pointer(self.0.wrapping_offset(bytes))
     }

@@ -151,7 +151,6 @@ impl<'a, T> Grid<'a, T> {
         Grid { start, rows: 1, ..self.borrow() }.first()
     }
 
-    /// Returns the elements of these columns in the first row. Panics if there are no rows.
     #[inline]
     fn first(self) -> &'a mut [T] {
         assert!(self.rows > 0, "a row");

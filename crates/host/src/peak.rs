@@ -7,13 +7,13 @@ use shardwise_base::DType;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The rounds of a measurement, each of which has [`CHAINS`] multiply-adds of vectors.
+/// The number of rounds of a measurement, each of which has [`CHAINS`] multiply-adds of vectors.
 const ROUNDS: usize = 200_000;
 
-/// The chains of multiply-adds that do not depend on each other.
+/// The number of chains of multiply-adds that do not depend on each other.
 const CHAINS: usize = 10;
 
-/// The measurements, of which the fastest counts.
+/// The number of measurements, of which the fastest counts.
 const TRIES: usize = 5;
 
 /// Returns the flops in a second of multiply-adds in registers by this many workers of the process's pool, or by all of
@@ -32,7 +32,6 @@ pub fn peak_flops(dtype: DType, workers: usize) -> f64 {
     (2 * lanes * CHAINS * ROUNDS * workers) as f64 / least
 }
 
-/// Returns the number of lanes of a vector.
 fn lanes(dtype: DType) -> usize {
     let bits = match Level::strongest() {
         Level::Avx512 => 512,

@@ -279,7 +279,6 @@ impl Job<'_> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 
-    /// Takes parts until none is left. Returns how many it has taken.
     fn take_parts(&self) -> usize {
         for taken in 0.. {
             let part = self.next.fetch_add(1, SeqCst);
@@ -292,7 +291,6 @@ impl Job<'_> {
         unreachable!("the parts end")
     }
 
-    /// Records that a worker took these parts from `start` until now, if the call is recorded.
     fn record(&self, worker: usize, start: Option<Instant>, parts: usize) {
         if let (Some((recorder, key)), Some(start)) = (&self.recorder, start) {
             recorder.add(WorkerRun { worker, key: *key, start, end: Instant::now(), parts });
@@ -301,7 +299,6 @@ impl Job<'_> {
 }
 
 impl Shared {
-    /// Takes parts of the open job, if there is one, under the budget and the guard of its caller.
     fn visit(&self, worker: usize) {
         self.visitors.fetch_add(1, SeqCst);
         let job = self.job.load(SeqCst);

@@ -68,7 +68,6 @@ impl Writers {
         is_changed
     }
 
-    /// Adds writers of a slot. Returns true if one of them is new.
     fn add(&mut self, slot: Slot, writers: &BTreeSet<usize>) -> bool {
         let known = self.of.entry(slot).or_default();
         let before = known.len();
@@ -95,8 +94,6 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Appends a row for each step of `code`, which is inside of `depth` steps, each followed by the rows of the steps
-    /// inside of it.
     fn collect(&mut self, code: &Code, depth: usize) {
         for step in &code.steps {
             self.of_step[step.id] = self.instructions.len();
@@ -179,7 +176,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Replaces the steps in `after` by their instructions.
+    /// Replaces the steps in `after` by their instructions, in ascending order and without the instruction itself.
     fn name_writers(&mut self) {
         for (i, own) in self.instructions.iter_mut().enumerate() {
             own.after.iter_mut().for_each(|step| *step = self.of_step[*step]);
@@ -225,7 +222,6 @@ mod tests {
     use shardwise_engine::{Argument, Engine, RunProfile, Signature};
     use shardwise_view::{LaneKind, SpanKind};
 
-    /// Returns the profile of a run on zeros, under an account of its own.
     fn profile(source: &str) -> RunProfile {
         let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
         budget.run(|| profile_here(source)).expect("it ends")

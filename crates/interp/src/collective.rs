@@ -164,7 +164,6 @@ fn combine(
     Ok(out.finish())
 }
 
-/// Returns `root` as a position in a group of `n` members. Fails if it is negative or not less than `n`.
 fn root_of(view: &OpView<'_>, root: i128, n: usize) -> Result<usize, Diagnostic> {
     usize::try_from(root).ok().filter(|&r| r < n).ok_or_else(|| no_such_root(view, root, n))
 }
@@ -360,8 +359,7 @@ fn moves(permutation: &Permutation, ids: IdSpace, frame: &Frame) -> Vec<(usize, 
     moves
 }
 
-/// Checks that in every group either all processes are active or none. Fails with the first group for which this is not
-/// so.
+/// Fails with the first group of which some processes are active and others are not.
 fn complete(view: &OpView<'_>, frame: &Frame, groups: &Groups, active: &Active) -> Result<(), Diagnostic> {
     let broken = groups.iter().find(|g| {
         let here = g.iter().filter(|&&p| active[p]).count();
@@ -390,7 +388,6 @@ fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
         .help("name devices that differ only along manual axes in each group")
 }
 
-/// Returns the error for a process that has no position along axes, such as one that stands for all devices.
 fn no_position(view: &OpView<'_>) -> Diagnostic {
     let message = format!("`{}` is run without a mesh: the process has no position along its axes", view.name());
     Diagnostic::error("op-unsupported", view.loc(), message)
@@ -433,7 +430,6 @@ fn concatenate(parts: &[Literal], dim: usize) -> Literal {
     out.finish()
 }
 
-/// Returns piece `i` of `n` equal pieces along `dim`.
 fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
     let mut part = ShardBox { offset: vec![0; whole.rank()], shape: whole.shape().to_vec() };
     part.shape[dim] /= n;

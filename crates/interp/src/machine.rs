@@ -9,7 +9,7 @@ use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::callee;
 use shardwise_ops::inspect::Inspect;
 use shardwise_ops::print::Print;
-use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics};
+use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics, constant_value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -38,7 +38,6 @@ pub struct Machine<'m> {
     checks: NumberChecks,
     /// The manual axes of the manual computations, one inside the other, that are being run by shards.
     pub(crate) manual: Vec<AxisRef>,
-    /// The state of the `interpreter` dialect.
     pub(crate) dialect: DialectState<'m>,
 }
 
@@ -191,9 +190,8 @@ impl<'m> Machine<'m> {
         active: &Active,
     ) -> Result<(), Diagnostic> {
         let view = OpView::new(self.module, env.body, op);
-        let opcode = Opcode::of_view(&view);
-        let semantics = opcode.facts().semantics(&view);
-        if semantics == Semantics::Control || opcode == Opcode::Constant {
+        let semantics = Opcode::of_view(&view).facts().semantics(&view);
+        if semantics == Semantics::Control || constant_value(&view).is_some() {
             return Ok(());
         }
         let count = |of: &PerProcess, p: usize| match &of[p] {
@@ -244,7 +242,6 @@ impl<'m> Machine<'m> {
         budget::take_steps(1);
     }
 
-    /// Runs `f`. If it is stopped, returns an error at the op that was running.
     fn stoppable<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         Stop::catch(|| f(self)).unwrap_or_else(|stop| Err(self.stopped(&stop)))
     }
@@ -399,7 +396,6 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Overwrites the data of the active processes in `old` with those in `new`.
 fn merge(old: &mut PerProcess, new: PerProcess, active: &Active) {
     for ((old, new), active) in old.iter_mut().zip(new).zip(active) {
         if *active {

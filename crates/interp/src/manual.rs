@@ -64,8 +64,8 @@ fn other_mesh(view: &OpView<'_>, mesh: &Mesh) -> Diagnostic {
     Diagnostic::error("manual-mesh", view.loc(), message).mesh(mesh).help("use one mesh for both")
 }
 
-/// Returns the sharding without the axes that no axis in `manual` contains. The body's types are local over the axes
-/// that are kept. All dimensions are closed.
+/// Returns the sharding with only those axes that an axis in `manual` contains. The body's types are local over them.
+/// All dimensions are closed.
 fn over(sharding: &Sharding, manual: &[AxisRef]) -> Sharding {
     let keep = |axes: &[AxisRef]| -> Vec<AxisRef> {
         axes.iter().copied().filter(|a| manual.iter().any(|m| m.contains(*a))).collect()

@@ -78,7 +78,6 @@ fn part(whole: &Literal, sharding: Option<&Sharding>, frame: &Frame, p: usize) -
     sharding.map_or_else(|| whole.clone(), |s| cut(whole, &shard_box(whole.shape(), s, &frame.coordinates(p))))
 }
 
-/// Returns true if all of the devices have the value.
 fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
     devices.iter().all(|&p| value[p].is_some())
 }
@@ -173,8 +172,6 @@ impl<'m> Machine<'m> {
         Ok(out)
     }
 
-    /// Joins operand `i` from the parts that the devices of one set hold. Fails if two of them should hold equal parts
-    /// and do not.
     fn whole(
         &self,
         value: &PerProcess,
@@ -354,7 +351,6 @@ pub(crate) fn on_first(value: &PerProcess, axes: &[AxisRef], frame: &Frame) -> P
     value.iter().enumerate().map(own).collect()
 }
 
-/// Combines values over `axes` as [`combined`] does. Fails if the reducer does not exist for the values' type.
 pub(crate) fn sum(
     view: &OpView<'_>,
     value: &PerProcess,
@@ -378,8 +374,8 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
     Some(out)
 }
 
-/// Checks that the padding of result `index` holds the elements that are recorded for it. Padding that may hold
-/// anything is not checked. Fails if it does not.
+/// Fails if the padding of result `index` does not hold the elements that are recorded for it. Padding that may hold
+/// anything is not checked.
 fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
     let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
     for PaddedDim { dim, size, holds } in padding.iter() {

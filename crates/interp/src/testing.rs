@@ -130,7 +130,6 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// Returns the value of the only process.
 fn only(value: &PerProcess) -> &Datum {
     value[0].as_ref().expect("the only process ran")
 }

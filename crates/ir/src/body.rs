@@ -107,7 +107,6 @@ impl Body {
         Body(Arc::new(Arenas { values, ops, regions: vec![entry] }))
     }
 
-    /// Returns the arenas for a change. Copies them if another body shares them.
     #[inline]
     fn arenas(&mut self) -> &mut Arenas {
         Arc::make_mut(&mut self.0)

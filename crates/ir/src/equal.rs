@@ -86,8 +86,8 @@ impl<'a> Pair<'a> {
         inner.or_else(|| self.values(&a.results, &b.results).map(|d| format!("{oa:?}: result {d}")))
     }
 
-    /// Records that the values correspond, and compares their data. Returns a description of the first difference, or
-    /// `None` if there is none.
+    /// Compares the data of the values, and records that they correspond. Stops at the first difference, and returns
+    /// its description, or `None` if there is none.
     fn values(&mut self, a: &[Value], b: &[Value]) -> Option<String> {
         for (i, (&x, &y)) in a.iter().zip(b).enumerate() {
             self.map[x.index()] = Some(y);

@@ -135,8 +135,6 @@ impl Module {
     }
 }
 
-/// Returns the first mesh that has axes, or else the first mesh, or `None` if there are no meshes. A mesh without axes
-/// has a single device.
 pub(crate) fn main_mesh(meshes: &[Arc<Mesh>]) -> Option<&Arc<Mesh>> {
     meshes.iter().find(|m| !m.axes.is_empty()).or(meshes.first())
 }

@@ -124,8 +124,6 @@ fn rewrite_region<'s>(
     Ok(region)
 }
 
-/// Adds copies of the arguments of region `from` to the builder's region, with the types that [`Rewrite::value_type`]
-/// returns for them, and maps the arguments to the copies.
 fn args<'s>(from: Region, pass: &impl Rewrite<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
     cloner.args(from, b);
     for &v in &cloner.source[from].args {

@@ -62,7 +62,6 @@ pub(crate) struct Bidiagonal {
 /// block of `k` rows has `k - 1` steps.
 const MAX_ITERATIONS: usize = 6;
 
-/// The direction in which the bulge is chased.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Down,
@@ -123,8 +122,9 @@ impl Bidiagonal {
         true
     }
 
-    /// Returns the start of the block that ends in front of `end` and has no zeros above its diagonal, and the largest
-    /// absolute value of its elements. Sets the negligible element in front of the block to zero.
+    /// Returns the start of the longest block that ends in front of `end` and has no negligible element above its
+    /// diagonal, and the largest absolute value in it. Sets the negligible element in front of the block, if there is
+    /// one, to zero.
     fn block(&mut self, end: usize) -> (usize, f64) {
         let mut largest = self.d[end - 1].abs();
         for i in (0..end - 1).rev() {
@@ -144,8 +144,9 @@ impl Bidiagonal {
         found.left.apply_to_columns(&mut self.u, i);
     }
 
-    /// Returns an estimate of the smallest singular value of a block, which is at most the square root of its number of
-    /// rows too large or too small. If an element above the diagonal is negligible, sets it to zero and returns `None`.
+    /// Returns an estimate of the smallest singular value of a block, which differs from it by a factor of at most the
+    /// square root of the number of rows. If it finds a negligible element above the diagonal, sets it to zero and
+    /// returns `None`.
     fn smallest(&mut self, start: usize, end: usize, direction: Direction) -> Option<f64> {
         let last = end - 2;
         let (edge, diagonal) = match direction {
@@ -174,7 +175,8 @@ impl Bidiagonal {
         Some(smallest)
     }
 
-    /// Returns the shift of an iteration, which is 0 if another one would make small singular values inexact.
+    /// Returns the shift of an iteration. It is 0 if another shift would make small singular values inexact, or if it
+    /// would be negligible.
     fn shift(&self, start: usize, end: usize, direction: Direction, smallest: f64, largest: f64) -> f64 {
         let n = self.d.len() as f64;
         if n * self.tolerance * (smallest / largest) <= EPS.max(0.01 * self.tolerance) {

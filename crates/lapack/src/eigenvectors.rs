@@ -52,7 +52,6 @@ fn vectors<T: SchurScalar>(form: &Schur<T>, is_left: bool) -> Matrix<Complex64> 
     out
 }
 
-/// Returns true if rows `i` and `i + 1` of a Schur form are a block, which has an element below the diagonal.
 fn is_block<T: Scalar>(t: &Matrix<T>, i: usize) -> bool {
     i + 1 < t.rows() && t[(i + 1, i)] != T::ZERO
 }
@@ -63,8 +62,8 @@ fn least(value: Complex64, size: f64) -> f64 {
     (f64::EPSILON * value.abs1()).max(f64::MIN_POSITIVE / f64::EPSILON).max(f64::MIN_POSITIVE * size)
 }
 
-/// Returns the product of the unitary matrix with `x`, scaled to length 1. It is also multiplied by the phase that
-/// makes its element of the largest absolute value real, but for real eigenvectors of real matrices.
+/// Returns the product of the unitary matrix with `x`, scaled to length 1. Except for real eigenvectors of real
+/// matrices, it is also multiplied by the phase that makes its element of the largest absolute value real.
 fn normalized<T: SchurScalar>(form: &Schur<T>, x: &[Complex64], is_pair: bool) -> Data<Complex64> {
     let n = x.len();
     let mut v: Data<Complex64> = Data::zeroed(n);
@@ -174,8 +173,8 @@ impl<T: Scalar> Triangle<'_, T> {
         if pivot.abs1() < self.least { Complex64::new(self.least, 0.0) } else { pivot }
     }
 
-    /// Returns the solution of `[a b; c d] [x; y] = [p; q]`, by elimination with pivots. Pivots that are less than
-    /// `least` are replaced by it.
+    /// Returns the solution of `[a b; c d] [x; y] = [p; q]`, by elimination with pivots. A pivot whose absolute value
+    /// is less than `least` is replaced by `least`.
     fn solve_pair(&self, [a, b, c, d]: [Complex64; 4], [p, q]: [Complex64; 2]) -> [Complex64; 2] {
         let is_swapped = c.abs1() > a.abs1();
         let ([a, b, p], [c, d, q]) = if is_swapped { ([c, d, q], [a, b, p]) } else { ([a, b, p], [c, d, q]) };

@@ -41,14 +41,13 @@ pub(crate) fn shifted_q<T: Scalar>(a: &Matrix<T>, taus: &[T]) -> Matrix<T> {
 /// progress. Turns are counted from the last eigenvalues that were found.
 pub(crate) const EXCEPTIONAL: usize = 10;
 
-/// Returns the number of turns after which the QR iteration on a matrix of `n` rows fails if no eigenvalue was found in
-/// them.
+/// Returns the number of turns that the QR iteration on a matrix of `n` rows may take to find the next eigenvalue.
 pub(crate) fn max_iterations(n: usize) -> usize {
     30 * n.max(10)
 }
 
 /// Returns the first row of the block that ends in front of `end` and has no negligible element below its diagonal.
-/// Sets the negligible element left of this row to zero.
+/// Sets the negligible element left of this row, if there is one, to zero.
 pub(crate) fn separate_block<T: Scalar>(h: &mut Matrix<T>, end: usize) -> usize {
     let start = (1..end).rev().find(|&k| is_negligible(h, k, end)).unwrap_or(0);
     if start > 0 {
@@ -57,7 +56,7 @@ pub(crate) fn separate_block<T: Scalar>(h: &mut Matrix<T>, end: usize) -> usize 
     start
 }
 
-/// Returns true if the element below the diagonal in row `k` of the rows in front of `end` is negligible.
+/// Returns true if `h[(k, k - 1)]`, an element below the diagonal, is negligible. Rows from `end` on are not read.
 fn is_negligible<T: Scalar>(h: &Matrix<T>, k: usize, end: usize) -> bool {
     let small = f64::MIN_POSITIVE * (h.rows() as f64 / f64::EPSILON);
     let below = h[(k, k - 1)].abs1();

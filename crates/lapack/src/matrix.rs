@@ -76,10 +76,7 @@ impl<T: Scalar> Matrix<T> {
         self.data[j * rows..].split_at_mut(rows)
     }
 
-    /// Returns column `i` and column `j`.
-    ///
-    /// # Panics
-    /// Panics if `i` is not less than `j`, or if there is no column `j`.
+    /// Returns columns `i` and `j`. Panics unless `i < j`, and if there is no column `j`.
     pub(crate) fn pair(&mut self, i: usize, j: usize) -> (&mut [T], &mut [T]) {
         assert!(i < j, "columns in order");
         let rows = self.rows;
@@ -94,7 +91,6 @@ impl<T: Scalar> Matrix<T> {
         }
     }
 
-    /// Exchanges rows `i` and `k` in the columns of the range. The other columns are unchanged.
     pub(crate) fn swap_rows(&mut self, i: usize, k: usize, columns: Range<usize>) {
         if i != k {
             columns.for_each(|j| self.column_mut(j).swap(i, k));

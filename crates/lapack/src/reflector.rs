@@ -116,8 +116,8 @@ fn fixed_first<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> usize {
     count
 }
 
-/// Returns the norm of a column below row `j`, and the norm that was last computed from its elements. Both norms before
-/// row `j` was left out are given. The new norm is computed from the elements where the old one would make it inexact.
+/// Returns the norm of a column below row `j`, and the norm that was last computed from its elements, given both norms
+/// before row `j` was left out. Computes the norm from the elements where an update of the old one would be inexact.
 fn without_row<T: Scalar>([current, computed]: [f64; 2], column: &[T], j: usize) -> [f64; 2] {
     if current == 0.0 {
         return [current, computed];
@@ -185,7 +185,6 @@ mod tests {
     use crate::testing::{assert_near, assert_unitary, product, random, upper};
     use shardwise_base::Complex64;
 
-    /// Checks `A = Q R`, and that `apply_q` multiplies by the same `Q`.
     fn factors_multiply<T: Scalar>(m: usize, n: usize) {
         let a: Matrix<T> = random(m, n, 7);
         let mut packed = a.clone();

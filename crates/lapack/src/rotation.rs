@@ -115,7 +115,7 @@ pub(crate) struct Triangular {
     pub right: Rotation,
 }
 
-/// Decomposes `[f g; 0 h]`. (`lasv2`)
+/// Computes the singular value decomposition of `[f g; 0 h]`. (`lasv2`)
 pub(crate) fn triangular(f: f64, g: f64, h: f64) -> Triangular {
     let is_swapped = h.abs() > f.abs();
     let (first, last) = if is_swapped { (h, f) } else { (f, h) };
@@ -145,7 +145,8 @@ pub(crate) fn triangular(f: f64, g: f64, h: f64) -> Triangular {
 }
 
 /// Decomposes `[f g; 0 h]` if the absolute value of `h` is not larger than that of `f`, and `g` is neither 0 nor much
-/// larger. Returns both values, and the cosines and sines of the left and of the right rotation.
+/// larger than `f`. Returns the smaller and the larger absolute value of a singular value, and the cosines and sines of
+/// the left and of the right rotation.
 fn ordinary(f: f64, g: f64, h: f64) -> [f64; 6] {
     let (size, other) = (f.abs(), h.abs());
     let difference = size - other;

@@ -130,7 +130,8 @@ impl Scalar for Complex64 {
     }
 }
 
-/// Returns the square root of `x^2 + y^2`. The squares do not overflow.
+/// Returns the square root of `x^2 + y^2` without computing these squares, which could overflow. Returns NaN if a part
+/// is NaN.
 pub(crate) fn hypot(x: f64, y: f64) -> f64 {
     let (x, y) = (x.abs(), y.abs());
     if x.is_nan() || y.is_nan() {
@@ -144,7 +145,6 @@ pub(crate) fn hypot(x: f64, y: f64) -> f64 {
     large * (1.0 + ratio * ratio).sqrt()
 }
 
-/// Returns the principal square root of a complex number.
 pub(crate) fn complex_sqrt(z: Complex64) -> Complex64 {
     if z.re == 0.0 && z.im == 0.0 {
         return Complex64::new(0.0, z.im);
@@ -154,7 +154,6 @@ pub(crate) fn complex_sqrt(z: Complex64) -> Complex64 {
     if z.re >= 0.0 { Complex64::new(root, other) } else { Complex64::new(other.abs(), root.copysign(z.im)) }
 }
 
-/// Adds `a * x` to `y`, element by element.
 pub(crate) fn add_scaled<T: Scalar>(y: &mut [T], a: T, x: &[T]) {
     for (y, &x) in y.iter_mut().zip(x) {
         *y += a * x;
@@ -166,12 +165,11 @@ pub(crate) fn dot<T: Scalar>(x: &[T], y: &[T]) -> T {
     sum_of_products(x, y, |x, y| x.conj() * y)
 }
 
-/// Returns the sum of `x[i] * y[i]`, in a fixed order.
 pub(crate) fn dot_plain<T: Scalar>(x: &[T], y: &[T]) -> T {
     sum_of_products(x, y, |x, y| x * y)
 }
 
-/// Returns the sum of `product(x[i], y[i])`, in a fixed order.
+/// Returns the sum of `product(x[i], y[i])`, in an order that depends only on the length.
 #[inline]
 fn sum_of_products<T: Scalar>(x: &[T], y: &[T], product: impl Fn(T, T) -> T) -> T {
     let mut sums = [T::ZERO; 4];
@@ -201,19 +199,18 @@ pub(crate) fn norm<T: Scalar>(x: &[T]) -> f64 {
 }
 
 /// Returns the largest absolute value of a real or an imaginary part, which is 0 if there are no elements. Parts that
-/// are NaN do not count.
+/// are NaN are left out.
 pub(crate) fn largest_part<T: Scalar>(x: &[T]) -> f64 {
     x.iter().fold(0.0, |m: f64, x| m.max(x.re().abs()).max(x.im().abs()))
 }
 
-/// Returns a copy of the elements.
 pub(crate) fn copied<T: Scalar>(x: &[T]) -> Data<T> {
     let mut copy: Data<T> = Data::zeroed(x.len());
     copy.copy_from_slice(x);
     copy
 }
 
-/// Returns element (i, j) of an identity.
+/// Returns element (i, j) of the identity matrix.
 pub(crate) fn unit<T: Scalar>(i: usize, j: usize) -> T {
     if i == j { T::ONE } else { T::ZERO }
 }

@@ -30,7 +30,6 @@ impl Rotation {
         (Rotation { c: size_f / size, s }, phase.times(size))
     }
 
-    /// Returns the product with `[x, y]`.
     fn of(self, x: Complex64, y: Complex64) -> [Complex64; 2] {
         [x.times(self.c) + self.s * y, y.times(self.c) - Scalar::conj(self.s) * x]
     }
@@ -91,7 +90,7 @@ fn shift(h: &Matrix<Complex64>, start: usize, end: usize, turn: usize) -> Comple
     last - product * product.over(half + root)
 }
 
-/// Makes one iteration on the rows from `start` to the one before `end`.
+/// Makes one iteration on rows `start..end` of `h`, and multiplies `q` from the right by its rotations.
 fn step(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>, start: usize, end: usize, shift: Complex64) {
     let n = h.rows();
     for k in start..end - 1 {

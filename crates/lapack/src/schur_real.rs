@@ -107,7 +107,7 @@ impl Iteration<'_> {
         unreachable!("a block has at least three rows");
     }
 
-    /// Makes one iteration on the rows from `start` to the one before `end`.
+    /// Makes one iteration on rows `start..end`.
     fn turn(&mut self, start: usize, end: usize, shifts: Shifts) {
         let n = self.h.rows();
         let (first, mut v) = self.bulge(start, end, shifts);

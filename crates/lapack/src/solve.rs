@@ -43,7 +43,8 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize, pivots: &[i32]) {
     }
 }
 
-/// Returns the position of the first element with the largest [`Scalar::abs1`]. NaN is only found in position 0.
+/// Returns the position of the first element with the largest [`Scalar::abs1`]. NaN counts as the largest in position
+/// 0, and as the smallest elsewhere.
 fn largest<T: Scalar>(x: &[T]) -> usize {
     let mut best = 0;
     for i in 1..x.len() {
@@ -97,7 +98,6 @@ pub fn solve_tridiagonal<T: Scalar>(lower: &mut [T], diagonal: &mut [T], upper: 
     0
 }
 
-/// Subtracts `factor` times element `k` from the next one.
 fn subtract_row<T: Scalar>(x: &mut [T], factor: T, k: usize) {
     let product = factor * x[k];
     x[k + 1] -= product;

@@ -93,8 +93,8 @@ fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option
     Some(Svd { s, u, vh: v.adjoint(), info: 0 })
 }
 
-/// Returns a power of two by which the elements are divided so that the square of the largest one neither overflows nor
-/// underflows. It is 1 if this square is moderate without.
+/// Returns the power of two by which the elements are divided to make their squares moderate. It is 1 if the largest
+/// element is moderate already.
 fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
     let largest = largest_part(a.data());
     if largest == 0.0 || (1e-120..1e120).contains(&largest) {
@@ -154,7 +154,6 @@ mod tests {
         check(&Matrix::from_fn(4, 4, |i, j| if j == i + 1 || (i == j && i < 3) { 1.0 } else { 0.0 }), "bidiagonal");
     }
 
-    /// The singular values of `[[3, 0], [4, 5]]` are the roots of 45 and 5.
     #[test]
     fn a_known_matrix() {
         let a = Matrix::from_fn(2, 2, |i, j| [[3.0, 0.0], [4.0, 5.0]][i][j]);

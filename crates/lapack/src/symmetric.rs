@@ -62,23 +62,25 @@ impl<T: Scalar> Solver<T> {
         true
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there, before
+    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there before
     /// the turns on its blocks.
     fn splits(&self, m: usize) -> bool {
         let size = self.e[m].abs();
         size == 0.0 || size <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * EPS
     }
 
-    /// Makes the block `start..=end` diagonal, from that end on whose diagonal element is smaller. Very large or small
-    /// elements are scaled, so that their squares neither overflow nor underflow. Returns false if there are too many
-    /// iterations.
+    /// Makes the block `start..=end` diagonal, from that end on whose diagonal element is smaller. Scales a block whose
+    /// largest element is very large or small, so that its square neither overflows nor underflows. Returns false if
+    /// there are too many iterations.
     fn solve_block(&mut self, start: usize, end: usize) -> bool {
         let size = |x: f64, y: &f64| x.max(y.abs());
         let largest = self.d[start..=end].iter().chain(&self.e[start..end]).fold(0.0, size);
         if largest == 0.0 {
             return true;
         }
-        let scale = if (1e-120..1e120).contains(&largest) { 1.0 } else { largest };
+        // The reciprocal of a number that is less than the least normal one may be infinite.
+        let is_moderate = (1e-120..1e120).contains(&largest);
+        let scale = if is_moderate { 1.0 } else { largest.max(f64::MIN_POSITIVE) };
         self.scale(start, end, 1.0 / scale);
         let is_done = if self.d[end].abs() < self.d[start].abs() {
             self.solve_backward(start, end)
@@ -208,7 +210,6 @@ impl<T: Scalar> Solver<T> {
         self.e[l - 1] = g;
     }
 
-    /// Sorts the eigenvalues, ascending, with their vectors.
     fn sort(&mut self) {
         for i in 0..self.d.len() {
             let least = (i..self.d.len()).fold(i, |k, j| if self.d[j] < self.d[k] { j } else { k });
@@ -261,7 +262,6 @@ mod tests {
         assert!(info == 0 && (w[2] / 1e-300 - (3.0 + 15f64.sqrt())).abs() < 1e-12, "{w:?}");
     }
 
-    /// `[[2, 1], [1, 2]]` has the eigenvalues 1 and 3.
     #[test]
     fn a_known_matrix() {
         let mut a = Matrix::from_fn(2, 2, |i, j| if i == j { 2.0 } else { 1.0 });

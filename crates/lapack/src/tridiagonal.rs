@@ -46,7 +46,8 @@ pub fn tridiagonal<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> Tridiago
     Tridiagonal { diagonal, other, taus }
 }
 
-/// Eliminates all elements of a column but the one at `at`, which is its first or its last. Returns `beta` and `tau`.
+/// Computes the reflector that eliminates the elements of a column but the one at `at`, which is its first or its last.
+/// They are replaced by the reflector's vector. Returns `beta` and `tau`.
 fn eliminate<T: Scalar>(part: &mut [T], at: usize) -> (f64, T) {
     let alpha = part[at];
     let rest = if at == 0 { 1..part.len() } else { 0..at };

@@ -33,7 +33,7 @@ impl Double {
         self.hi + self.lo
     }
 
-    /// Returns `self / 2^times`, which is exact if nothing underflows. `times` may be negative.
+    /// Returns `self / 2^times`, which is exact if nothing overflows or underflows. `times` may be negative.
     fn halved(self, times: i32) -> Double {
         let scale = 0.5f64.powi(times);
         Double { hi: self.hi * scale, lo: self.lo * scale }
@@ -132,7 +132,6 @@ pub(crate) fn sin_cos(x: Double) -> (Double, Double) {
 mod tests {
     use super::*;
 
-    /// Checks that `a` and `b` differ by at most `allowed` units of 1e-32, relative to `b` where it is larger than 1.
     fn near(a: Double, b: Double, allowed: f64) {
         let apart = (a - b).value().abs();
         assert!(apart <= allowed * 1e-32 * b.hi.abs().max(1.0), "{a:?} {b:?}: {apart:e}");

@@ -9,7 +9,6 @@ use crate::lanes::{Lanes, power_of_two};
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
 /// The first of the two parts whose sum is `ln 2`. It has 16 bits, so its small multiples are exact.
 const LN2_HI: f32 = 0.693_145_75;
-/// The second of the two parts whose sum is `ln 2`.
 const LN2_LO: f32 = 1.428_606_8e-6;
 /// Adding this to a number of at most 2^22 in magnitude rounds the number to an integer, which the low bits of the sum
 /// then hold.
@@ -114,8 +113,7 @@ fn log_of_split<V: Lanes>(k: V, f: V) -> V {
     k.fma(V::splat(LN2_HI), f.add(y))
 }
 
-/// Returns the logarithm of `u`: `y` where `u` is finite and positive, -infinity where it is zero, infinity where it is
-/// infinity, and NaN where it is negative or NaN.
+/// Returns the logarithm of `u`, which is `y` where `u` is finite and positive.
 #[inline(always)]
 fn log_domain<V: Lanes>(u: V, y: V) -> V {
     let zero = V::splat(0.0);

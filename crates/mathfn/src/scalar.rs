@@ -198,8 +198,7 @@ mod tests {
         i64::from(if bits < 0 { i32::MIN - bits } else { bits })
     }
 
-    /// Returns the largest distance in ulps to a reference in `f64`, over every `step`th float, and the float at which
-    /// it occurs.
+    /// Returns the largest error in ulps over every `step`th float, and the float at which it occurs.
     fn worst_ulps(f: fn(f32) -> f32, reference: impl Fn(f64) -> f64, step: usize) -> (f64, f32) {
         let mut worst = (0.0, 0.0);
         for bits in (0..=u32::MAX).step_by(step) {

@@ -140,7 +140,7 @@ pub fn polygamma_f64(n: f64, x: f64) -> f64 {
     sign * factorial(n) * zeta_f64(n + 1.0, x)
 }
 
-/// Returns `n!` of an integral `n`, rounded once. It is infinite from 171 on.
+/// Returns `n!` of an integral `n`, computed as a [`Double`] and then rounded. It is infinite from 171 on.
 fn factorial(n: f64) -> f64 {
     if n > 170.0 {
         return f64::INFINITY;

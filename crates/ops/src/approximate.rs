@@ -42,8 +42,6 @@ impl Selection {
         (selection.fits(op) && selection.is_comparison(op, name)).then_some(selection)
     }
 
-    /// Returns true if the operands are an array, an array of indices and two scalars, and the results have the same
-    /// types but for the size of the selected dimension, which is not larger.
     fn fits(self, op: &OpView<'_>) -> bool {
         let tensor = |v: &Value| op.body.ty(*v).as_tensor();
         let types: Option<Vec<&TensorType>> = op.operands().iter().chain(op.results()).map(tensor).collect();
@@ -61,8 +59,8 @@ impl Selection {
             && !x.dtype.is_complex()
     }
 
-    /// Returns true unless the module has the comparator and it is not the comparison of its first two arguments that
-    /// its name states.
+    /// Returns false if the module has the function `name`, but its result is not the comparison of its first two
+    /// arguments in the direction of the selection.
     fn is_comparison(self, op: &OpView<'_>, name: &str) -> bool {
         let Some(func) = op.module.func(name) else { return true };
         let body = &func.body;
@@ -75,13 +73,11 @@ impl Selection {
             && compare.operands() == &args[..2]
     }
 
-    /// Returns the name of the comparison of an element with another one that is true if the first is selected first.
     fn comparison(self) -> &'static str {
         if self.direction == Direction::Greater { "GT" } else { "LT" }
     }
 }
 
-/// The facts of `ApproxTopK`.
 pub(crate) struct ApproxTopK;
 
 fn selection(op: &OpView<'_>) -> Selection {
@@ -89,7 +85,6 @@ fn selection(op: &OpView<'_>) -> Selection {
 }
 
 impl Facts for ApproxTopK {
-    /// Returns the derivative: tangents move as the elements do.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         let dim = selection(op).dim;
         Derivative::by(move |cx| {
@@ -117,7 +112,6 @@ impl Facts for ApproxTopK {
         }
         RuleFact::Rule(rule.build())
     }
-    /// Builds a `sort` and slices of its results. Never fails.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let selection = selection(&cx.op);
         let dim = selection.dim;

@@ -101,8 +101,6 @@ pub(crate) fn further(dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|d| d + 1).collect()
 }
 
-/// Returns the list `rest`, which has an entry for each dimension, with `first` before it for the new leading
-/// dimension.
 pub(crate) fn with_first<T: Clone>(first: T, rest: &[T]) -> Vec<T> {
     [&[first], rest].concat()
 }

@@ -70,14 +70,10 @@ const GRAD: Form = Form {
     results: &[false, true, true],
 };
 
-/// Returns the label of the shape of result `index` of `batch_norm_grad`, or `None` if the shape has no label other
-/// than the result's label in the schema.
 fn grad_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     (index == 0).then_some("batch_norm_grad_c3")
 }
 
-/// Returns the label of the shape of result `index` of `batch_norm_training`, or `None` if the shape has no label other
-/// than the result's label in the schema.
 fn training_shape(index: usize, _: &[Type], _: &[Type]) -> Option<&'static str> {
     match index {
         1 => Some("batch_norm_training_c5"),
@@ -283,7 +279,6 @@ impl<'a, 'b> Parts<'a, 'b> {
         made.into_iter().map(|v| make::convert(self.b, v, self.dtype)).collect()
     }
 
-    /// Builds an array of the operand's shape in which each element is the value of its feature in `v`.
     fn repeated(&mut self, v: Value) -> Value {
         make::broadcast_in_dim(self.b, v, &self.wide.shape, &[self.feature])
     }
@@ -293,13 +288,11 @@ impl<'a, 'b> Parts<'a, 'b> {
         make::reduce(self.b, ReduceKind::Add, x, &others)
     }
 
-    /// Builds `x / size`, where `x` has a value for each feature or for each element.
     fn over_size(&mut self, x: Value) -> Value {
         let size = self.number(x, self.size as f64);
         make::divide(self.b, x, size)
     }
 
-    /// Builds an array of the shape of `like` whose elements are all `value`.
     fn number(&mut self, like: Value, value: f64) -> Value {
         let shape = make::type_of(self.b, like).shape.clone();
         let value = make::float(self.b, self.wide.dtype, value);
@@ -316,7 +309,6 @@ impl<'a, 'b> Parts<'a, 'b> {
         make::subtract(self.b, x, mean)
     }
 
-    /// Builds the square root of the sum of the variance and epsilon.
     fn deviation(&mut self, variance: Value) -> Value {
         let spread = self.spread(variance);
         make::sqrt(self.b, spread)
@@ -335,7 +327,6 @@ impl<'a, 'b> Parts<'a, 'b> {
         make::add(self.b, normalized, offset)
     }
 
-    /// Builds the gradients of operand, scale and offset, as [`Features::grad`] computes them.
     fn grad(&mut self, x: Value, scale: Value, mean: Value, variance: Value, grad: Value) -> Vec<Value> {
         let (centered, deviation, spread) = (self.centered(x, mean), self.deviation(variance), self.spread(variance));
         let product = make::multiply(self.b, grad, centered);
@@ -359,7 +350,6 @@ fn read(x: &Literal) -> Data<f64> {
     Data::from_fn(x.size(), |i| x.get_f64(i))
 }
 
-/// Rounds values, which are computed in `f64`, to the element type.
 fn write(t: &TensorType, values: &[f64]) -> Literal {
     eval::fill(t.dtype, &t.shape, |i| Number::Double(values[i]))
 }
@@ -390,8 +380,6 @@ impl Features {
         i / self.stride % self.count
     }
 
-    /// Returns, for each feature, the sum of `f` over its elements among the first `len`, where `f` takes the index of
-    /// an element.
     fn sums(&self, len: usize, f: impl Fn(usize) -> f64) -> Data<f64> {
         let mut sums = Data::zeroed(self.count);
         (0..len).for_each(|i| sums[self.of(i)] += f(i));

@@ -33,8 +33,8 @@ const ELSEWHERE: &[(Opcode, &str)] = &[
 ];
 
 /// Returns the example of an op as a module whose only op it is, with elements of `f64` in place of `f32` where the op
-/// allows them, and with an argument for each operand. Returns `None` if the example cannot be read, if its `@main` has
-/// the op in no other place than a region, if an operand is no array, or if the module is not valid.
+/// allows them, and with an argument for each operand. Returns `None` if no valid module of this form can be made of
+/// the example.
 fn alone(opcode: Opcode) -> Option<(Module, Vec<Type>)> {
     let text = opcode.facts().example(opcode);
     of_text(opcode, &text.replace("f32", "f64")).or_else(|| of_text(opcode, text))
@@ -57,7 +57,6 @@ fn of_text(opcode: Opcode, text: &str) -> Option<(Module, Vec<Type>)> {
     shardwise_ir::verify(&made).is_empty().then_some((made, types))
 }
 
-/// Returns the interval in which an op's operand `i` is drawn.
 fn interval(opcode: Opcode, i: usize) -> (f64, f64) {
     match (opcode, i) {
         (Opcode::ChloAcosh, _) => (1.3, 2.0),
@@ -73,8 +72,7 @@ fn interval(opcode: Opcode, i: usize) -> (f64, f64) {
 }
 
 /// Returns values for operand `i` of type `ty`, with a new leading dimension of size `batch` if that is given. Elements
-/// of `f64` are different and in the op's [`interval`], but orders of polygamma functions are 1 and 2 in turn. Other
-/// elements are 0 and 1 in turn. Panics if the type is not that of an array.
+/// of `f64`, other than orders of polygamma functions, are in the op's [`interval`].
 fn operand(opcode: Opcode, i: usize, ty: &Type, batch: Option<usize>) -> Literal {
     let t = ty.as_tensor().expect("operands are arrays");
     let shape: Vec<usize> = batch.into_iter().chain(t.shape.iter().copied()).collect();
@@ -97,8 +95,6 @@ fn view(module: &Module) -> OpView<'_> {
     module.view(body, ops[ops.len() - 2])
 }
 
-/// Checks that `expansion` builds valid ops, and that their results on `x` are those of the module's only op, up to
-/// rounding. Panics otherwise, and if the expansion fails.
 fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion::Expansion<'_>) {
     let func = expand(&view(module), expansion).unwrap_or_else(|why| panic!("{why}"));
     let mut built = Module::new("expansion", &OPS);
@@ -117,9 +113,8 @@ fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion:
     }
 }
 
-/// Checks the derivative and the transpose that the facts of the module's only op state. Panics if one is wrong.
-/// Returns true if the facts state a derivative that is not zero everywhere. Derivatives that the transform builds by
-/// itself do not count.
+/// Checks the derivative and the transpose that the facts of the module's only op state. Returns true if the facts
+/// state a derivative that is not zero everywhere. Derivatives that the transform builds by itself do not count.
 fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     let op = view(module);
     let facts = opcode.facts();
@@ -158,9 +153,8 @@ fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     has_derivative
 }
 
-/// Checks the batch of the module's only op, with all operands batched and with each alone. Panics if one is wrong. If
-/// the batch is that of other ops, only compares these ops with the op, without a batch. Ops without a batch, and those
-/// whose regions or functions the transform batches, pass.
+/// Checks the batch of the module's only op, with all operands batched and with each alone. If the batch is that of an
+/// expansion, only checks the expansion, without a batch.
 fn check_batches(opcode: Opcode, module: &Module, types: &[Type]) {
     let count = types.len();
     let all = std::iter::once(vec![true; count]).chain((0..count).map(|i| (0..count).map(|k| k == i).collect()));
@@ -207,7 +201,6 @@ fn every_op_is_consistent_with_its_derivative_its_transpose_and_its_batch() {
     assert!(checked >= 79 && batched >= 120, "{checked} derivatives and {batched} batches");
 }
 
-/// Every op with a derivative is in the walk, or its cases are elsewhere.
 #[test]
 fn every_op_with_a_derivative_has_a_case() {
     let has_case = |opcode: Opcode| {

@@ -16,8 +16,7 @@ fn view(module: &Module) -> OpView<'_> {
     module.view(body, ops[ops.len() - 2])
 }
 
-/// Builds a module whose `@main` has arguments of the types of `inputs` and returns what `f` builds. Panics if the
-/// module is not valid.
+/// Builds a module whose `@main` has arguments of the types of `inputs` and returns what `f` builds.
 fn built(inputs: &[Literal], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> Vec<Value>) -> Module {
     let mut module = Module::new("test", &OPS);
     let mut func = Func::new("main", Loc::UNKNOWN);
@@ -37,7 +36,7 @@ fn of(op: &OpView<'_>) -> &'static dyn Facts {
 }
 
 /// Returns the tangents of the results of the module's only op at `x`. `tangents` has `None` for an operand without a
-/// tangent. Panics if the derivative is neither linear nor built by a function, or if it refuses a tangent.
+/// tangent.
 fn tangents(module: &Module, x: &[Literal], tangents: &[Option<Literal>]) -> Vec<Literal> {
     let op = view(module);
     let given: Vec<Literal> = tangents.iter().flatten().cloned().collect();
@@ -100,8 +99,7 @@ pub(crate) fn varied(shape: &[usize], seed: usize) -> Literal {
 }
 
 /// Compares the tangents of the module's only op at `x` with central differences. The operands `of` have tangents, all
-/// at once, and must be of type `f64`. Panics if an element differs from the expected one, `e`, by more than
-/// `1e-4 * (1 + |e|)`.
+/// at once, and must be of type `f64`.
 pub(crate) fn check_derivative(module: &Module, x: &[Literal], of: &[usize]) {
     let step = 1.0 / 1024.0;
     let given: Vec<Option<Literal>> =
@@ -126,7 +124,7 @@ pub(crate) fn check_derivative(module: &Module, x: &[Literal], of: &[usize]) {
 }
 
 /// Checks the transpose of the module's only op in the operands `of`, in which it is linear jointly, by the dot-product
-/// test. Panics if it is wrong or if the op has none.
+/// test.
 pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
     let op = view(module);
     let known: Vec<Literal> = (0..x.len()).filter(|i| !of.contains(i)).map(|i| x[i].clone()).collect();
@@ -163,16 +161,14 @@ pub(crate) fn check_transpose(module: &Module, x: &[Literal], of: &[usize]) {
     assert!((forward - backward).abs() <= 1e-9 * (1.0 + forward.abs()), "{forward} and {backward}");
 }
 
-/// Returns element `i` along the leading dimension.
 fn row(x: &Literal, i: usize) -> Literal {
     let (x, shape) = (x.to_dense(), &x.shape()[1..]);
     let base = (i * shape.iter().product::<usize>()) as isize;
     eval::gather(&x, &Layout { base, strides: eval::row_major(shape) }, shape)
 }
 
-/// Compares the batch of an op with the op on each element of the batch. `mapped` has an entry for each operand:
-/// whether `x` has a leading dimension for it. `module` has the op without the batch. Panics if they differ, if no
-/// operand is mapped, or if the batch is not one of the op itself nor [`Batched::By`].
+/// Compares the batch of an op with the op on each element of the batch. `module` has the op without the batch, and
+/// `mapped` says for each operand if `x` has a leading dimension for it.
 pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     let op = view(module);
     let size = x.iter().zip(mapped).find(|(_, m)| **m).map(|(x, _)| x.shape()[0]).expect("an operand is mapped");
@@ -205,7 +201,6 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
     }
 }
 
-/// Returns an array of these integers. Panics if their number is not that of the shape's elements.
 pub(crate) fn indices(shape: &[usize], numbers: &[i32]) -> Literal {
     assert_eq!(shape.iter().product::<usize>(), numbers.len());
     Literal::from_fn(shape, |i| numbers[i])

@@ -53,23 +53,19 @@ impl<'a, 'v> Check<'a, 'v> {
 }
 
 /// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions. Fails otherwise,
-/// with one diagnostic: for regions, else for the first operand that is no tensor, else for the number of operands.
+/// with one diagnostic.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {
     counts(op, 0..=MANY, 0)?;
     let all = all_tensors(op)?;
     <[&TensorType; N]>::try_from(all).map_err(|all| operand_count(op, all.len(), &N.to_string()).into())
 }
 
-/// Returns the types of all operands, which must all be tensors. Fails otherwise, with a diagnostic for the first
-/// operand that is none.
 pub(crate) fn all_tensors<'v>(op: &OpView<'v>) -> Result<Vec<&'v TensorType>, Diagnostics> {
     (0..op.operands().len())
         .map(|i| op.operand_type(i).as_tensor().ok_or_else(|| operand_not_tensor(op, i).into()))
         .collect()
 }
 
-/// Returns the declared type of the only result. Fails if there is not exactly one result that is a tensor. Used for
-/// ops whose result type does not follow from the operands (`convert`, `reshape`).
 pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostics> {
     match op.results() {
         [v] => op.body.ty(*v).as_tensor().ok_or_else(|| needs_result_type(op).into()),
@@ -77,27 +73,20 @@ pub(crate) fn declared<'v>(op: &OpView<'v>) -> Result<&'v TensorType, Diagnostic
     }
 }
 
-/// Returns the declared element type of the only result, or `otherwise` if there is not exactly one result that is a
-/// tensor.
 pub(crate) fn declared_dtype(op: &OpView<'_>, otherwise: DType) -> DType {
     declared(op).map_or(otherwise, |t| t.dtype)
 }
 
-/// Returns an attribute that is a list of dimensions or sizes. Fails if it is absent or not a list of integers, or if
-/// one of them is negative.
 pub(crate) fn sizes(op: &OpView<'_>, name: &'static str) -> Result<Vec<usize>, Diagnostics> {
     op.attrs().sizes(name).ok_or_else(|| bad_attribute(op, name, "a list of sizes that are not negative").into())
 }
 
-/// Returns an attribute that is a dimension or size. Fails if it is absent, negative or not an integer.
 pub(crate) fn size(op: &OpView<'_>, name: &'static str) -> Result<usize, Diagnostics> {
     op.attrs().size(name).ok_or_else(|| bad_attribute(op, name, "an integer that is not negative").into())
 }
 
-/// The rule that [`precision_fits`] checks.
 pub(crate) const PRECISION_RULE: &str = "a list in `precision_config` must be empty or have two entries";
 
-/// Returns false if `precision_config` is a list whose number of entries is neither 0 nor 2, and true otherwise.
 pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     match op.attr("precision_config") {
         Some(Attr::Array(items)) => items.is_empty() || items.len() == 2,
@@ -105,20 +94,17 @@ pub(crate) fn precision_fits(op: &OpView<'_>) -> bool {
     }
 }
 
-/// The rule that [`may_multiply`] checks.
 pub(crate) const MULTIPLY_RULE: &str =
     "the operands' element types must be integers or floats, or both booleans, or both complex numbers";
 
-/// Returns true if a product of elements of these types is defined. Integers and floats, of any signs and widths, are
-/// converted to the type of the result, as by XLA.
+/// Returns true if a product of elements of these types is defined. As in XLA, integers and floats of different types
+/// may be multiplied.
 pub(crate) fn may_multiply(x: DType, y: DType) -> bool {
     let is_real = |dtype: DType| matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned | DTypeKind::Float);
     x.kind() == y.kind() || is_real(x) && is_real(y)
 }
 
-/// Returns true if a computation on elements of type `to` accepts elements of type `from`. Both must be booleans, both
-/// integers (signed or not), both floats, or both complex numbers, and `from` must be no wider than `to`. Quantized
-/// types must represent the same floats, and the widths are those of their storage types. (The specification's
+/// Returns true if a computation on elements of type `to` accepts elements of type `from`. (The specification's
 /// `is_promotable`.)
 pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     match (from.quantized(), to.quantized()) {
@@ -131,14 +117,12 @@ pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     }
 }
 
-/// Returns true if no number occurs twice.
 pub(crate) fn is_unique(list: &[usize]) -> bool {
     let mut sorted = list.to_vec();
     sorted.sort_unstable();
     sorted.is_sorted_by(|a, b| a < b)
 }
 
-/// Returns true if every number is a dimension of a tensor of this rank.
 pub(crate) fn are_dims(list: &[usize], rank: usize) -> bool {
     list.iter().all(|&d| d < rank)
 }
@@ -148,17 +132,15 @@ fn types(op: &OpView<'_>, values: &[Value]) -> String {
     format!("({})", types.join(", "))
 }
 
-/// Returns the error for a broken constraint of the specification. `rule` is the constraint in words.
 pub(crate) fn constraint(op: &OpView<'_>, label: &'static str, rule: &str) -> Diagnostic {
     Diagnostic::error(label, op.loc(), format!("`{}`: {rule}", op.name())).facts(signature(op))
 }
 
-/// Returns the types of the operands and results of an op, as messages show them.
+/// Returns the types of the operands and results, as messages show them.
 pub(crate) fn signature(op: &OpView<'_>) -> String {
     signature_with(op, op.operands())
 }
 
-/// Returns the types of these operands and of the results of an op, as messages show them.
 pub(crate) fn signature_with(op: &OpView<'_>, operands: &[Value]) -> String {
     match op.results() {
         [] => format!("operands: {}", types(op, operands)),
@@ -194,8 +176,6 @@ pub(crate) fn needs_result_type(op: &OpView<'_>) -> Diagnostic {
     .note("its operands do not determine it")
 }
 
-/// Builds the error for an attribute that the op cannot read, also because it is absent. `expected` is the right kind
-/// in words.
 pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diagnostic {
     let label = Opcode::of_view(op).attribute(name).map_or("op-attribute", |spec| spec.code());
     schema::wrong_kind(op, label, name, expected)
@@ -204,8 +184,6 @@ pub(crate) fn bad_attribute(op: &OpView<'_>, name: &str, expected: &str) -> Diag
 /// The upper bound for an op that takes any number of operands.
 pub(crate) const MANY: usize = usize::MAX;
 
-/// Checks the numbers of operands and of regions, on which every other check relies. Fails if one is wrong. If both
-/// are, only the number of operands is reported.
 pub(crate) fn counts(
     op: &OpView<'_>,
     operands: std::ops::RangeInclusive<usize>,
@@ -227,8 +205,6 @@ pub(crate) fn counts(
     Ok(())
 }
 
-/// Checks the numbers of operands and of regions, and returns the types of the operands, which must all be tensors.
-/// Fails otherwise, with a diagnostic for the first of these rules that is broken.
 pub(crate) fn counted_tensors<'v>(
     op: &OpView<'v>,
     operands: std::ops::RangeInclusive<usize>,
@@ -238,18 +214,14 @@ pub(crate) fn counted_tensors<'v>(
     all_tensors(op)
 }
 
-/// Returns the types of a list of values.
 pub(crate) fn types_of(op: &OpView<'_>, values: &[Value]) -> Vec<Type> {
     values.iter().map(|&v| op.body.ty(v).clone()).collect()
 }
 
-/// Returns an attribute that is a list of dimensions or sizes, or `default` if it is absent. Fails if it is not a list
-/// of integers, or if one of them is negative.
 pub(crate) fn sizes_or(op: &OpView<'_>, name: &'static str, default: Vec<usize>) -> Result<Vec<usize>, Diagnostics> {
     if op.attrs().contains(name) { sizes(op, name) } else { Ok(default) }
 }
 
-/// Returns true if each number is greater than the one before.
 pub(crate) fn is_increasing(list: &[usize]) -> bool {
     list.windows(2).all(|w| w[0] < w[1])
 }

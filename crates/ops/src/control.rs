@@ -57,7 +57,6 @@ macro_rules! control {
     };
 }
 
-/// Returns one edge for each result that is a tensor. `around(i)` returns its sources and targets.
 fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) -> DataFlow {
     let is_tensor = |v: Value| op.body.ty(v).as_tensor().is_some();
     let results = op.results().iter().copied().enumerate().filter(|&(_, v)| is_tensor(v));
@@ -71,7 +70,6 @@ fn edges(op: &OpView<'_>, around: impl Fn(usize) -> (Vec<Value>, Vec<Value>)) ->
     )
 }
 
-/// Returns result `i` of a region of the op. Panics if it has no such result.
 fn region_result(op: &OpView<'_>, region: Region, i: usize) -> Value {
     op.body.region_results(region)[i]
 }
@@ -287,8 +285,6 @@ impl Facts for OptimizationBarrier {
     );
 }
 
-/// Returns the result types of the function `callee`, or those of the op if `callee` is `None` or the module has no
-/// such function.
 fn declared_results(op: &OpView<'_>, callee: Option<&str>) -> Vec<Type> {
     match callee.and_then(|name| op.module.func(name)) {
         Some(f) => f.result_types.clone(),
@@ -442,7 +438,7 @@ impl Facts for NamedComputation {
 }
 
 /// Returns edges from the operands to the arguments of the only region, and from its results to those of the op. Values
-/// that are no tensors have no edges. Returns `DataFlow::None` for an op without regions.
+/// that are no tensors have no edges.
 pub(crate) fn region_edges(op: &OpView<'_>) -> DataFlow {
     let Some(&body) = op.regions().first() else { return DataFlow::None };
     let pairs = op.body[body].args.iter().zip(op.operands());
@@ -595,8 +591,6 @@ impl CustomCall {
 }
 
 impl Facts for CustomCall {
-    /// Returns the derivative. If the target returns its operands unchanged, the tangents of its results are those of
-    /// the operands. Targets that engines know state their own derivatives, and all others have none.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match known(op) {
             Some(facts) => facts.derivative(op),
@@ -631,10 +625,8 @@ impl Facts for CustomCall {
             None => Ok(types_of(op, op.results())),
         }
     }
-    /// Returns the rule of the target, if the target is known. The rule of a user's kernel is the one that is an
-    /// attribute of the op, else the kernel's own. It must fit the op's types. Factors along which a split would change
-    /// some results need replication. A call of another target is split along the batch dimensions of the rule that is
-    /// an attribute of the op.
+    /// Returns the rule that is known for the target. A user's kernel has the rule that is written on the op, else its
+    /// own. Any other call is split along the batch dimensions of the rule that is written on it.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         if let Some(facts) = known(op) {
             return facts.rule(op);
@@ -656,8 +648,8 @@ impl Facts for CustomCall {
     }
 
     answer!(usual but splits, propagation_rule, eval_copies);
-    /// Returns that a call whose rule is written on it is split evenly, because the rule has the sizes of the whole
-    /// dimensions. Other calls may be split anywhere.
+    /// Returns `Evenly` if a rule is written on the op, because the rule has the sizes of the whole dimensions. Targets
+    /// that engines know state their own splits.
     fn splits(&self, op: &OpView<'_>) -> Splits {
         if let Some(facts) = known(op) {
             return facts.splits(op);
@@ -665,7 +657,6 @@ impl Facts for CustomCall {
         if user::written_rule(op).is_some() { Splits::Evenly } else { Splits::Anywhere }
     }
     answer!(eval_copies = true);
-    /// Returns `PassThrough` for calls that move a tensor between a device and its host, and `Other` for all others.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         match target(op) {
             "MoveToHost" | "MoveToDevice" => PropagationClass::PassThrough,
@@ -747,8 +738,7 @@ impl Facts for CustomCall {
 
 /// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass
 /// through and that every operand and every result has once. Along these, a call on blocks of the operands computes
-/// blocks of the results. Returns no rule if none is written, if there is no such factor, if there are no operands, or
-/// if the call has side effects.
+/// blocks of the results.
 ///
 /// ```text
 /// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}
@@ -769,8 +759,6 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
     RuleFact::Rule(rule)
 }
 
-/// Returns true if the op's first result is the state that an `rng_bit_generator` in the body takes. Panics if the op
-/// has no result.
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
     let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();

@@ -91,8 +91,8 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that a composite with a custom derivative counts its arguments, that the functions that it names exist, and
-/// that `jvp`, or `fwd` and `bwd`, have the types that the table above shows. Fails otherwise. Any other op passes.
+/// Checks that a composite with a custom derivative names functions of the types that the table above shows. Fails
+/// otherwise. Any other op passes.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());

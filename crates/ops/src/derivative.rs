@@ -204,8 +204,8 @@ pub fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>,
     b.body[new].results.to_vec()
 }
 
-/// Returns a cotangent for an operand of this shape, which is the shape of the cotangent `x` or that of a scalar. If
-/// the operand is a scalar, which was repeated, this is the sum of all elements of `x`, and otherwise `x` itself.
+/// Returns the cotangent of an operand that was repeated to the shape of the cotangent `x` if it is a scalar. It is
+/// then the sum of all elements of `x`, and otherwise `x` itself.
 pub(crate) fn unbroadcast(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     let rank = b.body.ty(x).shape().len();
     if rank == shape.len() { x } else { make::reduce(b, crate::ReduceKind::Add, x, &(0..rank).collect::<Vec<_>>()) }

@@ -14,7 +14,6 @@ use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics
 use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The kind of `dot_dimension_numbers`.
 pub(crate) const DOT_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
     "stablehlo.dot",
     "`stablehlo.dot {lhs_batching_dimensions?, rhs_batching_dimensions?, lhs_contracting_dimensions?, \
@@ -212,8 +211,6 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
 }
 
-/// Checks that each precision is `DEFAULT` if there is an `algorithm`, and that the counts of the algorithm are
-/// positive.
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     let Some(algorithm) = op.attr("algorithm").and_then(Attr::as_record) else { return };
     let is_default = match op.attr("precision_config") {
@@ -232,8 +229,6 @@ fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
 }
 
-/// Returns true if the declared shape is the computed one, or if the op does not have exactly one result that is a
-/// tensor. The element type may be declared freely.
 fn shape_fits(op: &OpView<'_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> bool {
     check::declared(op).map_or(true, |t| t.shape == dims.result_shape(&x.shape, &y.shape))
 }
@@ -391,7 +386,6 @@ macro_rules! dot_facts {
 }
 
 impl DotGeneral {
-    /// The constraints on quantized values.
     const QUANTIZED: QuantizedProduct = QuantizedProduct {
         lhs: "dot_general_i1",
         which: "dot_general_c14",
@@ -505,7 +499,6 @@ summed! {
     Bool8: |sum: Bool8, a: Bool8, b: Bool8| Bool8(sum.0 | a.0 & b.0);
 }
 
-/// Computes the product of two literals as a literal of type `to`. Panics if `to` is quantized.
 pub(crate) fn dot(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) -> Literal {
     let is_wide = [x.dtype(), y.dtype(), to.dtype].contains(&DType::F64);
     match to.dtype.kind() {
@@ -538,7 +531,6 @@ fn dot_in<A: Summed>(x: &Literal, y: &Literal, dims: &DotDims, to: &TensorType) 
     eval::convert(&product, to.dtype)
 }
 
-/// Adds the product of a row `[k]` and a matrix `[k, n]` to `out: [n]`. Panics if `out` is empty.
 fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut Meter) {
     for (&a, b) in row.iter().zip(matrix.chunks_exact(out.len())) {
         for (sum, &b) in out.iter_mut().zip(b) {
@@ -548,7 +540,6 @@ fn multiply_row<A: Summed>(row: &[A], matrix: &[A], out: &mut [A], meter: &mut M
     }
 }
 
-/// Returns the elements with dimensions in this order, in the type in which sums are computed.
 fn arranged<A: Summed>(x: &Literal, order: &[&[usize]; 3]) -> Literal {
     let order: Vec<usize> = order.concat();
     let own = eval::row_major(x.shape());

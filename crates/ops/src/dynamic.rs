@@ -27,7 +27,6 @@ struct Form {
     labels: (&'static str, &'static str),
 }
 
-/// The meaning of an operand of sizes.
 #[derive(Clone, Copy)]
 enum Size {
     /// The shape of the result, which is also in its type.
@@ -76,8 +75,7 @@ fn form(opcode: Opcode) -> Form {
 /// Attributes that only the dynamic form has.
 const OWN: &[&str] = &["known_expanding_dimensions", "known_nonexpanding_dimensions"];
 
-/// Returns the elements of an operand of sizes. A number beyond `i64` becomes the largest `i64`, which is too large for
-/// every op as well.
+/// Returns the elements of an operand of sizes. A number beyond `i64` becomes the largest `i64`.
 fn amounts(sizes: &Literal) -> Vec<i64> {
     (0..sizes.size()).map(|i| sizes.get_i128(i).try_into().unwrap_or(i64::MAX)).collect()
 }
@@ -106,7 +104,7 @@ impl Form {
 
 impl Dynamic {
     /// Checks that the static form, with the sizes in the result's type, is valid. Fails with the errors of the static
-    /// form, which [`relabelled`] makes those of the op.
+    /// form.
     fn as_static(&self, op: &OpView<'_>, form: &Form) -> Result<(), Diagnostics> {
         let module = Module::new("static", &OPS);
         let mut body = Body::new();
@@ -127,8 +125,6 @@ impl Dynamic {
     }
 }
 
-/// Checks that `known_expanding_dimensions` and `known_nonexpanding_dimensions` list dimensions of an operand of this
-/// rank, none of them twice or in both.
 fn check_known_dims(op: &OpView<'_>, check: &mut Check<'_, '_>, rank: usize) {
     let [expanding, other] = [OWN[0], OWN[1]].map(|name| op.ints(name));
     let mut all = [&expanding[..], &other].concat();
@@ -191,7 +187,7 @@ const DYNAMIC_CONV: &[&str] = &[
 ];
 
 /// Returns sizes of slices with which a gather's result has its declared shape, or any sizes if the dimension numbers
-/// are broken. The size of a dimension that is not in the result is 1, or 0 if the operand's is 0.
+/// are broken.
 fn slice_sizes(op: &OpView<'_>) -> Attr {
     let (operand, result) = (op.operand_shape(0), op.result_shape(0));
     let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
@@ -239,7 +235,6 @@ fn relabelled(op: &OpView<'_>, form: &Form, found: Diagnostics) -> Diagnostics {
     Diagnostics(found.0.into_iter().map(relabel).collect())
 }
 
-/// Returns the label in the dynamic form of a constraint of a static form. Any other code is returned unchanged.
 fn label(code: &'static str) -> &'static str {
     match code {
         "broadcast_in_dim_c1" => "dynamic_broadcast_in_dim_c1",
@@ -395,8 +390,6 @@ impl Dynamic {
     };
 }
 
-/// Builds the static form of an op whose sizes are constants. Fails if a size is no constant, or if the sizes do not
-/// lead to the type of the result.
 fn with_known_sizes(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let form = form(Opcode::of_view(&cx.op));
     let count = cx.op.operands().len();
@@ -481,8 +474,6 @@ impl Facts for Dynamic {
     answer!(per_part = Other);
     answer!(rule = none("its sizes are known only when it runs"));
 
-    /// Evaluates the static form, with the sizes that are the values of operands. Fails if these sizes do not lead to
-    /// the type of the result, or if the evaluation fails.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let form = form(Opcode::of_view(op));
         let (kept, sizes) = x.split_at(form.kept);
@@ -569,8 +560,6 @@ pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
         .expected(format!("{:?}", op.result_shape(0)))
 }
 
-/// Returns the error for an op that cannot have its declared result type with these sizes. `found` has the reasons,
-/// [`relabelled`].
 fn unfit(op: &OpView<'_>, found: Diagnostics) -> Diagnostic {
     let message = format!("`{}` cannot have this result with the sizes that its operands have", op.name());
     let first = found.iter().map(|d| d.code).find(|code| code.starts_with("dynamic_"));

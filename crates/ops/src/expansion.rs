@@ -123,8 +123,8 @@ impl ExpandCx<'_, '_, '_> {
     }
 }
 
-/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if an op
-/// of the region cannot be computed for many elements at once, or if the region uses values from outside.
+/// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if the
+/// region has an op that cannot be computed so, or if it uses values from outside.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,
@@ -152,8 +152,8 @@ fn each(
     results.collect::<Option<_>>().ok_or("its region returns values from outside")
 }
 
-/// Builds an op on scalars for each element of arrays of this shape. Fails if the op has regions, effects, or operands
-/// or results that are no scalars, or if it cannot be computed for many elements at once.
+/// Builds an op on scalars for each element of arrays of this shape. Fails if the op does more than arithmetic with
+/// scalars, or if it cannot be computed for many elements at once.
 fn each_of_op(
     b: &mut Builder<'_>,
     op: &OpView<'_>,

@@ -48,9 +48,8 @@ struct Form {
     has_constant: bool,
 }
 
-/// Returns the form of the check with this name, which is given without `check.`. Returns `None` unless the name is
-/// `expect_eq`, `expect_almost_eq` or `expect_close`, with or without `_const` at its end. The tolerance and the ulps
-/// are those of the attributes of `op`, or their defaults.
+/// Returns the form of the check `name`, such as `expect_eq` or `expect_eq_const`, or `None` for other names. The
+/// tolerance and the ulps are those of the attributes of `op`, or their defaults.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
     let tolerance = match op.attr("tolerance") {
@@ -104,7 +103,6 @@ macro_rules! test_facts {
     };
 }
 
-/// Describes an op that belongs to tests, with these attributes and this form.
 const fn schema(attributes: &'static [AttrSpec], syntax: Syntax) -> Schema {
     Schema {
         attributes,
@@ -368,16 +366,12 @@ func.func private @f(%arg0: tensor<2xf32>) -> tensor<2xf32> {
     test_facts!();
 }
 
-/// Returns true if the target of a custom call starts with `check.`, as those of all checks do. A check may fail and
-/// therefore must run.
 pub(crate) fn is_check(target: &str) -> bool {
     target.starts_with("check.")
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
-/// two values. The tolerances are those of StableHLO's interpreter for these calls. `check.eq` returns the outcome of
-/// the comparison, which is always true, since a failed one is an error. It is also an error if the call has other
-/// operands or results than the check.
+/// two values. `check.eq` returns the outcome of the comparison, which is always true, since a failed one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let name = target.strip_prefix("check.")?;
     let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());
@@ -447,8 +441,6 @@ fn failed(
         .expected(format!("{}, {wanted}", element_text(expected, i)))
 }
 
-/// Builds the error for a custom call to a check with other operands or results than the check has. `results` are the
-/// types of the results that it should have.
 fn wrong_call(op: &OpView<'_>, target: &str, results: &[Type]) -> Diagnostic {
     let wanted = match results {
         [] => "no result".to_string(),
@@ -459,7 +451,6 @@ fn wrong_call(op: &OpView<'_>, target: &str, results: &[Type]) -> Diagnostic {
         .expected(format!("two operands, and {wanted}"))
 }
 
-/// Returns the name of a check, which for a custom call is its target.
 fn name_of<'a>(op: &OpView<'a>) -> &'a str {
     CustomCall::target(op).unwrap_or_else(|| op.name())
 }
@@ -475,8 +466,6 @@ fn other_type(op: &OpView<'_>, got: &Literal, expected: &Literal) -> Diagnostic 
 mod tests {
     use super::*;
 
-    /// Runs the only op of a program, a custom call, on zeros. Returns `None` if the call is no check. Panics if `call`
-    /// cannot be read.
     fn run_call(call: &str) -> Option<Result<Vec<Literal>, EvalError>> {
         let text = format!("func.func @main(%a: tensor<2xi32>) {{\n  {call}\n  return\n}}");
         let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();

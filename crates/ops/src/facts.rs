@@ -161,8 +161,7 @@ pub fn is_zeros(op: &OpView<'_>) -> bool {
     constant_number(op).is_some_and(|number| number.to_bits() == 0)
 }
 
-/// Returns the number that every element of a `stablehlo.constant` is. Returns `None` for other ops, for complex and
-/// empty constants, and for several elements that are not stored as a splat.
+/// Returns the number of a real `stablehlo.constant` that is a splat or has one element, or `None` for any other op.
 fn constant_number(op: &OpView<'_>) -> Option<f64> {
     let Some(Attr::Dense(value)) = op.attr("value") else { return None };
     let is_number = Opcode::of_view(op) == Opcode::Constant && !value.dtype().is_complex();
@@ -802,12 +801,10 @@ macro_rules! usual {
 }
 pub(crate) use usual;
 
-/// Returns true if the first result has the type of the first operand. Panics if the op lacks one of them.
 pub(crate) fn has_operand_type(op: &OpView<'_>) -> bool {
     op.operand_type(0) == op.result_type(0)
 }
 
-/// Returns the rule with every factor blocked that does not pass through.
 pub(crate) fn blocked_unless_pass_through(mut rule: Rule) -> Rule {
     rule.factors.iter_mut().for_each(|s| s.is_blocked |= s.kind != FactorKind::PassThrough);
     rule

@@ -15,8 +15,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Fft;
 
-/// Returns the complex type for f32 or f64, or the real type for a complex one, of the same precision. Returns `None`
-/// for other types.
 fn other_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::F32 => Some(DType::C64),
@@ -57,9 +55,7 @@ impl Fft {
 
 impl Facts for Fft {
     answer!(derivative = linear);
-    /// Returns the transpose. A complex transform is its own transpose. An `RFFT` or `IRFFT` is a complex transform
-    /// with one half of the result or of the operand left out, and its transpose is built from the transposes of these
-    /// steps.
+    /// Returns the transpose. A complex transform is its own transpose, because its matrix is symmetric.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (kind, lengths) = (op.attrs().str("fft_type").unwrap_or("").to_owned(), op.sizes("fft_length"));
         Transposed::by(move |cx| {
@@ -348,8 +344,6 @@ mod tests {
         assert!(is_close(&fft("FFT", &Literal::new([n], &x), &[n]), &Literal::new([n], &slow)));
     }
 
-    /// Tests that the transform of a line of `UNPOLLED + 1` elements, an odd number, can be cancelled and is stopped
-    /// when the steps of the budget are used up.
     #[test]
     fn lines_of_odd_length_take_steps() {
         let n = UNPOLLED + 1;

@@ -6,8 +6,7 @@ use shardwise_ir::{OpView, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 /// Returns the rule along which shardings propagate through a call of one of JAX's foreign functions, such as `Eigh` or
-/// `ApproxTopK`. Returns `None` for other ops and targets, for calls with operands and results of other numbers or
-/// shapes than JAX's, and for an `X64Combine` whose result is not the state of a random bit generator.
+/// `ApproxTopK`. Returns `None` if there is none for the call.
 pub(crate) fn propagation_rule(view: &OpView<'_>) -> Option<Rule> {
     let shapes = |values: &[Value]| values.iter().map(|&v| view.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
     let (operands, results) = (shapes(view.operands()), shapes(view.results()));

@@ -28,7 +28,6 @@ pub struct Inspect {
     pub axes: Vec<String>,
 }
 
-/// The facts of marks.
 pub(crate) struct InspectFacts;
 
 impl Inspect {
@@ -40,7 +39,6 @@ impl Inspect {
         Some(Inspect { id: op.attrs().int(ID)?, axes: axes_of(op)? })
     }
 
-    /// Returns true if the op is a mark, even if its attributes are malformed.
     pub(crate) fn is(op: &OpView<'_>) -> bool {
         CustomCall::target(op) == Some(TARGET)
     }
@@ -62,7 +60,6 @@ impl Facts for InspectFacts {
         check.that("inspect", Inspect::of(op).is_some(), rule);
         check.that("inspect", op.results().is_empty(), "there must be no results").give([])
     }
-    /// Returns a rule by which the operand may have any layout.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let shape = op.operand_shape(0);
         let mut rule = RuleBuilder::new([shape.len()], []);

@@ -107,7 +107,6 @@ impl System {
         if self.is_transposed { matrix_transpose(b, a) } else { a }
     }
 
-    /// Builds the solution of the system with these matrices and right-hand sides.
     fn solution(self, b: &mut Builder<'_>, a: Value, sides: Value) -> Value {
         let form = match (self.is_transposed, self.is_conjugated) {
             (false, _) => "NO_TRANSPOSE",
@@ -124,7 +123,6 @@ impl System {
     }
 }
 
-/// Returns the form in which a `triangular_solve` writes its system. Returns `None` if the op is not valid.
 pub(crate) fn lapack_system(op: &OpView<'_>) -> Option<lapack::System> {
     let system = System::of(op)?;
     Some(lapack::System {
@@ -164,7 +162,6 @@ fn weighted_triangle(b: &mut Builder<'_>, a: Value, is_lower: bool, diagonal: f6
     make::select(b, is_inside, a, others)
 }
 
-/// Builds the conjugates of numbers, or returns `x` itself if they are real.
 fn conjugate(b: &mut Builder<'_>, x: Value) -> Value {
     if make::type_of(b, x).dtype.is_complex() { make::chlo_conj(b, x) } else { x }
 }
@@ -175,7 +172,6 @@ fn matrix_transpose(b: &mut Builder<'_>, a: Value) -> Value {
     make::transpose(b, a, &order)
 }
 
-/// Builds the products of the matrices in the last two dimensions.
 fn matmul(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let t = make::type_of(b, x);
     let n = t.rank();
@@ -185,7 +181,6 @@ fn matmul(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     make::dot_general(b, x, y, &dims, t.dtype)
 }
 
-/// Builds the tangents of the Cholesky factors `factor` from those of the matrices.
 fn factor_tangent(b: &mut Builder<'_>, factor: Value, tangent: Value, is_lower: bool) -> Value {
     let half = weighted_triangle(b, tangent, is_lower, 0.5);
     let other = matrix_transpose(b, half);
@@ -237,7 +232,6 @@ impl Facts for TriangularSolve {
             vec![sides.map(|sides| cx.same_op(&[a, sides])[0])]
         })
     }
-    /// Returns the transpose in the right-hand sides: the solution of the transposed system.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let system = System::of(op).expect("verified");
         Transposed::by(move |cx| {
@@ -354,7 +348,6 @@ mod tests {
         assert_eq!(upper, Literal::new([2, 2], &[z(2., 0.), z(1., -1.), z(0., 0.), z(2., 0.)]));
     }
 
-    /// Checks that the solution is the known one in every form of a system whose diagonal is stored.
     #[test]
     fn triangular_systems_of_all_kinds() {
         let z = |re: f64, im: f64| Complex64::new(re, im);

@@ -25,7 +25,6 @@ pub fn type_of(b: &Builder<'_>, x: Value) -> TensorType {
     b.body.ty(x).as_tensor().expect("a tensor").clone()
 }
 
-/// Builds an op with one tensor result and these attributes.
 fn op(b: &mut Builder<'_>, opcode: Opcode, operands: &[Value], attrs: Attrs, to: TensorType) -> Value {
     b.value(opcode, operands.iter().copied(), attrs, to.into())
 }
@@ -284,7 +283,6 @@ pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtyp
     op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
 }
 
-/// Builds a `dot_general` with the precision of `like`, a `dot_general` or `dot`.
 pub(crate) fn dot_general_like(
     b: &mut Builder<'_>,
     like: &OpView<'_>,

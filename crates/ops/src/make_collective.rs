@@ -117,7 +117,6 @@ pub fn shard_offsets(b: &mut Builder<'_>, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>
     dims.iter().zip(shape).map(offset).collect()
 }
 
-/// Returns the element type for positions along a dimension of this size: i32 if the size fits, else i64.
 pub(crate) fn position_dtype(size: usize) -> DType {
     if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 }
 }

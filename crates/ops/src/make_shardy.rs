@@ -16,7 +16,6 @@ pub fn step(b: &mut Builder<'_>, v: Value, step: &ShardyCollective, to: &Shardin
     identity(b, step.opcode(), v, step.attrs(&to.mesh), to, reason)
 }
 
-/// Adds an op whose result is the same global value as `v`, with the sharding `to`.
 fn identity(b: &mut Builder<'_>, code: Opcode, v: Value, attrs: Attrs, to: &Sharding, reason: &Arc<Reason>) -> Value {
     let ty = b.body.ty(v).clone();
     let op = b.op(code, [v], attrs, [ty]);

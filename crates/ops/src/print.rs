@@ -36,7 +36,6 @@ pub struct Print {
     batches: Vec<Vec<usize>>,
 }
 
-/// The facts of prints.
 pub(crate) struct PrintFacts;
 
 impl Print {
@@ -49,7 +48,6 @@ impl Print {
         Some(Print { texts: texts(op.attrs().str(FORMAT)?)?, axes: axes_of(op)?, batches })
     }
 
-    /// Returns true if the op is a print, even if its attributes are malformed.
     pub(crate) fn is(op: &OpView<'_>) -> bool {
         CustomCall::target(op) == Some(TARGET)
     }
@@ -85,7 +83,6 @@ impl Print {
         }
     }
 
-    /// Returns the line for these operands, without batches.
     fn line(&self, operands: &[Literal]) -> String {
         let (coordinates, values) = operands.split_at(self.axes.len());
         let coordinates = self.axes.iter().zip(coordinates).map(|(axis, c)| format!("{axis}={}", c.get_i128(0)));
@@ -100,7 +97,6 @@ impl Print {
     }
 }
 
-/// Returns the items of an attribute that is a list, none if it is absent. Returns `None` if it is no list.
 fn list<'a>(op: &OpView<'a>, name: &str) -> Option<&'a [Attr]> {
     match op.attr(name) {
         None => Some(&[]),
@@ -109,12 +105,10 @@ fn list<'a>(op: &OpView<'a>, name: &str) -> Option<&'a [Attr]> {
     }
 }
 
-/// Returns the axes that a call of [`call_attrs`] names. Returns `None` if they are not a list of names.
 pub(crate) fn axes_of(op: &OpView<'_>) -> Option<Vec<String>> {
     list(op, AXES)?.iter().map(|axis| axis.as_str().map(String::from)).collect()
 }
 
-/// Returns the attributes of a call of `target` that must run, in per-device code over these axes.
 pub(crate) fn call_attrs(target: &str, axes: &[String]) -> Attrs {
     let attrs = Attrs::new().with("call_target_name", Attr::str(target)).with("has_side_effect", Attr::Bool(true));
     match axes {
@@ -123,7 +117,6 @@ pub(crate) fn call_attrs(target: &str, axes: &[String]) -> Attrs {
     }
 }
 
-/// Returns the part of `x` at `index` of its first dimension. Panics if there is none.
 fn row(x: &Literal, index: usize) -> Literal {
     let shape = &x.shape()[1..];
     let size: usize = shape.iter().product();
@@ -151,7 +144,6 @@ fn texts(format: &str) -> Option<Vec<String>> {
 impl Facts for PrintFacts {
     answer!(derivative = zero("it has no results"));
     answer!(transpose = none("it has no results"));
-    /// Returns the print with one more batch, in which the operands that have the dimension are listed.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         if mapped.len() > 64 {
             return Batched::None("it has more than 64 operands");
@@ -191,7 +183,6 @@ impl Facts for PrintFacts {
 }"#
     );
     answer!(usual);
-    /// Prints the values of one process.
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         if let Some(print) = Print::of(op) {
             print.run(x);
@@ -210,12 +201,10 @@ impl Facts for PrintFacts {
 }
 
 impl Print {
-    /// Returns the number of batches whose dimension an operand has.
     fn batch_rank(&self, operand: usize) -> usize {
         self.batches.iter().filter(|batch| batch.contains(&operand)).count()
     }
 
-    /// Returns true if all operands of a batch have its dimension in one size. Each of them must have enough dimensions.
     fn has_one_size(&self, batch: usize, types: &[&shardwise_ir::TensorType]) -> bool {
         let size = |&i: &usize| {
             let dim = self.batches[..batch].iter().filter(|b| b.contains(&i)).count();

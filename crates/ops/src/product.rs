@@ -60,8 +60,6 @@ pub(crate) fn windows(b: &mut Builder<'_>, x: Value, fill: Value, window: &[Wind
     (all, moved.iter().enumerate().map(|(i, d)| d + i + 1).collect())
 }
 
-/// Builds an array of the elements of `x` in the windows at `places` positions along dimension `d`. The dimension
-/// becomes two.
 fn lines(b: &mut Builder<'_>, x: Value, d: usize, places: usize, window: &WindowDim) -> Value {
     let mut sizes = make::type_of(b, x).shape.clone();
     let table = TensorType::new(DType::I64, vec![places, window.size]);

@@ -47,8 +47,6 @@ pub fn decompose(op: &OpView<'_>, operands: &[Value], regions: Vec<Region>, b: &
     b.body[made].results.to_vec()
 }
 
-/// Builds operand `index`, which is `x`, in the element type that the reducer takes, or returns `x` if it has this
-/// type.
 pub(crate) fn converted(op: &OpView<'_>, index: usize, x: Value, b: &mut Builder<'_>) -> Value {
     promoted(op, index).map_or(x, |to| convert(b, x, to))
 }
@@ -63,8 +61,6 @@ fn convert(b: &mut Builder<'_>, x: Value, to: DType) -> Value {
     }
 }
 
-/// Returns the operands in the element types that the reducer takes, or `None` if no operand is converted. Fails as
-/// [`operand`] does.
 pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Literal>>, EvalError> {
     if !is_promoted(op) {
         return Ok(None);

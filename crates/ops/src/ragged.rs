@@ -21,7 +21,6 @@ use shardwise_base::{DType, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The kind of `ragged_dot_dimension_numbers`.
 pub(crate) const RAGGED_DIMENSION_NUMBERS: AttrKind = AttrKind::Record(
     "chlo.ragged_dot",
     "`chlo.ragged_dot`, with the fields of `stablehlo.dot` and `lhs_ragged_dimensions`, \
@@ -37,7 +36,6 @@ enum Mode {
     Batching,
 }
 
-/// The dimension numbers of a `ragged_dot`.
 struct Dims {
     /// The batching and contracting dimensions. Those of the right operand are counted with its group dimension.
     dot: DotDims,
@@ -87,7 +85,6 @@ impl Dims {
         }
     }
 
-    /// Returns the right operand's shape without the group dimension.
     fn rhs_shape(&self, rhs: &[usize]) -> Vec<usize> {
         (0..rhs.len()).filter(|&d| Some(d) != self.group).map(|d| rhs[d]).collect()
     }
@@ -117,8 +114,6 @@ enum Name {
 }
 
 impl Dims {
-    /// Returns the names of the dimensions of the left operand, the right operand and the result, and the name of the
-    /// ragged dimension.
     fn names(&self, lhs_rank: usize, rhs_rank: usize) -> ([Named; 3], Name) {
         let place = |list: &[usize], d: usize| list.iter().position(|&x| x == d);
         let named =
@@ -192,7 +187,6 @@ impl Dims {
         if self.mode == Mode::Contracting { make::move_to_front(cx.b, made, 1) } else { made }
     }
 
-    /// Builds the op with these dimension numbers, and other attributes as in `like`.
     fn build(&self, b: &mut Builder<'_>, operands: [Value; 3], dtype: DType, like: &Attrs) -> Value {
         let [x, y, sizes] = operands.map(|v| make::type_of(b, v).shape.clone());
         let shape = self.result_shape(&x, &y, sizes[sizes.len() - 1]);
@@ -206,8 +200,8 @@ impl Dims {
 }
 
 /// Builds the ragged dot of two arrays with named dimensions, and returns it with the dimensions `to`, in the element
-/// type of operand `like`. Dimensions in both arrays and in `to` are batches, others in both arrays are contracted. The
-/// first array has the ragged dimension.
+/// type of operand `like`. Batching dimensions in both arrays are batches, and other dimensions in both arrays are
+/// contracted. The first array has the ragged dimension.
 fn ragged_product(
     cx: &mut CotangentCx<'_, '_, '_>,
     [(x, of_x), (y, of_y)]: [(Value, &Named); 2],
@@ -291,8 +285,6 @@ impl RaggedDot {
         RaggedDot::attrs(&dot, 0, &[0])
     }
 
-    /// Builds the attributes of a dot with this ragged dimension of the left operand, and these group dimensions of the
-    /// right one.
     fn attrs(dot: &DotDims, ragged: usize, groups: &[usize]) -> Attrs {
         let dims: [(&str, &[usize]); 6] = [
             ("lhs_batching_dimensions", &dot.lhs_batch),
@@ -513,12 +505,10 @@ impl Groups<'_> {
         out.finish()
     }
 
-    /// Returns the row-major number of the batch of an element of the result.
     fn batch(&self, index: &[usize]) -> usize {
         (0..self.dims.dot.lhs_batch.len()).fold(0, |n, d| n * self.result.shape[d] + index[d])
     }
 
-    /// Returns the right operand of one group, without the group dimension. Panics if it has no group dimension.
     fn part(&self, y: &Literal, group: usize) -> Literal {
         let dim = self.dims.group.expect("the mode says so");
         let (mut start, mut shape) = (vec![0; y.rank()], y.shape().to_vec());
@@ -528,7 +518,6 @@ impl Groups<'_> {
         part.reshaped(self.dims.rhs_shape(y.shape()))
     }
 
-    /// Builds the result: each element is from the part that `pick` returns, or zero if it returns none.
     fn kept(&self, parts: &[Literal], pick: impl Fn(&[usize]) -> Option<usize>) -> Literal {
         let zero = vec![0u8; self.result.dtype.storage_bytes()];
         let mut out = LiteralWriter::new(self.result.dtype, &self.result.shape);

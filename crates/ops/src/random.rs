@@ -164,7 +164,6 @@ pub struct Rng;
 /// The attribute with the number of an `rng` among those of its module.
 const STREAM: &str = "shardwise.stream";
 
-/// Returns the `rng`s of a module, each of which has its own stream, in the order of the text.
 fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     let draws = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Rng;
     module.funcs.iter().enumerate().flat_map(move |(f, func)| {
@@ -309,7 +308,6 @@ fn is_shape(sizes: &Literal, t: &TensorType) -> bool {
     sizes.to_i64s().into_iter().eq(t.shape.iter().map(|&n| n as i64))
 }
 
-/// Returns a number in `[0, 1)` from the 53 high bits.
 fn fraction(bits: u64) -> f64 {
     (bits >> 11) as f64 * 2f64.powi(-53)
 }
@@ -331,7 +329,6 @@ fn below(x: &Literal, a: f64, b: f64) -> Literal {
     eval::fill(x.dtype(), x.shape(), |i| Number::Double(if x.get_f64(i) < b { x.get_f64(i) } else { a }))
 }
 
-/// Returns the low word and the high word.
 fn split(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
 }

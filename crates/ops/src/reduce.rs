@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub struct Reduce;
 
 /// Returns the reduction that a `reduce` of one input computes, if it is a known one that is defined for its elements.
-/// Returns `None` otherwise, and for several inputs.
+/// Returns `None` otherwise.
 fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
     match op.regions() {
         [region] if op.operands().len() == 2 => {
@@ -31,7 +31,7 @@ fn kind_of(op: &OpView<'_>) -> Option<ReduceKind> {
 }
 
 /// Returns the known reduction by which each result is combined from its own input, if it is the same for all. Returns
-/// `None` otherwise, and for quantized values.
+/// `None` otherwise.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let [region] = op.regions() else { return None };
     let mut kinds = (0..op.operands().len() / 2).map(|i| reducer::reduce_kind_of(op.module, op.body, *region, i));
@@ -39,15 +39,14 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     kinds.all(|kind| kind == Some(first)).then_some(first)
 }
 
-/// Returns the [common kind](common_kind) if the results of parts of the inputs are combined by it. Returns `None` if
-/// there is no such kind, if an operand is promoted, or if the kind has no neutral element for an input's type.
+/// Returns the [common kind](common_kind) if the results of parts of the inputs can be combined by it. Returns `None`
+/// otherwise.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let has_neutral =
         |kind: &ReduceKind| (0..op.operands().len() / 2).all(|i| kind.neutral(op.operand_tensor(i).dtype).is_some());
     common_kind(op).filter(|kind| !promote::is_promoted(op) && has_neutral(kind))
 }
 
-/// Returns the sizes of the dimensions that are not reduced.
 fn kept_shape(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect()
 }
@@ -157,18 +156,12 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the reduction with the ops of its region, which combine the elements pair by pair. Fails as
-/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(cx.op.results().len());
     cx.reduced(cx.op.regions()[0], inputs, inits, &Reduce::dims(&cx.op))
 }
 
 impl Facts for Reduce {
-    /// Returns the derivative. A sum is linear. The tangent of a maximum or minimum that starts with its identity is
-    /// the mean of the tangents of the elements that are equal to it, as in JAX. The tangents of an op that finds the
-    /// position of an element are those of the elements there. A product that starts with one has the usual derivative,
-    /// and any other reduction that of the ops of its region.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -236,7 +229,6 @@ impl Facts for Reduce {
         c.give(dtypes.into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
     }
 
-    /// Makes kept dimensions factors of all inputs and results, and reduced dimensions reduction factors.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, dims, n) = (op.operand_shape(0), op.sizes("dimensions"), op.results().len());
         let ranks = vec![x.len(); n].into_iter().chain(vec![0; n]);
@@ -475,7 +467,6 @@ fn reduce_in<A: Folded>(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[u
     Some(eval::convert(&out, x.dtype()))
 }
 
-/// Reduces by running the region for each element, from the left in row-major order. Fails if the region does.
 fn reduce_by_region(
     op: &OpView<'_>,
     x: &[Literal],

@@ -150,7 +150,6 @@ fn all_bits(dtype: DType) -> Vec<u8> {
     vec![if dtype.is_signed() { 0xff } else { 0xff >> unused.min(7) }; dtype.storage_bytes()]
 }
 
-/// Returns the least value of the type, which is minus infinity if the type has it.
 fn least(dtype: DType) -> Literal {
     match dtype.kind() {
         DTypeKind::Float => limit(dtype, f64::NEG_INFINITY),
@@ -159,7 +158,6 @@ fn least(dtype: DType) -> Literal {
     }
 }
 
-/// Returns the greatest value of the type, which is infinity if the type has it.
 fn greatest(dtype: DType) -> Literal {
     match dtype.kind() {
         DTypeKind::Float => limit(dtype, f64::INFINITY),
@@ -222,8 +220,6 @@ fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     v
 }
 
-/// Returns `linear` if `kind`, the reduction of the op, is a sum and no operand is converted to a wider type, and
-/// [`Linear::No`] otherwise.
 pub(crate) fn linear_if_sum(op: &OpView<'_>, kind: Option<ReduceKind>, linear: Linear) -> Linear {
     // In a wider type, a sum does not wrap around where one in the operands' type does.
     let is_sum = kind == Some(ReduceKind::Add) && !promote::is_promoted(op);
@@ -236,9 +232,7 @@ pub fn reduce_kind_of_op(op: &OpView<'_>) -> Option<ReduceKind> {
     reduce_kind(op.module, op.body, *op.regions().first()?)
 }
 
-/// Returns true if an op's initial values may be combined any number of times: the reduction is known and idempotent,
-/// or [`repeatable_inits`] finds the values. Returns false if the op promotes its operands or has quantized values.
-/// StableHLO demands of a reducer that it is associative, and of initial values that they change nothing.
+/// Returns true if it is known that an op's initial values may be combined any number of times.
 pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
     let is_plain = !promote::is_promoted(op) && !quantized::is_quantized(op);
     let is_idempotent = || reduce_kind_of_op(op).is_some_and(ReduceKind::is_idempotent);
@@ -246,8 +240,7 @@ pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the initial values if they are constants that the reducer combines with themselves to themselves, so that
-/// they may be combined any number of times. Returns `None` otherwise, if the op promotes its operands or has quantized
-/// values, and if the region cannot be evaluated.
+/// they may be combined any number of times. Returns `None` if this is not known.
 pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     let [region] = op.regions() else { return None };
     let n = op.operands().len() / 2;
@@ -259,9 +252,8 @@ pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     (twice == inits).then_some(inits)
 }
 
-/// Computes the results of a region for these arguments. Returns `None` if its ops use values from outside that are no
-/// constants, if it returns a value from outside, or if it has ops that have regions, are not [`Semantics::Pure`] or
-/// cannot be evaluated.
+/// Computes the results of a region for these arguments. Returns `None` if its ops have regions or are not
+/// [`Semantics::Pure`], or if its results cannot be computed from the arguments and constants.
 pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
     let body = op.body;
     let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();
@@ -279,7 +271,6 @@ pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> O
     body.region_results(region).iter().map(|v| known.get(v).cloned()).collect()
 }
 
-/// Copies a region of the body that is being built, for a second op with the same region.
 pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {
     let types: Vec<Type> = b.body[region].args.iter().map(|&v| b.body.ty(v).clone()).collect();
     let (args, ops) = (b.body[region].args.clone(), b.body[region].ops.clone());

@@ -81,7 +81,7 @@ impl Facts for Map {
     );
 }
 
-/// Returns the size that the dimension named by the attribute `dimension` has in the operand's type, which is global.
+/// Returns the global size of the dimension that the attribute `dimension` names.
 fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
 }

@@ -16,22 +16,20 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct Scan;
 
 /// Returns the number of inputs. The other operands are carries. Returns `None` if `operandSegmentSizes` is missing or
-/// broken, or does not add up to the number of operands.
+/// broken.
 fn input_count(op: &OpView<'_>) -> Option<usize> {
     let [inputs, carries] = op.attr("operandSegmentSizes")?.to_ints()?[..] else { return None };
     let count = usize::try_from(inputs).ok()?;
     (count + usize::try_from(carries).ok()? == op.operands().len()).then_some(count)
 }
 
-/// Returns true if `resultSegmentSizes` is absent or counts these outputs and carries.
 fn counts_results(op: &OpView<'_>, outputs: usize, carries: usize) -> bool {
     let counts = op.attr(SEGMENTS[1]).map(Attr::to_ints);
     counts.is_none_or(|counts| counts.is_some_and(|counts| counts == [outputs as i64, carries as i64]))
 }
 
 /// Returns the number of steps: the size of the inputs along `dim`, or `scan_dim_size` if there are no inputs. Returns
-/// `None` if an input has no such dimension, if the sizes along it differ from each other or from `scan_dim_size`, if
-/// `scan_dim_size` is present but not a size, and if there are neither inputs nor `scan_dim_size`.
+/// `None` if they do not determine it, or contradict each other.
 fn step_count(op: &OpView<'_>, inputs: &[&[usize]], dim: usize) -> Option<usize> {
     let given = match op.attrs().contains("scan_dim_size") {
         true => Some(op.attrs().size("scan_dim_size")?),
@@ -180,8 +178,6 @@ impl Facts for Scan {
     );
 }
 
-/// Builds a loop that reads a slice of each input, computes the body and writes a slice of each output. Returns the
-/// outputs and the last carries.
 fn as_loop(cx: &mut ExpandCx<'_, '_, '_>) -> Vec<Value> {
     let (op, dim) = (cx.op, cx.op.attrs().size("dimension").expect("verified"));
     let (inputs, carries) = cx.operands.split_at(input_count(&op).expect("verified"));
@@ -232,7 +228,6 @@ fn as_loop(cx: &mut ExpandCx<'_, '_, '_>) -> Vec<Value> {
     })
 }
 
-/// Returns the slice at one position along `dim`, without that dimension.
 fn slice(x: &Literal, dim: usize, at: usize) -> Literal {
     let (mut start, mut shape) = (vec![0; x.rank()], x.shape().to_vec());
     (start[dim], shape[dim]) = (at, 1);
@@ -251,7 +246,6 @@ fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
 /// The attributes with the numbers of operands and results.
 pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
 
-/// Builds the attribute `array<i32: inputs, carries>`.
 pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {
     Attr::Ints { values: vec![inputs as i64, carries as i64], dtype: shardwise_base::DType::I32 }
 }

@@ -80,10 +80,8 @@ pub enum Presence {
     Optional(&'static str),
 }
 
-/// The attributes of an op that has none.
 pub(crate) const NONE: &[AttrSpec] = &[];
 
-/// Describes an attribute that is required.
 pub(crate) const fn required(name: &'static str, label: Option<&'static str>, kind: AttrKind) -> AttrSpec {
     AttrSpec { name, label, kind, presence: Presence::Required }
 }
@@ -243,16 +241,13 @@ fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// The kind of `precision_config`.
 pub(crate) const PRECISIONS: AttrKind = AttrKind::Enums(&Enumeration::stablehlo("precision", PRECISION_WORDS));
 
-/// The kind of `precision_config` of the ops of `chlo`.
 pub(crate) const CHLO_PRECISIONS: AttrKind =
     AttrKind::Enums(&Enumeration { dialect: "chlo", kind: "precision", words: PRECISION_WORDS });
 
 const PRECISION_WORDS: &[&str] = &["DEFAULT", "HIGH", "HIGHEST"];
 
-/// The kind of `channel_handle`.
 pub(crate) const CHANNEL_HANDLE: AttrKind =
     AttrKind::Record("stablehlo.channel_handle", "`stablehlo.channel_handle {handle, type: integer}`");
 
@@ -278,18 +273,14 @@ impl ResultLabels {
     /// Labels for an op for which the specification has no label for the types of the results.
     pub(crate) const NONE: ResultLabels = ResultLabels::both("op-result-types");
 
-    /// Builds the labels of the constraints on shapes and on element types.
     pub(crate) const fn of(shape: &'static str, element: &'static str) -> ResultLabels {
         ResultLabels { shape, element, shape_of: |_, _, _| None }
     }
 
-    /// Builds one label for shapes and element types.
     pub(crate) const fn both(label: &'static str) -> ResultLabels {
         ResultLabels::of(label, label)
     }
 
-    /// Adds labels for the shapes of single results. `shape_of` returns the label for the result with this index, from
-    /// all types as they are and as they must be.
     pub(crate) const fn with_shape_of(
         self,
         shape_of: fn(usize, &[Type], &[Type]) -> Option<&'static str>,
@@ -297,9 +288,6 @@ impl ResultLabels {
         ResultLabels { shape_of, ..self }
     }
 
-    /// Returns the label of the constraint that the types `given` break, which ought to be `expected`. It is the label
-    /// of shapes if the numbers of types differ or a shape differs, and of element types otherwise. The first result
-    /// whose shape is wrong may have a label of its own for it.
     pub(crate) fn broken(&self, given: &[Type], expected: &[Type]) -> &'static str {
         if given.len() != expected.len() {
             return self.shape;
@@ -356,8 +344,6 @@ impl OnQuantized {
         }
     }
 
-    /// Returns the labels that are named here for constraints on quantized values. `PerTensor`, whose label is the
-    /// operand's, and `Refuses` name none.
     fn labels(self) -> Vec<&'static str> {
         match self {
             OnQuantized::Computes { which, alike } => vec![which, alike],
@@ -498,7 +484,6 @@ impl Opcode {
     }
 }
 
-/// Returns an error for each required attribute that is missing, and for each attribute of the wrong kind.
 pub(crate) fn wrong_attributes(op: &OpView<'_>) -> Diagnostics {
     let mut found = Diagnostics::default();
     for spec in Opcode::of_view(op).schema().attributes {
@@ -513,13 +498,11 @@ pub(crate) fn wrong_attributes(op: &OpView<'_>) -> Diagnostics {
     found
 }
 
-/// Builds the error for a required attribute that the op does not have.
 fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
     let message = format!("`{}` lacks the attribute `{}`", op.name(), spec.name);
     Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
 }
 
-/// Builds the error for an attribute of the wrong kind. `expected` is the right kind in words.
 pub(crate) fn wrong_kind(op: &OpView<'_>, label: &'static str, name: &str, expected: &str) -> Diagnostic {
     let message = format!("attribute `{name}` of `{}` is not of the right kind", op.name());
     Diagnostic::error(label, op.loc(), message).expected(expected)

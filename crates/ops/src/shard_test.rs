@@ -73,13 +73,12 @@ fn run_body(module: &Module, body: &Body, inputs: &[Literal], coordinates: Vec<u
     machine.region(body.entry(), inputs.to_vec()).unwrap()
 }
 
-/// Returns the results of the module's first function. Panics if an op cannot be evaluated.
 pub(crate) fn run(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     run_body(module, &module.funcs[0].body, inputs, vec![])
 }
 
 /// Verifies the module, runs its first op whole and split along each factor that can be split, checks that the results
-/// are equal, and returns them. Panics if the module is not valid or the results differ.
+/// are equal, and returns them.
 pub(crate) fn run_split(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     let found = shardwise_ir::verify(module);
     assert!(found.is_empty(), "{found}");
@@ -112,7 +111,6 @@ fn sharding(mesh: &Arc<Mesh>, mapping: &Mapping, factor: Factor) -> Sharding {
     Sharding::closed(mesh, dims.collect())
 }
 
-/// Returns a device's part of `x`.
 fn shard(x: &Literal, sharding: &Sharding, coordinates: &[usize]) -> Literal {
     let local = sharding.local_shape(x.shape());
     let start: Vec<usize> = sharding.shard_index(coordinates).iter().zip(&local).map(|(i, n)| i * n).collect();
@@ -149,8 +147,6 @@ fn run_along(module: &Module, view: &OpView<'_>, rule: &Rule, factor: Factor, in
         .collect()
 }
 
-/// Builds the body of the per-device function. Panics if the op cannot be localized, or if an operand or result is not
-/// a tensor.
 fn localized(view: &OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> Body {
     let local = |v: Value, s: &Sharding| {
         let t = view.body.ty(v).as_tensor().unwrap();

@@ -69,7 +69,6 @@ fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
 }
 
 impl Facts for Sort {
-    /// Returns the derivative: tangents move as the elements do.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         let dim = dimension(op).expect("verified");
         Derivative::by(move |cx| {
@@ -149,7 +148,6 @@ impl Facts for Sort {
     );
 }
 
-/// Runs the comparator on elements `a` and `b` of each input. Fails if the comparator does.
 fn is_less(regions: &mut dyn RegionEval, region: Region, x: &[Literal], a: usize, b: usize) -> Result<bool, EvalError> {
     let args = x.iter().flat_map(|x| [x.element(a), x.element(b)]).collect();
     Ok(regions.region(region, args)?[0].element_bytes(0)[0] != 0)
@@ -201,7 +199,6 @@ pub fn merge_sort<T: Copy, E>(line: &mut [T], mut is_less: impl FnMut(T, T) -> R
     Ok(())
 }
 
-/// Merges two sorted runs. Of equal elements, those on the left come first. Fails if `is_less` does.
 fn merge<'a, T: Copy, E>(
     mut left: &'a [T],
     mut right: &'a [T],
@@ -220,7 +217,6 @@ fn merge<'a, T: Copy, E>(
     Ok(())
 }
 
-/// Returns an array of this shape of the elements at these positions.
 pub(crate) fn pick(x: &Literal, shape: &[usize], from: &[usize]) -> Literal {
     let mut out = LiteralWriter::new(x.dtype(), shape);
     from.iter().for_each(|&i| out.push(x.element_bytes(i)));
@@ -236,7 +232,6 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Returns the keys for a comparator that compares them in this direction. NaN compares with nothing.
     pub(crate) fn new(keys: Data<Number>, direction: Direction) -> Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
@@ -362,7 +357,6 @@ impl KeyPattern {
         })
     }
 
-    /// Returns the ops that the key is computed by, in program order.
     fn steps(&self, op: &OpView<'_>) -> Vec<Op> {
         let mut open = HashSet::from([self.key]);
         let mut steps = vec![];
@@ -377,7 +371,6 @@ impl KeyPattern {
         steps
     }
 
-    /// Computes the key of one element by running its steps. Fails if a step does.
     fn key(
         &self,
         op: &OpView<'_>,
@@ -546,7 +539,6 @@ mod tests {
         b.value(Opcode::Compare, [x, y], attrs, Type::tensor(DType::I1, vec![]))
     }
 
-    /// Builds a sort with the comparator that `less` builds from its arguments. Panics if the op is not valid.
     fn sort(x: &[Literal], dim: i64, less: impl Fn(&mut Builder<'_>, &[Value]) -> Value) -> Module {
         module_of(x, |module, b, args| {
             let scalars: Vec<Type> = x.iter().flat_map(|x| vec![Type::tensor(x.dtype(), vec![]); 2]).collect();
@@ -604,7 +596,6 @@ mod tests {
         );
     }
 
-    /// Sorts by the second input where the first is equal. There is no single key, so the region runs.
     #[test]
     fn any_comparator_sorts() {
         let x = [Literal::new([4], &[1i32, 0, 1, 0]), Literal::new([4], &[3i32, 2, 1, 0])];

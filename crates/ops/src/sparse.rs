@@ -17,10 +17,8 @@ use shardwise_base::{Complex64, Data, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{OpView, TensorType, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// The facts of `cpu_csr_sparse_dense_ffi`.
 pub(crate) struct SparseProduct;
 
-/// Returns true if the op is a product with a sparse matrix.
 pub(crate) fn is_sparse_product(op: &OpView<'_>) -> bool {
     CustomCall::target(op) == Some("cpu_csr_sparse_dense_ffi")
 }
@@ -101,7 +99,6 @@ impl Facts for SparseProduct {
     );
 }
 
-/// Returns the numbers of the elements of each row. Fails if they are not numbers of elements, in order.
 fn ranges(op: &OpView<'_>, starts: &[i64], count: usize) -> Result<Vec<std::ops::Range<usize>>, Diagnostic> {
     let range = |pair: &[i64]| {
         let [from, to] = [pair[0], pair[1]];
@@ -115,7 +112,6 @@ fn ranges(op: &OpView<'_>, starts: &[i64], count: usize) -> Result<Vec<std::ops:
     starts.windows(2).map(range).collect()
 }
 
-/// Returns the number in 64 bits if it is a float of 32.
 fn widened(n: Number) -> Number {
     match n {
         Number::Single(x) => Number::Double(f64::from(x)),

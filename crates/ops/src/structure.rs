@@ -102,8 +102,8 @@ impl Call {
 
 impl Facts for Call {
     answer!(calculus = structure);
-    /// Returns the result types of the callee, or the declared ones if the module has no such function. The verifier of
-    /// modules checks that the callee exists. Fails if the op has a region.
+    /// Returns the result types of the callee, or the declared ones if the module has no such function, which the
+    /// verifier of modules reports. Fails if the op has a region.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::counts(op, 0..=check::MANY, 0)?;
         Ok(match Call::callee(op).and_then(|name| op.module.func(name)) {

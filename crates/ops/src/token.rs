@@ -78,7 +78,6 @@ impl Facts for Token {
     no_tensor!();
 }
 
-/// Describes an op with these attributes that exchanges values with the host.
 const fn in_generic_form(attributes: &'static [AttrSpec]) -> Schema {
     Schema {
         attributes,
@@ -181,7 +180,6 @@ impl Facts for Host {
     }
 }
 
-/// Checks the pairs of source and target of `send` and `recv`.
 fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let Some(attr) = op.attr("source_target_pairs") else { return };
     let [rows, sources, targets, range] = match Opcode::of_view(op) {
@@ -215,8 +213,6 @@ fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that(label, kind == wanted, &format!("the channel must go {way}"));
 }
 
-/// Checks that an `infeed` has at least one result, and that all results but the last, the token, are tensors. Other
-/// ops pass.
 fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     if Opcode::of_view(op) != Opcode::Infeed {
         return;
@@ -228,7 +224,6 @@ fn check_fed(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that("infeed_c2", fed.iter().all(|t| t.as_tensor().is_some()), rule);
 }
 
-/// Returns the labels of the constraints on the token and on the other values.
 fn labels(op: &OpView<'_>) -> (&'static str, &'static str) {
     match Opcode::of_view(op) {
         Opcode::Send => ("send_i2", "send_i1"),
@@ -285,8 +280,6 @@ impl Facts for Tuple {
         let rule = "the operand must be a tuple with more than `index` elements";
         Check::new(op).that("get_tuple_element_c1", element.is_some(), rule).give(element.clone())
     }
-    /// Returns the operand of a `tuple` op that `get_tuple_element` selects. Returns `None` for other ops, and if
-    /// another op makes the tuple.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         let is = |op: &OpView<'_>, opcode| Opcode::of_view(op) == opcode;
         let tuple = is(op, Opcode::GetTupleElement).then(|| op.operand_def(0))?.filter(|t| is(t, Opcode::Tuple))?;

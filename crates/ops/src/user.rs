@@ -122,7 +122,6 @@ pub fn register(target: &str, kernel: Kernel) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Returns the kernel that is registered for custom calls of `target`, if there is one.
 pub(crate) fn find(target: &str) -> Option<Arc<Kernel>> {
     KERNELS.read().unwrap_or_else(PoisonError::into_inner).get(target).cloned()
 }
@@ -244,8 +243,8 @@ fn split(b: &mut Builder<'_>, x: Value, dim: usize, size: usize) -> Value {
     if dim == 0 { x } else { make::transpose(b, x, &order) }
 }
 
-/// Returns the rule that is an attribute of the op, if it fits the op's types and no result has a reduction factor.
-/// Returns `None` otherwise, and if there is no such attribute or its text cannot be read.
+/// Returns the rule that is an attribute of the op, if its text can be read, it fits the op's types, and no result has
+/// a reduction factor. Returns `None` otherwise.
 pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     let Attr::Opaque(text) = op.attr("sdy.sharding_rule")? else { return None };
     let rule: Rule = text.trim().strip_prefix("#sdy.op_sharding_rule<")?.strip_suffix('>')?.parse().ok()?;
@@ -278,16 +277,13 @@ pub(crate) fn with_whole_factors(mut rule: Rule) -> Rule {
     rule
 }
 
-/// Returns true if the rule has a mapping of the right rank for each tensor, and the factors have the dimensions'
-/// sizes.
 pub(crate) fn fits(rule: &Rule, op: &OpView<'_>) -> bool {
     let shapes = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).shape()).collect::<Vec<_>>();
     rule.misfit(&shapes(op.operands()), &shapes(op.results())).is_none()
 }
 
 /// Returns the text of a rule with sizes such as ` {i=8, j=4}` after the mappings, if it has none. The size of a factor
-/// is that of the first dimension with its name. `size((tensor, dim))` returns the size of a dimension, or `None` to
-/// leave it out.
+/// is that of the first dimension with its name.
 fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> String {
     let end = text.rfind(')').map_or(text.len(), |i| i + 1);
     let (mappings, rest) = text.split_at(end);

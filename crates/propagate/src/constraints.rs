@@ -71,7 +71,8 @@ fn should_apply(draft: &Draft<'_>, input: ValueId, sharding: &Sharding) -> bool 
         && draft.uses(input).all(|u| wanted_by(draft, u).is_none_or(|other| other == *sharding))
 }
 
-/// Returns the sharding that a use by a constraint or a manual computation requires, or `None` for a use by another op.
+/// Returns the sharding that a constraint or a manual computation requires of a value that it uses, or `None` if it
+/// requires none, as other ops do.
 fn wanted_by(draft: &Draft<'_>, at: Use) -> Option<Sharding> {
     if is_constraint(draft, at.op) {
         return constraint_sharding(draft, at.op).cloned();

@@ -69,7 +69,6 @@ pub(crate) enum NodeKind {
     Constraint(Op),
 }
 
-/// An operand of an op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Use {
     pub op: OpId,
@@ -420,7 +419,6 @@ impl<'m> Draft<'m> {
         }
     }
 
-    /// Reverses the list of the uses of `v`.
     pub fn reverse_uses(&mut self, v: ValueId) {
         self.values[v].uses.reverse();
     }
@@ -438,7 +436,6 @@ impl<'m> Draft<'m> {
         self.block_mut(block).ops.insert(at, op);
     }
 
-    /// Removes an op from the list of its block.
     pub fn unlink(&mut self, op: OpId) {
         let parent = self.op(op).parent;
         self.block_mut(parent).ops.retain(|&o| o != op);

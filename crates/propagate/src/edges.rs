@@ -31,7 +31,6 @@ fn add_edges_of(draft: &mut Draft<'_>, op: OpId) {
     }
 }
 
-/// Adds the edges of the calls that import replaced and of the named computations in the source.
 pub(crate) fn add_call_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         let is_named = draft.opcode(op) == Some(Opcode::NamedComputation);
@@ -66,7 +65,6 @@ fn add_func_edge(draft: &mut Draft<'_>, frame: FrameId, owner: ValueId) {
     }
 }
 
-/// Sets the sources of the edges at calls that remain calls.
 pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     let callers = draft.callers();
     for op in draft.walk(Order::Pre) {
@@ -80,9 +78,9 @@ pub(crate) fn tie_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns the sources of an edge: for an argument of a function, the operands of all its calls; for a result of a
-/// call, the operand of the callee's terminator. Returns no sources if the function is not called, or if `owner` is
-/// another value.
+/// Returns the sources of an edge: for an argument of a function, this operand of each call of the function; for a
+/// result of a call, the operand of the callee's terminator. Returns no sources if the function is not called, or if
+/// `owner` is another value.
 fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, Vec<OpId>>) -> SmallVec<[Use; 2]> {
     match draft.value(owner).def {
         Def::Argument(block) => {
@@ -99,8 +97,8 @@ fn func_sources(draft: &Draft<'_>, owner: ValueId, callers: &BTreeMap<FrameId, V
     }
 }
 
-/// Makes the owners of the edges at calls use the shardings of their edges. If only the owner has a sharding, it is
-/// replaced by an open one.
+/// Makes the owners of the edges at calls use the shardings of their edges. An edge without a sharding gets an open one
+/// if its owner has a sharding.
 pub(crate) fn settle_func_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Pre) {
         if let NodeKind::FuncEdge(_) = draft.op(op).kind {
@@ -160,7 +158,6 @@ impl Manual {
     }
 }
 
-/// Returns an op's edges with their owners: those of arguments, then those of results.
 fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     if let NodeKind::Call { .. } = draft.op(op).kind {
         return call_edges(draft, op);
@@ -171,8 +168,6 @@ fn edges_of(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     edges.iter().map(|e| draft_edge(draft, op, &view, e, manual.as_ref())).collect()
 }
 
-/// Returns the edges of a call: its operands flow to the arguments of its body, and the operands of the body's
-/// terminator to its results. Values that are not tensors have no edges.
 fn call_edges(draft: &Draft<'_>, op: OpId) -> Vec<(ValueId, Edge)> {
     let block = draft.op(op).blocks[0];
     let simple = |op, index| Edge { sources: smallvec![Use { op, index }], targets: SmallVec::new(), manual: None };
@@ -203,8 +198,6 @@ fn draft_edge(
     (owner, edge)
 }
 
-/// Returns the draft's value for `v`, which is a result of the op or an argument of one of its regions, with its index
-/// there. Panics if `v` is another value.
 fn place_of(draft: &Draft<'_>, op: OpId, view: &OpView<'_>, v: Value) -> (ValueId, usize) {
     if let Some(i) = view.results().iter().position(|&r| r == v) {
         return (draft.op(op).results[i], i);
@@ -275,8 +268,8 @@ fn put_edge(
     result
 }
 
-/// Returns the sharding that the program declares for the owner. For an argument of a named computation, this is in its
-/// `in_shardings`. Returns `None` if it declares none.
+/// Returns the sharding that the program declares for the owner: for an argument of an op with `in_shardings`, the one
+/// among these. Returns `None` if it declares none.
 fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     let given = draft.value(owner).sharding.clone();
     let (Def::Argument(block), Some(view)) = (draft.value(owner).def, draft.source(op)) else { return given };

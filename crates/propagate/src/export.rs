@@ -56,7 +56,7 @@ impl Shape {
 /// computation on the function that was made from it.
 pub const ORIGINAL_NAME: &str = "sdy.original_func_name";
 
-/// The name of the attribute that is moved from a call to its function.
+/// The name of the attribute for the thread that executes a function.
 const THREAD: &str = "execution_thread";
 
 /// Returns the name that the attribute [`ORIGINAL_NAME`] of a function holds, or the function's own name if it has no
@@ -65,8 +65,7 @@ pub fn original_name(func: &Func) -> Arc<str> {
     func.attrs.str(ORIGINAL_NAME).map_or_else(|| func.name.clone(), Arc::from)
 }
 
-/// Returns the functions that remain functions, followed by the new functions. Every tensor has the sharding that was
-/// found for it.
+/// Returns the functions that remain functions, followed by the new functions.
 pub(crate) fn export(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Vec<Func> {
     let names = Names::new(draft.roots.iter().map(|&r| draft.frame(r).name()));
     let values = EntityVec::filled(draft.values.len(), None);
@@ -117,7 +116,6 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns true if the value is an argument or a result of an op that becomes a function.
     fn is_boundary(&self, v: ValueId) -> bool {
         let op = match self.draft.value(v).def {
             Def::Result(op) => Some(op),
@@ -136,7 +134,6 @@ impl<'d> Export<'d, '_> {
         self.names[v].expect("defined before it is used")
     }
 
-    /// Builds the body of a function, separately from the body that is being built.
     fn body_of(&mut self, block: BlockId, frame: FrameId) -> Body {
         let room = Body::with_capacity_of(&self.draft.frame(frame).func.body);
         let outer = std::mem::replace(&mut self.body, room);
@@ -149,7 +146,6 @@ impl<'d> Export<'d, '_> {
         std::mem::replace(&mut self.body, outer)
     }
 
-    /// Sets the sharding and the location of a new value from those of `v`, and maps `v` to it.
     fn carry(&mut self, v: ValueId, new: Value, frame: FrameId) {
         let sharding = self.sharding(v).cloned();
         let loc = self.locate(frame, self.draft.value(v).loc);
@@ -159,8 +155,6 @@ impl<'d> Export<'d, '_> {
         self.names[v] = Some(new);
     }
 
-    /// Returns the location of an op or value of `frame` in the export. If the frame's body replaces a call inline, the
-    /// location includes that of the call.
     fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         if self.shape.calls == Calls::Inline { self.draft.locate(frame, loc) } else { loc.clone() }
     }
@@ -259,9 +253,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the original name of the function that a replaced call calls, and the call's attributes without those
-    /// that state the callee. The attributes include the attribute [`THREAD`] of the callee. For a named computation,
-    /// returns its name and all of its attributes.
+    /// Returns the original name of the callee of a replaced call, and the call's attributes without the callee, but
+    /// with its attribute [`THREAD`] if it has one. For a named computation, returns its name and all of its
+    /// attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let NodeKind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -275,8 +269,6 @@ impl<'d> Export<'d, '_> {
         (original_name(func), attrs)
     }
 
-    /// Returns the op in the source that this op was made from: a replaced call, or an op of the source itself. Panics
-    /// for edges and for constraints that import inserted.
     fn source_data(&self, op: OpId) -> &'d OpData {
         match self.draft.op(op).kind {
             NodeKind::Source(source) | NodeKind::Call { source, .. } => self.draft.frame_of(op).func.body.op(source),
@@ -373,7 +365,7 @@ impl<'d> Export<'d, '_> {
     }
 
     /// Opens the results for which no edge found a sharding, if another edge at the op's results found one. Does
-    /// nothing if edges are exported.
+    /// nothing unless edges are sunk ([`Edges::Sink`]).
     fn open_the_others(&mut self, op: OpId, new: Op) {
         let results = &self.draft.op(op).results;
         let found = |&v: &ValueId| self.draft.value(v).edge.and(self.sharding(v)).map(|s| s.mesh.clone());
@@ -388,7 +380,8 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the op's code. For a terminator, this is the code that the surrounding op requires.
+    /// Returns the op's code in the export. It may differ from that in the source for terminators of bodies that are
+    /// outlined or that replaced a call.
     fn code(&self, op: OpId, data: &OpData) -> OpCode {
         let Some(around) = self.draft.block(self.draft.op(op).parent).parent else { return data.code };
         if !self.draft.is_terminator(op) {
@@ -411,9 +404,9 @@ impl<'d> Export<'d, '_> {
         region
     }
 
-    /// Returns the op's attributes. A call names its callee in the export. Unless edges are exported, declared
-    /// shardings of operands are replaced by those that were found. If one was found for some operands of a named
-    /// computation only, those of the other operands are replaced by open ones.
+    /// Returns the op's attributes. A call names its callee in the export. With [`Edges::Sink`], declared shardings of
+    /// operands are replaced by those that were found. If one was found for some operands of a named computation only,
+    /// those of the other operands are replaced by open ones.
     fn attrs(&self, op: OpId, data: &OpData) -> Attrs {
         let mut attrs = data.attrs.clone();
         if let Some(&callee) = self.draft.calls.get(&op) {

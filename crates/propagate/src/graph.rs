@@ -30,7 +30,6 @@ pub(crate) fn build(draft: &Draft<'_>, is_conservative: bool) -> Problem {
     graph.problem
 }
 
-/// Returns a problem with the shardings that are known from the start and without nodes.
 fn tensors(draft: &Draft<'_>) -> Problem {
     let mut problem = Problem::with_capacity(draft.values.len(), draft.ops.len());
     for value in draft.values.iter() {
@@ -39,7 +38,6 @@ fn tensors(draft: &Draft<'_>) -> Problem {
     problem
 }
 
-/// Returns the problem with the shardings as they are, without propagation.
 pub(crate) fn unsolved(draft: &Draft<'_>) -> Problem {
     let mut problem = tensors(draft);
     for &root in &draft.roots {
@@ -50,7 +48,6 @@ pub(crate) fn unsolved(draft: &Draft<'_>) -> Problem {
     problem
 }
 
-/// Returns the tensors of the results of each function that remains a function.
 pub(crate) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
     let mut next = draft.values.len();
     let tensors = |&root: &FrameId| {
@@ -175,7 +172,6 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// Adds the nodes to visit when an operand of a terminator changes.
     fn wake_owners(&self, at: Use, wakes: &mut Wakes) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {

@@ -53,9 +53,8 @@ enum Common {
     Several(Sharding),
 }
 
-/// Returns the sharding that all members with a sharding have ([`Common::One`]), or the first one if they differ
-/// ([`Common::Several`]). Returns [`Common::None`] if no member has a sharding. Shardings that are open in each
-/// dimension and have no axes do not count.
+/// Returns the sharding that the members have in common, or the first of several. Shardings that consist of open
+/// dimensions without axes do not count.
 fn common(draft: &Draft<'_>, members: &[ValueId]) -> Common {
     let says_nothing = |s: &&Sharding| {
         s.replicated.is_empty() && s.unreduced.is_empty() && s.dims.iter().all(|d| d.axes.is_empty() && d.is_open)
@@ -72,8 +71,8 @@ fn set(draft: &mut Draft<'_>, v: ValueId, sharding: &Sharding) {
     draft.value_mut(v).sharding = Some(sharding.clone());
 }
 
-/// Adds an open constraint after `v`, whose result replaces `v` in all other uses. Returns the result, or `None` if no
-/// sharding group uses `v`. Nothing is added then.
+/// Adds an open constraint after `v`, whose result replaces `v` in all other uses. Returns the result, or `None`,
+/// having added nothing, if no sharding group uses `v`.
 fn constrain(draft: &mut Draft<'_>, v: ValueId, open: &Sharding) -> Option<ValueId> {
     let near = draft.uses(v).map(|u| u.op).find(|&op| draft.is_sharding_group(op))?;
     let NodeKind::Source(source) = draft.op(near).kind else { return None };

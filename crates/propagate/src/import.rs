@@ -28,7 +28,6 @@ enum Replaced {
 }
 
 impl Replaced {
-    /// Returns the function whose body replaces the op. Returns `None` if the op is not replaced.
     fn callee(self, view: &OpView<'_>) -> Option<FuncId> {
         match self {
             Replaced::None => None,
@@ -88,7 +87,6 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
     Ok(import.draft)
 }
 
-/// Records the callee of each call.
 fn with_calls(mut draft: Draft<'_>) -> Draft<'_> {
     for op in draft.walk(Order::Pre) {
         let callee = draft.source(op).and_then(|view| called(&view));
@@ -133,7 +131,6 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// Returns the number of blocks from the outermost one to `block`, which is included.
     fn depth(&self, block: BlockId) -> usize {
         let parent = |b: &BlockId| Some(self.draft.op(self.draft.block(*b).parent?).parent);
         std::iter::successors(Some(block), parent).count()
@@ -208,8 +205,6 @@ impl<'m> Import<'m> {
         !frame.is_clone && id.is_some_and(|id| self.originals.contains(&(id, op)))
     }
 
-    /// Sets an open sharding on the arguments without one if another argument has a sharding. If all shardings of
-    /// arguments are on single devices (`Mesh::is_maximal`), removes them instead.
     fn declare_arguments(&mut self, block: BlockId) {
         let args = self.draft.block(block).args.clone();
         let given: Vec<Option<Sharding>> = args.iter().map(|&v| self.draft.value(v).sharding.clone()).collect();
@@ -218,8 +213,8 @@ impl<'m> Import<'m> {
         }
     }
 
-    /// Sets the shardings of a call's results to those that the callee declares for its results. Changes nothing if a
-    /// result of the call has a sharding already. If the callee declares only some, the others become open.
+    /// Sets the shardings of a call's results to those that the callee declares ([`open_where_missing`]), unless a
+    /// result of the call has a sharding already.
     fn declare_results(&mut self, id: OpId, callee: FrameId) {
         let declared = &self.draft.frame(callee).func.result_shardings;
         let results = self.draft.op(id).results.clone();

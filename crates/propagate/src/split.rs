@@ -15,7 +15,7 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Splits the constants in every function's body, callees first. In each body, the named computations come first.
+/// Splits the constants in every function's body. In each body, the named computations come first.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).
@@ -37,7 +37,7 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// The functions and named computations whose results are not constants if their operands are.
+/// The functions and named computations with an op whose results need not be constants even if its operands are.
 #[derive(Default)]
 struct Impure {
     funcs: HashSet<Arc<str>>,
@@ -266,8 +266,6 @@ impl Split<'_, '_> {
     }
 }
 
-/// Returns the error at the first operand of `op`, whose operands were copied last, or at the op itself if it has no
-/// operands.
 fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
     let message = format!("the program has more than {MAX_OPS} ops once each use of a constant has a copy of its own");
     let of_operand = draft.op(op).operands.first().map(|&v| draft.value(v).loc.clone());
@@ -300,7 +298,7 @@ fn is_removable(draft: &Draft<'_>, op: OpId) -> bool {
     !stays && !draft.is_terminator(op) && facts.effects(&view) == Effects::Pure
 }
 
-/// Returns true if the op is the one that an `async_start` starts. The region must hold exactly that op.
+/// Returns true if the op is in the region of an `async_start`, which must keep the op that is started.
 fn is_started(draft: &Draft<'_>, op: OpId) -> bool {
     let around = draft.block(draft.op(op).parent).parent;
     around.is_some_and(|around| draft.opcode(around) == Some(Opcode::AsyncStart))

@@ -109,9 +109,8 @@ pub fn propagate_as_written(module: &Module, options: &Options) -> Result<Module
     Ok(exported(&draft, &problem, Shape::AS_WRITTEN))
 }
 
-/// Returns the solved problem. Values at an edge keep the shardings that are written on them, because the edge holds
-/// what was found. Before that, completes the draft: marks dead ops, adds sharding groups, and sets the sources of the
-/// edges at calls.
+/// Completes the draft, and returns the solved problem. Values at an edge keep the shardings that are written on them,
+/// because the edge holds what was found.
 fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
     split::mark_dead(draft);
     groups::sync(draft);
@@ -161,7 +160,6 @@ pub fn propagate_in_place(module: &Module, options: &Options) -> Result<Module, 
     Ok(as_sdy_constants(exported(&draft, &problem, Shape::PLAIN)))
 }
 
-/// Orders the functions so that callers come before their callees.
 fn order_roots(draft: &mut Draft<'_>) {
     let order = callers_first(draft.module);
     let place = |name: &str| draft.module.func_id(name).and_then(|id| order.iter().position(|&o| o == id));
@@ -171,7 +169,6 @@ fn order_roots(draft: &mut Draft<'_>) {
     draft.roots = roots;
 }
 
-/// Removes the private functions that are not called by a function that remains.
 fn drop_unused(draft: &mut Draft<'_>) {
     loop {
         let called: Vec<_> = draft.callers().into_keys().collect();
@@ -197,7 +194,6 @@ fn as_sdy_constants(mut module: Module) -> Module {
     module
 }
 
-/// Applies a step that changes the program without finding shardings. Fails if the module cannot be imported.
 fn change(module: &Module, shape: Shape, step: impl Fn(&mut Draft<'_>)) -> Result<Module, Diagnostics> {
     let mut draft = import_as_written(module)?;
     step(&mut draft);

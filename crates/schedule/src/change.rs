@@ -32,7 +32,6 @@ pub(crate) enum Like {
     Prefetch(prefetch::Like),
 }
 
-/// A way to make a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Variant {
     /// A loop over pieces.
@@ -47,7 +46,6 @@ pub(crate) enum Variant {
     Prefetch,
 }
 
-/// Returns the places of a program where a change is possible, one kind of change after the other.
 pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Site> {
     let matmuls = matmul::find(sites).into_iter().map(Site::Matmul);
     let prefetches = prefetch::find(sites).into_iter().map(Site::Prefetch);
@@ -66,7 +64,6 @@ impl Site {
         }
     }
 
-    /// Returns the collectives that are changed.
     pub(crate) fn collectives(&self) -> &[Op] {
         match self {
             Site::Matmul(matmul) => std::slice::from_ref(&matmul.collective),
@@ -76,7 +73,6 @@ impl Site {
         }
     }
 
-    /// Returns the ways to make the change, the simplest first.
     pub(crate) fn variants(&self) -> Vec<Variant> {
         match self {
             Site::Matmul(matmul) => matmul.ways().iter().copied().map(Variant::Pieces).collect(),
@@ -89,7 +85,6 @@ impl Site {
         }
     }
 
-    /// Returns a description of the ops that are changed.
     pub(crate) fn describe(&self, sites: &Sites<'_>) -> String {
         match self {
             Site::Matmul(matmul) => matmul.describe(sites.module, sites.body),
@@ -119,7 +114,6 @@ impl Site {
 }
 
 impl Variant {
-    /// Returns the words for it in a decision.
     pub(crate) fn words(self) -> String {
         match self {
             Variant::Pieces(ways) => ways.words().into(),

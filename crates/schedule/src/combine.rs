@@ -11,7 +11,6 @@ use shardwise_ops::{ReduceKind, make, make_collective};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The largest number of sums that become one.
 const MAX_MEMBERS: usize = 64;
 
 /// Sums in one block, none of which is used before the last one.
@@ -45,7 +44,6 @@ pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Combine> {
     blocks.into_iter().flat_map(|(region, ops)| in_block(sites, region, &ops)).collect()
 }
 
-/// Returns the groups of a block, given its small collectives in program order.
 fn in_block(sites: &Sites<'_>, region: Region, ops: &[Op]) -> Vec<Combine> {
     let position: BTreeMap<Op, usize> = sites.body[region].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
     let mut open: Vec<(Combine, usize)> = vec![];
@@ -96,7 +94,6 @@ fn of_sum(view: &OpView<'_>) -> Option<Combine> {
     is_plain.then(|| Combine { members: vec![view.op], mesh, axes, kind, like })
 }
 
-/// Returns the program with each of these groups as one sum. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
     let mut pass = Combiner(BTreeMap::new());
     for site in chosen {

@@ -101,7 +101,6 @@ impl Decision {
         Diagnostic::remark("schedule", &self.loc, message).note(self.why.clone())
     }
 
-    /// Takes a change back, because the program with it cannot be ordered well enough.
     fn undo(&mut self) {
         if self.is_taken {
             self.is_taken = false;
@@ -168,7 +167,6 @@ pub fn schedule(
     Ok(scheduled)
 }
 
-/// Returns the decision to leave a program for a host as it is, or `None` if the program has no collectives.
 fn left_on_host(module: &Module, before: Picoseconds) -> Option<Decision> {
     let sites = Sites::new(module, &module.main()?.body);
     let loc = sites.collectives().next()?.origin().clone();
@@ -226,7 +224,6 @@ struct Tried {
 }
 
 impl Search<'_> {
-    /// Simulates a program. Fails if the simulator does.
     fn trial(&mut self, module: &Module) -> Result<Trial, Diagnostics> {
         let op_count = module.main().map_or(0, |main| main.body.op_count());
         self.budget = self.budget.saturating_sub(op_count);
@@ -235,7 +232,7 @@ impl Search<'_> {
     }
 
     /// Returns the program with all changes that are made. Adds the decisions in the order in which they were made.
-    /// Fails if the simulator does.
+    /// Fails if a changed program cannot be made or simulated.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
         let mut trial = self.trial(&module)?;
@@ -259,7 +256,6 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the places that have not been decided, in classes.
     fn classes(&self, sites: &Sites<'_>, issue: &Issue) -> Vec<Class> {
         let times = Times::of(issue);
         let mut classes: Vec<Class> = vec![];
@@ -287,7 +283,7 @@ impl Search<'_> {
     }
 
     /// Tries the changes of classes that concern the same collectives, of which `first` is one. Returns the decision,
-    /// and the changed program if it is to be changed. Fails if the simulator does.
+    /// and the changed program if it is to be changed. Fails if a changed program cannot be made or simulated.
     fn decide(
         &mut self,
         sites: &Sites<'_>,
@@ -328,8 +324,8 @@ impl Search<'_> {
         Ok((decision, taken))
     }
 
-    /// Tries the ways to make the change of a class. Leaves out those that need too much memory. Fails if the simulator
-    /// does.
+    /// Tries the ways to make the change of a class. Leaves out those that need too much memory. Fails if a changed
+    /// program cannot be made or simulated.
     fn variants(&mut self, sites: &Sites<'_>, class: &Class, now: &Trial) -> Result<Vec<Tried>, Diagnostics> {
         let mut tried = vec![];
         for variant in class.sites[0].variants() {
@@ -342,9 +338,9 @@ impl Search<'_> {
         Ok(tried)
     }
 
-    /// Writes the order of the changed program. If that would be no faster than the given program, or need too much
-    /// memory, undoes the changes and writes the order of the given one, or leaves `out` as it is if that would be no
-    /// faster either. With [`Overlap::Force`], only the memory counts. Fails if the simulator does.
+    /// Writes the order of the changed program. If that is no faster than the given program, or needs too much memory,
+    /// undoes the changes and tries the order of the given one, and leaves `out` as it is if that is no better. With
+    /// [`Overlap::Force`], only the memory counts. Fails if an ordered program cannot be made or simulated.
     fn write(&mut self, given: &Module, changed: Module, out: &mut Scheduled) -> Result<(), Diagnostics> {
         let is_kept = |time: Picoseconds| self.overlap == Overlap::Force || time < out.before;
         let found = self.in_order(&changed)?.filter(|&(time, ..)| is_kept(time));
@@ -360,8 +356,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns a program with its order written, with its predicted time and peak of memory. Returns `None` if every
-    /// order needs too much memory. Fails if the simulator does.
+    /// Returns a program with its order written, with its predicted time and peak of memory. Returns `None` if each
+    /// order of [`LOOK_AHEADS`] needs too much memory. Fails if an ordered program cannot be made or simulated.
     fn in_order(&self, module: &Module) -> Result<Option<(Picoseconds, u64, Module)>, Diagnostics> {
         for look_ahead in LOOK_AHEADS {
             let issue = sim::issue(module, self.topology, self.overlap, look_ahead)?;
@@ -380,7 +376,6 @@ impl Class {
         self.sites.iter().flat_map(|site| site.collectives().iter().copied())
     }
 
-    /// Returns a decision that does not say why yet.
     fn decision(&self, sites: &Sites<'_>, now: &Trial) -> Decision {
         Decision {
             what: self.sites[0].describe(sites),

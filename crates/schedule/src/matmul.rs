@@ -76,16 +76,12 @@ pub(crate) struct Like {
 /// The code and the attributes of a product, its types, and the operand that is gathered.
 type LikeProduct = (OpCode, Attrs, [Type; 3], Option<usize>);
 
-/// Returns the products of a program that can be cut into pieces, in the order of their collectives.
 pub(crate) fn find(sites: &Sites<'_>) -> Vec<Matmul> {
     sites.collectives().filter_map(|view| of_collective(sites, &view)).collect()
 }
 
-/// Returns the products of the result of an all-gather, or the product whose result a reduce-scatter adds. Returns
-/// `None` for other collectives, if the groups are not along axes, if a group has one device or more than
-/// [`MAX_PIECES`], if the result of the all-gather has no users, if an op that is no product in the same block uses one
-/// of these values, or a product uses it twice, if one of the products cannot be cut into pieces, or if devices of one
-/// group are known to compute equal products.
+/// Returns the products of the result of an all-gather, or the product whose result a reduce-scatter adds, if they can
+/// be cut into pieces, and `None` otherwise. No other op may use the gathered array, or the summands.
 fn of_collective(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Matmul> {
     let collective = CollectiveView::of(view)?;
     let Groups::Axes { mesh, axes } = &collective.groups else { return None };
@@ -124,13 +120,12 @@ fn of_collective(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Matmul> {
     is_used.then_some(Matmul { collective: view.op, side, products, mesh, axes, count, chunk, like })
 }
 
-/// Returns true if an op is a product whose result can be scattered along dimension `dim` piece by piece.
 pub(crate) fn can_scatter(product: &OpView<'_>, dim: usize) -> bool {
     shardwise_sim::is_product(product) && Cut::of(product, None, dim).is_some()
 }
 
 /// Returns the element type of the products of pieces, and that of their sums. A sum is never taken in a narrower type
-/// than in one product or one collective. Returns `None` if no type is known to be wide enough.
+/// than in one product or one collective. Returns `None` if there are no such types.
 fn dtypes(product: &OpView<'_>, collective: &OpView<'_>, cut: &Cut, is_scatter: bool) -> Option<(DType, DType)> {
     let [lhs, rhs] = [0, 1].map(|i| product.operand_tensor(i).dtype);
     let to = product.result_tensor(0).dtype;
@@ -230,14 +225,12 @@ impl Product {
         is_full && view.result_tensor(0).size() > 0 && inferred.is_ok_and(|types| types == [to])
     }
 
-    /// Returns the type of a piece of an operand.
     pub(crate) fn piece_type(&self, product: &OpView<'_>, operand: usize) -> TensorType {
         let mut ty = product.operand_tensor(operand).clone();
         self.operands[operand].into_iter().for_each(|d| ty.shape[d] = self.chunk);
         ty
     }
 
-    /// Returns the type of the product of pieces.
     pub(crate) fn partial_type(&self, product: &OpView<'_>) -> TensorType {
         let mut ty = product.result_tensor(0).clone();
         self.result.into_iter().for_each(|d| ty.shape[d] = self.chunk);
@@ -247,7 +240,6 @@ impl Product {
 }
 
 impl Matmul {
-    /// Returns the ways around the ring that differ from each other.
     pub(crate) fn ways(&self) -> &'static [Ways] {
         if self.count == 2 { &[Ways::One] } else { &[Ways::One, Ways::Both] }
     }
@@ -288,7 +280,6 @@ pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<M
     crate::site::map_main(module, |func| rewrite_func(module, func, &mut pass))
 }
 
-/// The replacement of an op.
 #[derive(Clone, Copy)]
 enum Role<'a> {
     /// The pieces of a gathered operand.

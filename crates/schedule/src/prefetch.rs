@@ -23,7 +23,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The largest number of ops that are computed once more for the next turn.
 const MAX_SOURCES: usize = 16;
 
-/// A gather in a loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Prefetch {
     pub(crate) gather: Op,
@@ -34,7 +33,6 @@ pub(crate) struct Prefetch {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,
@@ -42,7 +40,6 @@ pub(crate) struct Like {
     turns: u64,
 }
 
-/// Returns the gathers that can be started in the turn before, in program order.
 pub(crate) fn find(sites: &Sites<'_>) -> Vec<Prefetch> {
     sites.collectives().filter_map(|view| of_gather(sites, &view)).collect()
 }
@@ -127,7 +124,6 @@ impl Sources<'_, '_> {
     }
 }
 
-/// Returns the program in which these gathers are started in the turn before. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
     let gathers: Vec<&Prefetch> = chosen.iter().filter_map(Site::as_prefetch).collect();
     let mut pass = Prefetcher { loops: BTreeMap::new(), removed: replaced(module, &gathers) };

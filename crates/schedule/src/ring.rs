@@ -27,7 +27,6 @@ impl Ways {
         }
     }
 
-    /// Returns the words for it in a decision.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Ways::One => "one way around the ring",
@@ -56,7 +55,6 @@ pub(crate) struct Ring<'a> {
 }
 
 impl<'a> Ring<'a> {
-    /// Returns the ring of a collective, with no pieces yet. The position of the device is appended to the builder.
     pub(crate) fn new(matmul: &'a Matmul, collective: &OpView<'_>, ways: Ways, b: &mut Builder<'_>) -> Ring<'a> {
         let name = short(&collective.at(matmul.products[0].op));
         let reason = collective.data().reason.as_ref().map(|reason| sent_in_pieces(reason, name));
@@ -120,7 +118,6 @@ impl<'a> Ring<'a> {
         }
     }
 
-    /// Builds a product of the gathered pieces with its other operand.
     pub(crate) fn product(
         &mut self,
         product: &Product,

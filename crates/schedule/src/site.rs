@@ -26,7 +26,6 @@ impl<'m> Sites<'m> {
         Sites { module, body, uses: Uses::compute(body), home, ops }
     }
 
-    /// Returns the number of ops.
     pub(crate) fn op_count(&self) -> usize {
         self.ops.len()
     }
@@ -35,7 +34,6 @@ impl<'m> Sites<'m> {
         self.module.view(self.body, op)
     }
 
-    /// Returns all ops, in program order.
     pub(crate) fn views(&self) -> impl Iterator<Item = OpView<'m>> + '_ {
         self.ops.iter().map(|&op| self.view(op))
     }
@@ -58,7 +56,6 @@ impl<'m> Sites<'m> {
         self.uses.of(v)
     }
 
-    /// Returns the only use of a value, or `None` if there is another number of uses.
     pub(crate) fn only_use(&self, v: Value) -> Option<Use> {
         if let &[only] = self.uses.of(v) { Some(only) } else { None }
     }
@@ -76,7 +73,6 @@ impl<'m> Sites<'m> {
     }
 }
 
-/// Returns true if an op is the start of an asynchronous one.
 pub(crate) fn is_start(view: &OpView<'_>) -> bool {
     shardwise_ops::Opcode::of_view(view) == shardwise_ops::Opcode::AsyncStart
 }
@@ -95,13 +91,11 @@ pub(crate) fn map_main(
     if is_recorded { uniform(out) } else { Ok(out) }
 }
 
-/// Records the reason for the collective that has just made `v`.
 pub(crate) fn set_reason(b: &mut Builder<'_>, v: Value, reason: Option<Arc<Reason>>) {
     let op = b.body.def_op(v).expect("a collective has just made the value");
     b.body.op_mut(op).reason = reason;
 }
 
-/// Returns the name of an op without its dialect.
 pub(crate) fn short(view: &OpView<'_>) -> &'static str {
     let name = view.name();
     name.split_once('.').map_or(name, |(_, name)| name)

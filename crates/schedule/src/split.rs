@@ -11,7 +11,6 @@ use shardwise_ops::{ReduceKind, make_collective};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A sum that can be split.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     pub(crate) sum: Op,
@@ -24,7 +23,6 @@ pub(crate) struct Split {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,
@@ -32,7 +30,6 @@ pub(crate) struct Like {
     is_of_product: bool,
 }
 
-/// Returns the sums of a program that can be split along a dimension, in program order.
 pub(crate) fn find(sites: &Sites<'_>) -> Vec<Split> {
     sites.collectives().filter_map(|view| of_sum(sites, &view)).collect()
 }
@@ -58,7 +55,6 @@ fn of_sum(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Split> {
     fits.then_some(Split { sum: view.op, dim, kind, mesh, axes, is_of_product, like })
 }
 
-/// Returns the program with these sums split. Fails if the program cannot be copied.
 pub(crate) fn apply(module: &Module, chosen: &[Site]) -> Result<Module, Diagnostics> {
     let split = |site: &Site| if let Site::Split(split) = site { Some((split.sum, split.clone())) } else { None };
     let mut pass = Splitter(chosen.iter().filter_map(split).collect());

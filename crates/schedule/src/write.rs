@@ -26,7 +26,6 @@ pub(crate) fn write(module: &Module, issue: &Issue) -> Result<Module, Diagnostic
 /// An op of a block as it is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
-    /// The op itself.
     Run(Op),
     Start(Op),
     Wait(Op),
@@ -42,7 +41,6 @@ impl<'m> Writer<'m> {
         self.module.view(cloner.source, op)
     }
 
-    /// Writes the ops of a block and its terminator.
     fn block<'s>(&self, region: Region, cloner: &mut Cloner<'s>, b: &mut Builder<'_>)
     where
         'm: 's,
@@ -86,7 +84,6 @@ impl<'m> Writer<'m> {
         region
     }
 
-    /// Builds the start of a collective, and returns its future.
     fn start(&self, op: Op, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Value {
         let data = &cloner.source[op];
         b.loc = data.loc.clone();
@@ -146,13 +143,11 @@ struct Order {
 #[derive(Clone, Debug)]
 struct Pending {
     step: Step,
-    /// The values that the step uses.
     uses: Vec<Value>,
     results: Vec<Value>,
 }
 
 impl Order {
-    /// Writes the steps that an op needs and that are not written yet.
     fn need(&mut self, view: &OpView<'_>) {
         used(view).into_iter().for_each(|v| self.write(v));
     }
@@ -219,7 +214,6 @@ impl Order {
     }
 }
 
-/// Returns the operands of an op and the values that its regions use from outside.
 fn used(view: &OpView<'_>) -> Vec<Value> {
     let mut all = view.operands().to_vec();
     if !view.regions().is_empty() {
@@ -232,7 +226,6 @@ fn is_movable(view: &OpView<'_>) -> bool {
     !is_start(view) && Opcode::of_view(view).facts().effects(view) != Effects::Ordered
 }
 
-/// Returns true if the op is a collective of one value that can be started asynchronously.
 fn can_start(view: &OpView<'_>) -> bool {
     use CollectiveKind::*;
     let is_single = view.operands().len() == 1 && view.results().len() == 1;

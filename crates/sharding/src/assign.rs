@@ -90,7 +90,6 @@ pub struct LeastPrice {
 }
 
 impl LeastPrice {
-    /// Returns the least price if some device lacks this number of elements.
     pub(crate) fn of(self, elements: u64) -> u64 {
         if elements == 0 { 0 } else { (elements * self.element_bytes + self.start) / self.runs }
     }
@@ -167,12 +166,10 @@ pub fn runner_up(input: AssignInput<'_>, prices: &dyn Prices) -> Option<RunnerUp
     Some(RunnerUp { axes: search.all_axes(&picks), bytes_moved: cost.bytes_moved })
 }
 
-/// The choices that a search must find.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 enum Wanted {
     #[default]
     Best,
-    /// The best choice and the second best.
     TwoBest,
 }
 
@@ -252,7 +249,7 @@ impl<'a> Search<'a> {
         search.candidates = rule
             .all_factors()
             .map(|f| match can_split(f) {
-                true if input.summed.contains(&f) => search.as_it_lies(f),
+                true if input.summed.contains(&f) => search.summed_candidates(f),
                 true => search.candidates(f),
                 false => vec![AxisList::new()],
             })
@@ -272,7 +269,6 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Returns the axes that are chosen for a factor.
     fn axes(&self, factor: Factor, picks: &Picks) -> &AxisList {
         &self.candidates[factor.index()][picks[factor.index()]]
     }
@@ -281,13 +277,11 @@ impl<'a> Search<'a> {
         self.input.rule.all_factors().map(|f| self.axes(f, picks).clone()).collect()
     }
 
-    /// Returns the number of shards along a factor.
     fn shards(&self, factor: Factor, picks: &Picks) -> usize {
         self.bounds.shards(factor, picks)
     }
 
-    /// Returns the bytes that a device receives in exchanges for a choice. Candidates beyond those of the tensors need
-    /// none.
+    /// Returns the bytes that a device receives in exchanges. The candidates that [`Search::widen`] adds need none.
     fn exchanged(&self, picks: &Picks) -> f64 {
         let price = |(factor, prices): &(Factor, Vec<u64>)| {
             let price = *prices.get(picks[factor.index()]).filter(|price| **price > 0)?;
@@ -321,7 +315,7 @@ impl<'a> Search<'a> {
 
     /// Returns the axes that the first tensor with the factor has, operands first, as the only candidate if they fit,
     /// else all candidates.
-    fn as_it_lies(&self, factor: Factor) -> Vec<AxisList> {
+    fn summed_candidates(&self, factor: Factor) -> Vec<AxisList> {
         let own = self.projection.tensors.iter().find_map(|t| t.get(factor)).map(|own| own.axes.clone());
         match own.filter(|axes| self.fits(factor, axes)) {
             Some(axes) => vec![axes],
@@ -329,9 +323,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns true if axes fit a factor: the shards are even if the factor shares a dimension, and there are no more
-    /// shards than elements unless the factor passes through the op and has several elements. Shards without elements
-    /// can then be padded.
     fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
         let (size, shards) = (self.input.rule.size(factor), AxisRef::total_size(self.input.mesh, axes));
         match self.is_in_compound[factor.index()] {
@@ -346,15 +337,14 @@ impl<'a> Search<'a> {
         Assignment { conflicts: self.conflicts(&axes), bytes_moved: cost.bytes_moved, price: cost.total, axes }
     }
 
-    /// Returns the best of all choices, and the second best if it is wanted.
     fn best(&mut self) -> Best {
         let mut best = self.run();
         self.widen(&mut best);
         best
     }
 
-    /// Compares the choices among the present candidates, and returns the best one, and the second best if it is wanted
-    /// or the op is a limited product. The best choice of such a product may be beyond its limit ([`Search::widen`]).
+    /// Searches the present candidates. For a limited product the second best choice is kept too, because
+    /// [`Search::widen`] may drop the best one.
     fn run(&self) -> Best {
         let mut best = Best::of(if self.is_limited() { Wanted::TwoBest } else { self.wanted });
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
@@ -367,9 +357,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Offers all choices to `best` that use no axis twice and that can be assembled, except those whose
-    /// [`bound`](Search::bound) exceeds [`Best::limit`]. They are priced in the order of their bounds, so that few have
-    /// to be.
+    /// Offers choices to `best` in the order of their [`bound`](Search::bound)s, and stops at the first bound above
+    /// [`Best::limit`], so that few are priced.
     fn try_all(&self, picks: &mut Picks, best: &mut Best) {
         let (mut all, mut bounds) = (vec![], vec![]);
         self.list(0, picks, &mut |picks| {
@@ -407,15 +396,13 @@ impl<'a> Search<'a> {
         picks[from] = 0;
     }
 
-    /// Returns true if the axes of a candidate of factor number `at` do not [`overlap`] those that are chosen for the
-    /// factors before.
     fn is_free(&self, at: usize, candidate: usize, picks: &Picks) -> bool {
         let axes = &self.candidates[at][candidate];
         (0..at).all(|f| !overlap(&self.candidates[f][picks[f]], axes))
     }
 
     /// Chooses the best axes for each factor, given those chosen for the factors before it and the first candidates of
-    /// those after it, and offers each intermediate choice to `best`. It is used for ops with too many combinations.
+    /// those after it, and offers each intermediate choice to `best`.
     fn try_one_by_one(&self, picks: &mut Picks, best: &mut Best) {
         best.offer(picks, self.cost(picks));
         for at in 0..self.candidates.len() {
@@ -445,7 +432,6 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Returns true if the [`bound`](Search::bound) of a choice shows that it costs more than [`Best::limit`].
     fn is_beaten(&self, picks: &Picks, best: &Best) -> bool {
         self.bound(picks) > best.limit()
     }
@@ -457,7 +443,6 @@ impl<'a> Search<'a> {
         moves + work / self.all_shards(picks) as u64
     }
 
-    /// Returns the number of shards into which a choice splits the op's work.
     fn all_shards(&self, picks: &Picks) -> usize {
         self.input.rule.all_factors().map(|f| self.shards(f, picks)).product()
     }
@@ -483,7 +468,6 @@ impl<'a> Search<'a> {
         Some(self.cost_with(sum, picks))
     }
 
-    /// Returns the cost of a choice. `sum` is the price of moving all tensors.
     fn cost_with(&self, sum: Price, picks: &Picks) -> Cost {
         let shards = self.all_shards(picks);
         let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
@@ -491,8 +475,6 @@ impl<'a> Search<'a> {
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
-    /// Returns the price of tensor `index` for a choice. [`Prices`] computes each price once, unless there is no
-    /// [`key`](Search::key) for it, and `known` holds it from then on. A tensor without a sharding costs nothing.
     fn price(&self, index: usize, picks: &Picks) -> Price {
         if self.input.shardings[index].is_none() {
             return Price::default();
@@ -549,8 +531,6 @@ impl Price {
     }
 }
 
-/// Returns the factors that the price of tensor `index` depends on: those that it has and, for a result, all reduction
-/// factors.
 fn matters(rule: &Rule, index: usize) -> impl Iterator<Item = Factor> {
     let is_result = index >= rule.operands.len();
     let is_summed = move |f: Factor| is_result && rule.kind(f) == FactorKind::Reduction;
@@ -585,8 +565,7 @@ impl Best {
         Best { wanted, first: None, second: None }
     }
 
-    /// Returns the total cost of the last wanted choice, or `u64::MAX` if there is none yet. A choice that costs more
-    /// is no use.
+    /// Returns the total cost above which a choice is of no use.
     fn limit(&self) -> u64 {
         let last = match self.wanted {
             Wanted::Best => &self.first,
@@ -595,7 +574,6 @@ impl Best {
         last.as_ref().map_or(u64::MAX, |(_, cost)| cost.total)
     }
 
-    /// Records a choice if it costs less than the best or the second best.
     fn offer(&mut self, picks: &Picks, cost: Cost) {
         self.offer_if(picks, cost, |(_, known)| cost < *known);
     }

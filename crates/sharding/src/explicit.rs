@@ -100,7 +100,6 @@ pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     ResultLayouts { candidates, verdict }
 }
 
-/// The axes of one operand for a factor.
 struct Holder {
     operand: usize,
     dim: usize,
@@ -152,8 +151,8 @@ impl<'a> Held<'a> {
         self.q.rule.results.iter().any(|r| r.contains(factor))
     }
 
-    /// Returns the first factor that two operands split by different axes, with these operands, or `None` if there is
-    /// none. Operands that do not split the factor are ignored. The leader counts like any other operand here.
+    /// Returns two operands that split one factor by different axes, or `None` if there are none. The leader counts
+    /// like any other operand here.
     fn differ(&self) -> Option<Ambiguity> {
         self.q.rule.all_factors().find_map(|factor| {
             let mut split = self.of(factor).iter().filter(|h| !h.axes.is_empty());
@@ -176,8 +175,6 @@ impl<'a> Held<'a> {
         speaking.iter().map(first).collect()
     }
 
-    /// Returns true if the order of the operands may matter: operands split one factor by different axes, or the axes
-    /// of two factors of the results overlap.
     fn is_contested(&self) -> bool {
         self.differ().is_some() || {
             let mut used = AxisList::new();
@@ -378,8 +375,7 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
 }
 
 /// Returns another layout, in which each axis of the operand's layout `from` that is not among `used` is added to the
-/// first dimension of `candidate` that it and the axes there divide. A dimension of size 0 gets no axes. Returns `None`
-/// if no axis is added.
+/// first dimension of `candidate`, if any, that it and the axes there divide. Returns `None` if no axis is added.
 fn elsewhere(candidate: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = candidate.clone();
     let mut is_other = false;
@@ -393,8 +389,8 @@ fn elsewhere(candidate: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usiz
     is_other.then_some(out)
 }
 
-/// Returns the shortest pairs of ranges of dimensions of `from` and of `to` that hold the same number of elements. The
-/// ranges cover all dimensions in order.
+/// Splits the dimensions of `from` and `to`, in order, into the shortest pairs of ranges that hold the same number of
+/// elements. If a size is 0, the last pair may hold different numbers.
 fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
     let mut out = vec![];
     let (mut i, mut j) = (0, 0);

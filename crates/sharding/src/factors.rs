@@ -89,7 +89,6 @@ fn propagate_aggressive(p: &mut Projection, cx: Context<'_>, direction: impl Fn(
     updated
 }
 
-/// The axes of each factor, by factor index.
 type FactorAxes = SmallVec<[AxisList; 4]>;
 
 /// Returns all factors in the order in which they take axes: by the size of their source tensor (see

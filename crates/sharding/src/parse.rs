@@ -191,8 +191,6 @@ impl Parser<'_> {
         Ok(number)
     }
 
-    /// Parses items separated by commas, up to and including `end`. There may be no items. Fails if `item` does, or if
-    /// neither a comma nor `end` follows an item.
     fn list<T>(
         &mut self,
         end: &'static str,

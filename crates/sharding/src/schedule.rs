@@ -25,7 +25,6 @@ impl Directions {
         if kind == FactorKind::PassThrough { self.pass_through } else { self.other }
     }
 
-    /// Returns true if nothing propagates.
     pub fn is_none(self) -> bool {
         self == Directions::both(Direction::None)
     }
@@ -35,8 +34,6 @@ impl Directions {
     }
 }
 
-/// Returns the directions in which `node` propagates in a round: its fixed direction if it has one, or else all that
-/// this and the earlier rounds allow.
 pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     match node.fixed_direction {
         Some(direction) => Directions::both(direction),
@@ -44,7 +41,6 @@ pub(crate) fn directions(node: &Node, round: usize) -> Directions {
     }
 }
 
-/// Returns the directions that round `round` adds.
 fn added(node: &Node, round: usize) -> Directions {
     let backward_if_broadcast = match node.class {
         OpClass::Broadcast => Direction::Backward,

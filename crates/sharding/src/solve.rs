@@ -187,7 +187,6 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Sets the sharding of a tensor and of its group, and wakes the affected nodes except `by`.
     fn update(&mut self, by: NodeId, tensor: TensorId, sharding: Sharding) {
         let group = self.problem.tensors[tensor].group;
         self.set(tensor, sharding);
@@ -221,9 +220,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records, for each axis of `new` that `tensor` does not have yet, the first of the node's other tensors that has
-    /// it. `by` is the node, or `None` for a result of the main function. Does nothing unless the options ask for
-    /// origins.
+    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the node's other tensors that has
+    /// a part of them. `by` is the node, or `None` for a result of the main function.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
@@ -253,7 +251,7 @@ impl<'a> Solver<'a> {
 type Shardings<'a> = SmallVec<[Option<Cow<'a, Sharding>>; 4]>;
 type Changes = SmallVec<[(TensorId, Sharding); 2]>;
 
-/// A node with everything that its changes depend on.
+/// A node, and how it propagates in a visit.
 struct Asked<'a> {
     node: &'a Node,
     directions: Directions,
@@ -268,7 +266,7 @@ struct KnownChanges(FxHashMap<NodeKey, NodeChanges>);
 /// The updated tensors of the node, by index (operands, then results), and their new shardings.
 type NodeChanges = SmallVec<[(usize, Sharding); 2]>;
 
-/// Everything that the changes of a node depend on, except the options of the whole propagation.
+/// Everything that the changes of a node depend on, unless it has a manual edge.
 #[derive(PartialEq, Eq)]
 struct NodeKey {
     rule: Arc<Rule>,
@@ -291,7 +289,6 @@ impl Hash for NodeKey {
 }
 
 impl KnownChanges {
-    /// Returns the tensors of the node whose shardings change, with their new shardings.
     fn changes(&mut self, asked: &Asked<'_>, problem: &Problem) -> Changes {
         let node = asked.node;
         let seen = seen_by(node, problem);
@@ -340,8 +337,8 @@ impl Asked<'_> {
     }
 }
 
-/// Returns the updated tensors, by number, whose new shardings differ from the old ones, with the new ones. A part of
-/// an update may be lost in the conversion to dimensions.
+/// Returns the updated tensors whose new shardings differ from the old ones. A part of an update may be lost in the
+/// conversion to dimensions.
 fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> NodeChanges {
     let mut changes = NodeChanges::new();
     for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {

@@ -46,8 +46,7 @@ fn hold_back(sharding: &mut Sharding) {
     sharding.replicated.sort_by(|a, b| a.cmp_in_mesh(*b));
 }
 
-/// Restores the dimensions of one priority. Returns the tensors that have such a dimension. Panics if one of them has
-/// lost its sharding.
+/// Restores the dimensions of one priority. Returns the tensors that have such a dimension.
 pub(crate) fn release(tensors: &mut EntityVec<TensorId, Tensor>, later: &Later) -> Vec<TensorId> {
     for (tensor, original) in &later.originals {
         let sharding = tensors[*tensor].sharding.as_mut().expect("it had a sharding with a priority");

@@ -38,7 +38,6 @@ fn allgather_matmul_plain(lhs: &Array, rhs: &Array) -> Array {
 /// A function that computes one device's shard of the product from its shards of the operands.
 type Matmul = fn(&Array, &Array) -> Array;
 
-/// Gathers all chunks of `lhs` and then multiplies, without overlap.
 fn blocking(lhs: &Array, rhs: &Array) -> Array {
     lhs.all_gather("Y", 1).matmul(rhs)
 }

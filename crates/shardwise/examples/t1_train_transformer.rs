@@ -42,7 +42,6 @@ impl State {
     }
 }
 
-/// Returns AdamW after clipping, with a warm-up of at most 50 steps.
 fn optimizer(steps: usize) -> Chain {
     let schedule = warmup_cosine(3e-3, 3e-4, steps.div_ceil(10).min(50), steps.max(2));
     chain((clip_by_global_norm(1.0), adamw(schedule).b2(0.95).weight_decay(0.1)))

@@ -4,7 +4,6 @@
 use shardwise::kernel::{Call, Kernel, Literal, register};
 use shardwise::prelude::*;
 
-/// Divides each row of `x` by its root mean square, and multiplies it by `scale`.
 fn rms_norm(call: &Call<'_>) -> std::result::Result<Vec<Literal>, String> {
     let [x, scale] = [0, 1].map(|i| call.operands[i].to_dense());
     let width = x.shape()[1];

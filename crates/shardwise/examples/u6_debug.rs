@@ -13,7 +13,6 @@ fn normalized(x: &Array, w: &Array) -> Array {
     y / scale
 }
 
-/// Adds up blocks on each device, and prints them.
 fn sum(x: &Array) -> Array {
     debug::print!("a block of {} columns: {}", x.dim(1), x);
     psum(&x.sum(..), ("X", "Y"))

@@ -45,7 +45,8 @@ pub(crate) enum State {
 /// The value of an array, or how to make it.
 pub(crate) enum Held {
     Made(ArrayHandle),
-    /// How to make the value when it is needed. `zeros(..).shard(..)` never holds the whole array in one place.
+    /// The function that makes the value when it is needed, so that `zeros(..).shard(..)` is made in its layout at
+    /// once.
     New(Make),
     /// A sum over devices. It is reduced when it is used, unless `.shard` leaves it unreduced.
     Sum(Sum),
@@ -70,7 +71,6 @@ pub(crate) enum Made {
     Type(ShardedType),
 }
 
-/// A function's result whose layout has not been decided.
 pub(crate) struct Undecided {
     /// The function that makes the array in a given layout. `None` after the array was deleted.
     pub decide: Mutex<Option<Decide>>,
@@ -78,7 +78,6 @@ pub(crate) struct Undecided {
     pub mistake: Mistakes,
 }
 
-/// A function's result that is a sum over devices.
 pub(crate) struct Sum {
     /// Makes the result with the sum reduced.
     pub take: Box<dyn Fn() -> Result<ArrayHandle> + Send + Sync>,
@@ -93,7 +92,6 @@ impl std::panic::RefUnwindSafe for Array {}
 /// Makes an array in a given layout, or on one device without a mesh for `None`.
 type Make = Arc<dyn Fn(Option<&base::Sharding>) -> Result<ArrayHandle> + Send + Sync>;
 
-/// Locks the state of an array, even if another thread panicked while it held the lock.
 fn look<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -192,7 +190,7 @@ impl ArrayType {
     }
 }
 
-/// Formats a type of a program in text form. It may be quantized, which the types of arrays never are.
+/// Formats a type of a program, which may be quantized.
 pub(crate) fn text_of(ty: &ShardedType) -> String {
     let layout = ty.sharding.as_ref().map_or(P::default(), P::of);
     type_text(ty.ty.dtype, &ty.ty.shape, &layout, None)
@@ -243,7 +241,6 @@ impl fmt::Debug for ArrayType {
     }
 }
 
-/// Cuts `items` into `count` pieces of `len` items each. Panics if there are too few items.
 fn pieces<T: Clone>(items: &[T], count: usize, len: usize) -> Vec<Vec<T>> {
     (0..count).map(|i| items[i * len..][..len].to_vec()).collect()
 }
@@ -275,7 +272,6 @@ impl Array {
         Array::new(Some(ty), State::TypeOnly, at)
     }
 
-    /// Returns a type without a value, with these states along the manual axes.
     pub(crate) fn type_in(ty: ShardedType, manual: Option<ManualType>, at: &'static Location<'static>) -> Array {
         Array(Arc::new(Node { ty: Some(ty), manual, state: State::TypeOnly, at }))
     }
@@ -307,8 +303,8 @@ impl Array {
         Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
-    /// Returns the traced array with the type that its value has in the trace by now. Returns any other array
-    /// unchanged, and also one whose function is not being built. Panics if the array is traced and no trace is active.
+    /// Returns the array with the type that its value has in the active trace by now, or unchanged if the trace is not
+    /// building the value's function.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -317,8 +313,7 @@ impl Array {
         }
     }
 
-    /// Returns the array of a value of the active trace, replicated along the manual axes if there are any. Panics if
-    /// the function that made the value is not being built in the active trace, or if no trace is active.
+    /// Returns the array of a value of the active trace, replicated along the manual axes if there are any.
     pub(crate) fn of_traced(traced: Traced, at: &'static Location<'static>) -> Array {
         let (ty, scope) = trace::with(|t| (t.value_type(traced), t.scope()));
         let manual = scope.map(|s| ManualType::replicated(&s));
@@ -339,8 +334,8 @@ impl Array {
         self.in_state(manual)
     }
 
-    /// Returns the same value of the trace with other states along the manual axes. This cast costs nothing. Returns an
-    /// array that is not traced unchanged.
+    /// Returns the same value of the trace with other states along the manual axes. No op is added. Returns an array
+    /// that is not traced unchanged.
     pub(crate) fn in_state(&self, manual: Option<ManualType>) -> Array {
         match self.traced() {
             Some(_) if manual.is_none() && self.0.manual.is_none() => self.clone(),
@@ -473,7 +468,6 @@ impl Array {
         self.0.ty.clone()
     }
 
-    /// Returns the type for messages, or `?` if it is unknown.
     pub(crate) fn short_type(&self) -> String {
         if self.is_float0() {
             return format!("float0{:?}", self.tensor().shape).replace(' ', "");
@@ -614,8 +608,7 @@ impl Array {
 // ── its value
 impl Array {
     /// Returns the value, or the reason why there is none. A value that has not been made yet is made and kept, and a
-    /// sum over devices is reduced. There is none if the array was deleted, is traced, has only a type, carries a
-    /// mistake, or has a layout that is not decided, or if making the value fails.
+    /// sum over devices is reduced.
     pub(crate) fn handle(&self, at: &'static Location<'static>) -> Result<ArrayHandle> {
         match &self.0.state {
             State::Value(held) => {
@@ -641,7 +634,7 @@ impl Array {
     /// Returns the value in the given layout, or on one device without a mesh for `None`. A value that is not on a mesh
     /// and has not been made yet is made in this layout, and is not kept in the array.
     ///
-    /// Errors: the reason why there is no value, as for [`Array::handle`], or why it cannot be made or moved.
+    /// Errors: those of [`Array::handle`], and the reason why the value cannot be moved.
     pub(crate) fn handle_as(
         &self,
         sharding: Option<&base::Sharding>,
@@ -672,13 +665,13 @@ impl Array {
         }
     }
 
-    /// Returns the array in another layout, not made yet, or `None` unless this array is in the state [`Held::New`].
+    /// Returns the array in another layout without making it, or `None` unless this array is in the state
+    /// [`Held::New`].
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
         let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };
         Some(Array::deferred(ty, self.unmade()?, at))
     }
 
-    /// Returns the function that makes the array, or `None` unless the array is in the state [`Held::New`].
     fn unmade(&self) -> Option<Make> {
         let State::Value(held) = &self.0.state else { return None };
         match &*look(held) {
@@ -790,9 +783,6 @@ impl Array {
         Ok(pieces(&pieces(&self.to_vec()?, count * rows, columns), count, rows))
     }
 
-    /// Returns the sizes of the dimensions of an array of rank `N`.
-    ///
-    /// Errors: `rank`, and the mistakes that the array carries.
     fn sizes_of<const N: usize>(&self, name: &str, at: &'static Location<'static>) -> Result<[usize; N]> {
         self.check()?;
         let mistake = || mistakes::rank(name, N, &self.short_type(), &context::loc(at));
@@ -941,7 +931,6 @@ impl<B: CompareWithMethods> PartialOrd<B> for Array {
 mod tests {
     use crate::prelude::*;
 
-    /// Tests that an array inside a `shard_map` from which no value can be moved is returned with its states.
     #[test]
     fn an_array_that_has_no_value_keeps_its_states() {
         set_mesh(Mesh::auto([("X", 2)]).unwrap());

@@ -137,7 +137,6 @@ impl Over {
         &self.scope.mesh
     }
 
-    /// Returns whether none, all, or some of the axes are among `axes`.
     fn share(&self, axes: &AxisSet) -> Share {
         let both = self.set.and(axes, self.mesh());
         match both.is_empty() {
@@ -381,8 +380,7 @@ impl<const N: usize> Permutation for [(usize, usize); N] {
     }
 }
 
-/// Returns what is wrong with a permutation of `count` positions, or `None` if nothing is: all positions are below
-/// `count`, and none is a source twice or a target twice.
+/// Returns what is wrong with a permutation of `count` positions, or `None` if nothing is.
 fn permutation_fault(pairs: &[(usize, usize)], count: usize) -> Option<String> {
     let twice = |mut ids: Vec<usize>| {
         ids.sort_unstable();
@@ -786,7 +784,6 @@ impl Site<'_> {
 }
 
 // ── finished at once, or started
-/// Builds the op from its operands.
 type Make = Box<dyn FnOnce(&mut Builder<'_>, &[Value]) -> Value>;
 /// Computes the result of the collective function from the result of its op, on each device.
 type After = Box<dyn FnOnce(&Array) -> Array>;
@@ -810,7 +807,6 @@ impl Exchange {
         Exchange { operands, op: Some((state, Box::new(op))), after: Box::new(Array::clone) }
     }
 
-    /// Returns the collective that has this result already.
     fn finished(out: Array) -> Exchange {
         Exchange { operands: vec![out], op: None, after: Box::new(Array::clone) }
     }
@@ -924,9 +920,6 @@ fn counted(x: &Array) -> Array {
     if x.tensor().dtype.is_bool() { hlo::convert(x, DType::I32) } else { x.clone() }
 }
 
-/// Checks that arrays of the dtype can be added.
-///
-/// Errors: `dtype-kind`.
 fn has_sums(s: &Site<'_>, x: &Array) -> Checked<()> {
     s.kind(x, DType::has_zero, "a dtype that has a zero", "convert the array first: `.astype(F32)`")
 }
@@ -952,7 +945,6 @@ fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     if axes.is_empty() { Ok(Exchange::finished(sum)) } else { self::sum(s, &sum, &axes) }
 }
 
-/// Combines the values of all indices along axes of batches by `kind`: `Max`, `Min`, or else their sum.
 fn combined(along: &Along, x: &Array, kind: ReduceKind) -> Array {
     let op = match kind {
         ReduceKind::Max => Opcode::Maximum,
@@ -1085,9 +1077,7 @@ fn exchange(
     Ok(Exchange::new(&[x], state, op).then_if(is_stacked, move |out| moved(out, from, to)))
 }
 
-/// Exchanges parts along axes of batches, as [`Array::all_to_all`] does.
-///
-/// Errors: `dimension` and `collective-uneven`.
+/// Exchanges parts along axes of batches, as [`Array::all_to_all`] does, and fails as it does.
 fn exchange_along(
     s: &Site<'_>,
     x: &Array,
@@ -1204,8 +1194,6 @@ fn broadcast(s: &Site<'_>, x: &Array, axes: &impl Axes, source: usize) -> Checke
     Ok(Exchange::new(&[&masked], state, op).then_if(!dtype.has_zero(), move |sum| hlo::bitcast(sum, dtype)))
 }
 
-/// Adds ops that compare the device's position along the axes with `source`. Returns their result, which is true on the
-/// device at `source` only.
 fn is_at(b: &mut Builder<'_>, source: usize, over: &Over) -> Value {
     let index = make_collective::axis_index(b, over.mesh(), &over.list);
     let wanted = make::number(b, DType::I32, source as i64);
@@ -1220,7 +1208,6 @@ fn nothing_like(x: &Array) -> Array {
     explicit::lay(&[made], &[explicit::given(x)]).remove(0)
 }
 
-/// Returns row `i` of `list`, whose first dimension counts the rows, as an array of one row.
 fn row(list: &Array, i: usize) -> Array {
     let shape = &list.tensor().shape;
     let (mut start, mut limit) = (vec![0; shape.len()], shape.clone());
@@ -1266,7 +1253,6 @@ fn without_dim(x: &Array, dim: usize) -> Array {
     hlo::reshape(x, &shape)
 }
 
-/// Moves dimension `from` to index `to`.
 fn moved(x: &Array, from: usize, to: usize) -> Array {
     let mut order: Vec<usize> = (0..x.tensor().rank()).filter(|&d| d != from).collect();
     order.insert(to, from);

@@ -207,7 +207,6 @@ struct Matmul {
     /// The position of this device along the axes.
     me: Array,
     overlap: Overlap,
-    /// The dtype of the result.
     dtype: DType,
     /// The dtype in which products are summed.
     sums: DType,
@@ -229,9 +228,6 @@ impl Matmul {
         Ok(Matmul { letters, letter, size: sizes[&letter], over, axes, n, me, overlap, dtype, sums })
     }
 
-    /// Checks a product that is summed over the devices, and returns it.
-    ///
-    /// Errors: those of [`all_reduce`].
     fn of_sum(
         s: &Site<'_>,
         spec: &str,
@@ -248,12 +244,10 @@ impl Matmul {
     }
 
     // ── pieces
-    /// Returns the dimension of operand `operand` that has the letter, or `None` if this operand does not have it.
     fn place(&self, operand: usize) -> Option<usize> {
         self.letters.inputs[operand].iter().position(|&c| c == self.letter)
     }
 
-    /// Returns the dimension of the result that has the letter. Panics if none has it.
     fn out_dim(&self) -> usize {
         self.letters.output.iter().position(|&c| c == self.letter).expect("it was checked")
     }
@@ -332,8 +326,8 @@ impl Matmul {
     /// Returns this device's part of the sum, not rounded: `chunk` elements along the letter, of the parts that start
     /// at `base`.
     ///
-    /// The sum for a device starts at the device that is farthest away, or at two of them for [`Overlap::BothWays`],
-    /// one on each side, and ends at the device itself. The pieces that `under` gathers are sent at the same time.
+    /// A sum is passed from device to device and ends at the one that it is for: at most one sum from each direction,
+    /// which are added there. The pieces that `under` gathers are sent at the same time.
     fn scattered(&self, a: &Array, b: &Array, base: usize, chunk: usize, under: &mut Option<Gather<'_>>) -> Array {
         let part = |steps: isize| {
             let start = self.device(steps) * chunk;
@@ -412,7 +406,6 @@ impl<'a> Gather<'a> {
         Gather { m, passing, flights: [None, None], steps: 0, kept: vec![(0, own.clone())] }
     }
 
-    /// Sends the passing pieces on if they have not reached all devices.
     fn send(&mut self) {
         self.steps += 1;
         let reach = self.m.overlap.reach(self.m.n);
@@ -420,7 +413,8 @@ impl<'a> Gather<'a> {
         self.flights = [0, 1].map(|side| (self.steps <= reach[side]).then(|| self.m.step(&passing(side), side)));
     }
 
-    /// Returns the pieces that were sent to this device. A piece that is sent down the ring comes from further up.
+    /// Returns the pieces that were sent to this device, each with the number of steps up the ring from here to the
+    /// device that it comes from.
     fn receive(&mut self) -> Vec<(isize, Array)> {
         let mut pieces = vec![];
         for side in [0, 1] {
@@ -451,14 +445,11 @@ impl<'a> Gather<'a> {
     }
 }
 
-/// Returns the start indices of a slice along dimension `dim` of an array of this rank: `start` in `dim`, and 0 in the
-/// other dimensions.
 fn starts(rank: usize, dim: usize, start: &Array) -> Vec<Array> {
     let zero = hlo::constant(element(0.0, DType::I32));
     (0..rank).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect()
 }
 
-/// Pads `x` with zeros at the end of `dim`, up to this size. Panics if the dimension is larger.
 fn padded(x: &Array, dim: usize, size: usize) -> Array {
     let mut by = vec![(0, 0); x.tensor().rank()];
     by[dim].1 = size - x.tensor().shape[dim];

@@ -48,7 +48,6 @@ pub(crate) fn within<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) -
     CALLER.with(Some(caller(at)), f)
 }
 
-/// Runs `f`, which copies an op of a transformed function. Ops and mistakes get the location `loc`.
 pub(crate) fn copying<R>(loc: &Loc, f: impl FnOnce() -> R) -> R {
     COPIED.with(Some(loc.clone()), f)
 }
@@ -77,7 +76,6 @@ pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
     SCOPE.with(Some(inner), f)
 }
 
-/// Formats a location as `file:line:column`.
 pub(crate) fn show(at: &Location<'_>) -> String {
     format!("{}:{}:{}", at.file(), at.line(), at.column())
 }

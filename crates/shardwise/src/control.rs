@@ -115,22 +115,18 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
     }
 }
 
-/// Records a mistake of a control function and ends the trace, since no result can be returned. Outside of a trace,
-/// panics.
+/// Records a mistake and ends the trace, since no result can be returned. Outside of a trace, panics.
 pub(crate) fn give_up(d: Diagnostic, at: At) -> ! {
     let bad = Array::mistake(d, None, at);
     bad.tensor();
     unreachable!("an unknown type ends the trace")
 }
 
-/// Records mistakes and ends the trace, since no result can be returned.
 pub(crate) fn give_up_with(wrong: &Mistakes) -> ! {
     trace::record(wrong);
     trace::end()
 }
 
-/// Ends the trace with the mistake `too-large` if the number of steps or the last step does not fit an `i32`. Outside
-/// of a trace, panics.
 fn check_steps(name: &str, steps: &Range<usize>, at: At) {
     if i32::try_from(steps.len()).is_err() {
         give_up(mistakes::too_many(name, steps.len(), "the steps of the loop".into(), &context::loc(at)), at);
@@ -283,9 +279,8 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
     tree::with_leaves(&init, carried.apply(&explicit::lay(&results, &layouts)))
 }
 
-/// Returns the loop's arguments with zeros in place of mistakes, which are recorded. This way the body is still traced,
-/// and the types of its results are known. The program does not run, because of the recorded mistakes. Ends the trace
-/// if the type of a mistake is not known.
+/// Returns the tree with zeros in place of mistakes, which are recorded. This way the body is still traced, and the
+/// types of its results are known. Ends the trace if the type of a mistake is not known.
 fn usable<T: Tree>(tree: &T) -> T {
     tree.rebuild(&mut |a| match a.mistakes() {
         Some(wrong) => {
@@ -297,7 +292,7 @@ fn usable<T: Tree>(tree: &T) -> T {
 }
 
 /// Returns the layouts of the arrays that a loop carries, with `None` where layouts are not part of types. Ends the
-/// trace if an array cannot be used, for example because its layout is ambiguous.
+/// trace if an array cannot be used.
 fn layouts(leaves: &[&Array], at: At) -> Vec<Option<base::Sharding>> {
     if let Err(wrong) = trace::operands(leaves, at) {
         trace::record(&wrong);
@@ -322,7 +317,6 @@ fn widen<C: Tree>(carried: &mut Carried, name: &str, init: &C, after: &[Array], 
     })
 }
 
-/// Ends the trace unless the condition is a bool scalar that is not unreduced.
 fn check_condition(name: &str, test: &Array, at: At) {
     if let Some(d) = manual::unreduced_condition(name, test, &context::loc(at)) {
         give_up(d, at);
@@ -334,8 +328,8 @@ fn check_condition(name: &str, test: &Array, at: At) {
     }
 }
 
-/// Ends the trace if the body changes the form of the carry. Records a mistake for each leaf whose type or layout the
-/// body changes. The types of leaves that are mistakes are not compared.
+/// Ends the trace if the body changes the form of the carry, and records a mistake if it changes the type or the layout
+/// of a leaf.
 fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
     let loc = context::loc(at);
     if tree::form(before) != tree::form(after) {
@@ -393,8 +387,8 @@ fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
     }
 }
 
-/// Returns element `i` of the first dimension, without this dimension. If the dimension has size 0, returns zeros of
-/// the element's type (no step runs then).
+/// Returns element `i` of the first dimension, without this dimension. If the dimension has size 0, no step runs, and
+/// this returns zeros.
 fn row(x: &Array, i: &Array) -> Array {
     let ty = x.tensor().clone();
     if ty.shape[0] == 0 {
@@ -419,7 +413,7 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
-/// Adds the results of all `length` steps so far as an argument of the innermost region, and returns them with `y`, the
+/// Adds the stacked results of `length` steps as an argument of the innermost region, and returns them with `y`, the
 /// result of step `i`, stored.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
@@ -434,9 +428,7 @@ fn stacked(length: usize, ty: &TensorType) -> TensorType {
 }
 
 /// Builds the composite `shardwise.scan`, and returns the last carry and the stacked results of the steps. `body` takes
-/// the step's number, the carry and the step's elements. `name` is the library function that mistakes name. Ends the
-/// trace if there are too many steps or the body changes the form of the carry, and records a mistake if it changes a
-/// type or layout.
+/// the step's number, the carry and the step's elements.
 fn scan_of<C: Tree, X: Tree, Y: Tree>(
     name: &'static str,
     length: usize,
@@ -503,7 +495,6 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
     (tree::with_leaves(&init, carried.apply(carry)), tree::with_leaves(&y, ys))
 }
 
-/// Adds arguments that stand for these arrays to the function that is being built.
 fn arguments(arrays: &[&Array], loc: &base::Loc, at: At) -> Vec<Array> {
     arrays.iter().map(|a| argument(a.tensor(), loc, at).made_in(a.node().manual.clone())).collect()
 }
@@ -627,7 +618,8 @@ pub fn switch<R: Tree>(index: impl Operand, n: usize, branch: impl Fn(usize) -> 
     }
 }
 
-/// Returns the results of branch `index`. `names` returns the name of a branch for messages.
+/// Builds an op with `n` branches, and returns the results of branch `index`. `names` returns the name of a branch for
+/// messages.
 fn case<R: Tree>(
     name: &'static str,
     index: &Array,
@@ -694,7 +686,6 @@ fn check_branch<R: Tree>(name: &str, first: &R, types: &[TensorType], out: &R, w
     }
 }
 
-/// The layout of a branch's result.
 struct Laid {
     branch: usize,
     sharding: base::Sharding,

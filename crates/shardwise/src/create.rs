@@ -13,9 +13,6 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Creates an array whose elements are all `number`.
-///
-/// Errors: `too-large`, `number-dtype`.
 #[track_caller]
 fn filled(name: &'static str, shape: Vec<usize>, number: Number, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape);
@@ -151,7 +148,6 @@ fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) ->
     }
 }
 
-/// Returns `made` in this layout, as [`Array::shard`] does.
 fn in_layout(made: &Array, layout: &Sharding, at: &'static Location<'static>) -> Array {
     let layout = crate::Sharding { mesh: Mesh(layout.mesh.clone()), spec: P::of(layout) };
     made.shard_at(layout.layout(), at)
@@ -331,7 +327,6 @@ pub fn array<D: Data + ?Sized>(data: &D) -> Array {
     of_elements(data.sizes(), data.elements(), context::caller(Location::caller()))
 }
 
-/// Returns an array of these elements, or one with the mistake that a limit was reached.
 fn of_elements<T: Element>(shape: Vec<usize>, elements: &[T], at: &'static Location<'static>) -> Array {
     match limits::run(at, || Ok(T::to_literal(&shape, elements))) {
         Ok(literal) => from_literal(literal, at),

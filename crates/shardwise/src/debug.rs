@@ -106,12 +106,10 @@ pub fn visualize_mesh(mesh: &Mesh, style: &Style) -> String {
     }
 }
 
-/// Returns a picture of an array of this shape and layout, with the chips if the mesh has a topology.
 pub(crate) fn picture_of(shape: &[usize], sharding: Option<&base::Sharding>) -> Picture {
     on_chips(Picture::new(shape, sharding), sharding)
 }
 
-/// Returns a picture of an array of per-device code that varies over these axes.
 pub(crate) fn picture_per_device(shape: &[usize], sharding: &base::Sharding, axes: &[AxisRef]) -> Picture {
     on_chips(Picture::per_device(shape, sharding, axes), Some(sharding))
 }

@@ -209,7 +209,6 @@ impl fmt::Display for Number {
     }
 }
 
-/// Returns the smallest and the largest value of an integer type.
 pub(crate) fn integer_range(dtype: base::DType) -> (i128, i128) {
     let bits = dtype.bits();
     if dtype.is_signed() { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) }

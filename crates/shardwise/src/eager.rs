@@ -22,7 +22,6 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 /// The line that calls the function.
 type At = &'static Location<'static>;
 
-/// A function of arrays, written with traced arrays.
 type Body<'a> = &'a mut dyn FnMut(&[Array]) -> Vec<Array>;
 
 /// Runs a library function that has one result. `constants` is everything that the result depends on besides the
@@ -38,8 +37,6 @@ pub(crate) fn call<const N: usize>(
     call_many(callee, constants, &operands, 1, body).pop().expect("one result")
 }
 
-/// Runs a library function that has `results` results. `constants` is everything that they depend on besides the
-/// operands.
 #[track_caller]
 pub(crate) fn call_many(
     callee: impl Into<Callee>,
@@ -78,7 +75,6 @@ fn dispatch(callee: Callee, constants: u64, operands: &[&Array], results: usize,
     limits::run(at, || run(callee, constants, operands, at, f)).unwrap_or_else(failed)
 }
 
-/// Settles the pending layouts of the operands. Fails if one cannot be settled. Does nothing outside of Explicit mode.
 fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     if !t.explicit.is_on() {
         return Ok(());
@@ -86,8 +82,6 @@ fn settle_all(t: &mut Trace, operands: &[Array]) -> Result<(), ()> {
     operands.iter().filter_map(Array::traced).try_for_each(|v| explicit::settle(t, v).map_err(|_| ()))
 }
 
-/// Returns `results` arrays that carry the mistakes. They have the types of `types`, or unknown types if this is
-/// `None`.
 fn poison(wrong: Mistakes, types: Option<Vec<Array>>, results: usize, at: At) -> Vec<Array> {
     let types = types.map_or(vec![None; results], |arrays| arrays.iter().map(Array::known_type).collect());
     types.into_iter().map(|ty| Array::poisoned(wrong.clone(), ty, at)).collect()
@@ -148,7 +142,6 @@ fn type_of(a: Array, trace: &Trace, at: At) -> Array {
     Array::undecided(ty, decide, Mistakes::one(ambiguity), at)
 }
 
-/// The key of an eager program in the cache.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     name: &'static str,
@@ -169,8 +162,6 @@ impl Key {
         Key { name, constants, level, types: types.iter().map(|t| KeyType(t.ty.clone(), t.sharding.clone())).collect() }
     }
 
-    /// Returns the program for this key. If the cache does not have it, calls `make` and adds the program, or fails if
-    /// `make` does.
     fn program(self, make: impl FnOnce() -> Result<Prepared>) -> Result<Arc<Prepared>> {
         if let Some(found) = CACHE.read().unwrap_or_else(PoisonError::into_inner).get(&self) {
             return Ok(found.clone());
@@ -209,7 +200,6 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
     }
 }
 
-/// A traced and compiled program.
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
     /// For each result, the layout that was asked for, or else that of the value in the trace. `None` if there is
@@ -353,7 +343,6 @@ fn module(
     Ok((trace.finish(&values, shardings, &loc), Traced { types, ambiguity, is_sum, sums }))
 }
 
-/// Adds an argument to the active trace and returns it as an array.
 pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let traced = trace::with(|t: &mut Trace| t.arg(ty, loc.clone()));
     Array::of_traced(traced, at)

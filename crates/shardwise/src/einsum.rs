@@ -122,7 +122,7 @@ fn contracting(a: &Array, b: &Array, k: usize, l: usize, loc: &base::Loc) -> bas
     if fits { d.help("the right operand fits when it is transposed: `.t()`") } else { d }
 }
 
-/// Builds the product. `batch` are the broadcast batch dimensions.
+/// Builds the product. `batch` are the sizes of the broadcast batch dimensions.
 fn matmul_op(a: &Array, b: &Array, batch: &[usize]) -> Array {
     let (x, y) = (a.tensor().clone(), b.tensor().clone());
     // A matrix on the right has no batch to repeat: its columns are free dimensions of one product.
@@ -234,7 +234,6 @@ macro_rules! count {
     };
 }
 
-/// Returns what is wrong with a spec for `operands` operands, or `None` if it is well-formed.
 const fn spec_mistake(spec: &str, operands: usize) -> Option<&'static str> {
     let s = spec.as_bytes();
     let (mut i, mut count, mut arrow) = (0, 1, usize::MAX);
@@ -304,7 +303,6 @@ pub fn einsum_refs(spec: &str, operands: &[&Array]) -> Array {
     })
 }
 
-/// The letters of a spec's operands and result.
 pub(crate) struct Letters {
     pub inputs: Vec<Vec<char>>,
     pub output: Vec<char>,
@@ -371,7 +369,6 @@ impl Letters {
     }
 }
 
-/// An array whose dimensions have letters.
 #[derive(Clone)]
 struct Term {
     labels: Vec<char>,

@@ -27,7 +27,6 @@ pub struct SourceLocation {
 }
 
 impl SourceLocation {
-    /// Returns the position in a file, or `None` if the location has none.
     pub(crate) fn of(loc: &Loc) -> Option<SourceLocation> {
         loc.file_pos().map(|p| SourceLocation { file: p.file.clone(), line: p.line, column: p.column })
     }
@@ -69,7 +68,6 @@ impl Error {
         self.0.is_empty()
     }
 
-    /// Returns an error with the diagnostics of both errors, each once.
     pub(crate) fn and(self, other: Error) -> Error {
         Error::new(self.0.into_iter().chain(other.0))
     }
@@ -84,7 +82,6 @@ impl Error {
         Error(self.0.into_iter().map(moved).collect())
     }
 
-    /// Converts the error into mistakes that arrays carry.
     pub(crate) fn into_mistakes(self) -> Mistakes {
         Mistakes(Arc::new(Carried::Made(self.0)))
     }
@@ -175,7 +172,6 @@ pub(crate) struct Mistakes(Arc<Carried>);
 
 enum Carried {
     Made(Vec<Arc<Diagnostic>>),
-    /// The mistakes of several arrays.
     Joined(Vec<Mistakes>),
 }
 

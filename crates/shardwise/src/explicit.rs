@@ -55,9 +55,7 @@ pub(crate) struct State {
 /// A library function that is making its ops.
 struct Function {
     callee: Callee,
-    /// The number of values that were pending before it.
     pending_before: usize,
-    /// The index of the first op that it made.
     first_op: usize,
 }
 
@@ -85,12 +83,10 @@ impl From<&'static str> for Callee {
     }
 }
 
-/// Returns the callee for a function that decides the layouts of its results itself ([`Role::Decides`]).
 pub(crate) fn decided(name: &'static str) -> Callee {
     Callee { name, role: Role::Decides }
 }
 
-/// Returns the callee for a function that makes arrays out of nothing ([`Role::Makes`]).
 pub(crate) fn maker(name: &'static str) -> Callee {
     Callee { name, role: Role::Makes }
 }
@@ -114,7 +110,6 @@ struct Pending {
 /// The reason why a value is pending. Everything that is made of the value shares it.
 #[derive(Clone)]
 struct Cause {
-    /// Why the layout is not decided.
     why: Why,
     /// The op whose layout is not decided.
     op: Op,
@@ -157,7 +152,6 @@ impl Cause {
         matches!(self.why, Why::Verdict(Verdict::Ambiguous(_)))
     }
 
-    /// Returns the cause with these axes added to those of its sums.
     fn with_sums<'a>(self: Rc<Cause>, sums: impl Iterator<Item = &'a AxisRef>) -> Rc<Cause> {
         let new: AxisList = sums.filter(|a| !self.sums.contains(a)).copied().collect();
         if new.is_empty() {
@@ -193,7 +187,6 @@ pub(crate) fn level() -> Option<Communicate> {
     LEVEL.get()
 }
 
-/// Returns the mesh of this thread if it has Explicit axes, or else `None`.
 pub(crate) fn current_mesh() -> Option<Mesh> {
     mesh::current().filter(Mesh::is_explicit)
 }
@@ -310,7 +303,6 @@ impl State {
     }
 }
 
-/// Returns true if the code that is being traced has layouts in its types.
 pub(crate) fn is_typing() -> bool {
     crate::trace::is_tracing() && crate::trace::with(|t| t.explicit.is_on())
 }
@@ -455,8 +447,6 @@ fn typed(t: &Trace, op: Op) -> Result<Typed, Diagnostic> {
     type_op(&t.explicit, frame, &view)
 }
 
-/// Writes the layouts of an op's results into the program, or makes the results pending if their layouts are not
-/// decided. Does nothing if they get no layouts.
 fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
     let frame = t.frame_id();
     match typed {
@@ -510,7 +500,6 @@ pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
 }
 
-/// Returns true if arrays with these shardings have the same type: the same layout, and the same reduced axes.
 pub(crate) fn is_same_type(a: &Sharding, b: &Sharding) -> bool {
     a.same_layout(b) && a.reduced == b.reduced
 }
@@ -525,8 +514,7 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// Returns the layout of `x[i]`, which is that of `x` without the first dimension, or `None` if [`given`] returns none
-/// for `x`. Panics if `x` has no dimensions.
+/// Returns the layout of `x[i]`, or `None` if [`given`] returns none for `x`.
 pub(crate) fn row(x: &Array) -> Option<Sharding> {
     let own = given(x)?;
     let layout: Layout = own.dims[1..].iter().map(|d| AxisList::from_slice(&d.axes)).collect();
@@ -547,7 +535,6 @@ pub(crate) fn lay(values: &[Array], layouts: &[Option<Sharding>]) -> Vec<Array> 
     values.iter().map(lay).collect()
 }
 
-/// Runs `f` as the library function `name`, as [`function`] does, and returns its only result.
 pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
     function(name.into(), || vec![f()]).pop().expect("one result")
 }
@@ -640,8 +627,7 @@ pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
     })
 }
 
-/// Makes a pending value no longer pending without setting its layout, which is left to the partitioner. Does nothing
-/// if the value is not pending.
+/// Makes a pending value no longer pending without setting its layout, which is left to the partitioner.
 pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     let (frame, value) = traced.key();
     if let Some(i) = t.explicit.find(frame, value) {
@@ -650,18 +636,16 @@ pub(crate) fn forget(t: &mut Trace, traced: Traced) {
 }
 
 /// Runs `f` with Explicit mode of the active trace off: the values that it makes get no layouts. This is for stand-ins,
-/// which have none, and for functions whose callers set the layouts. Panics if no trace is active.
+/// which have none, and for functions whose callers set the layouts.
 pub(crate) fn silently<R>(f: impl FnOnce() -> R) -> R {
     let axes = crate::trace::with(|t| std::mem::take(&mut t.explicit.axes));
     ambient::restoring(axes, |axes| crate::trace::with(|t| t.explicit.axes = axes), f)
 }
 
-/// Does the same as [`silently`], but can also be called outside of a trace.
 pub(crate) fn silently_if_on<R>(f: impl FnOnce() -> R) -> R {
     if crate::trace::is_tracing() { silently(f) } else { f() }
 }
 
-/// Returns true if the value's layout is not decided yet.
 pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
     let (frame, value) = traced.key();
     t.explicit.find(frame, value).is_some()
@@ -674,7 +658,6 @@ pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     p.cause.has_default().then(|| p.candidates[0].clone())
 }
 
-/// Returns the replicated sharding for an argument without one, or `None` if layouts are not part of types.
 pub(crate) fn of_argument(t: &Trace, rank: usize) -> Option<Sharding> {
     t.explicit.is_on().then(|| t.explicit.whole(rank))
 }

@@ -348,7 +348,6 @@ struct Shared<'f, T, R: 'static> {
     cache: Mutex<Cache<CallKey, Arc<Ready<R>>>>,
 }
 
-/// Everything that a call's program depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CallKey {
     form: Form,
@@ -358,7 +357,6 @@ struct CallKey {
     communicate: Option<base::Communicate>,
 }
 
-/// A traced function: its program, its result, and the form and types of its arguments.
 struct TracedFunction<R> {
     finished: Finished,
     out: R,
@@ -366,7 +364,6 @@ struct TracedFunction<R> {
     types: Vec<ShardedType>,
 }
 
-/// A compiled function.
 struct Ready<R> {
     prepared: Prepared,
     out: R,

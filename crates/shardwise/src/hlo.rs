@@ -25,7 +25,7 @@ fn here() -> &'static Location<'static> {
     context::caller(Location::caller())
 }
 
-/// Appends an op with any number of results. If an operand is a mistake, the results are the same mistake.
+/// Appends an op with any number of results.
 ///
 /// Errors, which the results carry: `too-large`, and those of [`trace::operands`], [`explicit::of_op`] and
 /// [`manual::of_op`].
@@ -118,7 +118,6 @@ pub(crate) fn built(
     }
 }
 
-/// Returns `made`, or, if `typed` is an error, an array with the type of `made` that carries this mistake.
 fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
     match typed {
         Ok(()) => made,
@@ -129,7 +128,6 @@ fn or_mistake(made: Array, typed: Result<(), Diagnostic>) -> Array {
     }
 }
 
-/// An op that has been started.
 #[derive(Clone, Copy)]
 pub(crate) struct Future {
     value: Traced,
@@ -164,8 +162,7 @@ pub(crate) fn started(
 }
 
 /// Returns the result of a started op, or `None` if it was not started in the region that is being built. The result
-/// has the states `state`. In Explicit mode, it has the layout with which the op was started, or carries a mistake of
-/// [`explicit::of_done`].
+/// has the states `state`, and the layout that [`explicit::of_done`] sets, or carries its mistake.
 pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     let at = here();
     if !trace::is_open(future.value) {
@@ -182,7 +179,6 @@ pub(crate) fn finished(future: Future, state: ManualType) -> Option<Array> {
     Some(or_mistake(Array::of_traced(done, at).made_in(Some(state)), typed))
 }
 
-/// Appends an op with one result.
 pub(crate) fn op(opcode: Opcode, operands: &[&Array], attrs: Attrs, result: TensorType) -> Array {
     op_with(opcode, operands, attrs, vec![], &[result]).pop().expect("one result")
 }
@@ -201,12 +197,10 @@ pub(crate) fn constant(literal: Literal) -> Array {
     op(Opcode::Constant, &[], shapes::Constant::attrs(literal), ty)
 }
 
-/// Returns an integer as a constant scalar of `dtype`. Panics if `dtype` cannot represent it.
 pub(crate) fn integer(n: usize, dtype: DType) -> Array {
     constant(crate::dtype::integer_literal(n as i128, dtype).expect("the type holds it"))
 }
 
-/// Returns an array whose elements are all `element`.
 pub(crate) fn splat(element: &Literal, shape: &[usize]) -> Array {
     constant(Literal::splat(element.dtype(), shape, element.element_bytes(0)))
 }
@@ -234,7 +228,6 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
-/// Returns `a` where `mask` is true, and `b` elsewhere. All three have one shape.
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
     op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }
@@ -246,7 +239,6 @@ pub(crate) fn convert(x: &Array, dtype: DType) -> Array {
     op(Opcode::Convert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
 
-/// Reinterprets the bits as another type of the same width.
 pub(crate) fn bitcast(x: &Array, dtype: DType) -> Array {
     op(Opcode::BitcastConvert, &[x], Attrs::new(), TensorType::new(dtype, x.tensor().shape.clone()))
 }
@@ -268,8 +260,7 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     op(Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated. Panics if
-/// `x` has more dimensions than `shape`.
+/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated.
 pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     let rank = x.tensor().rank();
     let dims: Vec<usize> = (shape.len() - rank..shape.len()).collect();
@@ -301,13 +292,11 @@ pub(crate) fn concatenate(parts: &[&Array], dim: usize) -> Array {
     op(Opcode::Concatenate, parts, shapes::Concatenate::attrs(dim), ty)
 }
 
-/// Pads `x` with a scalar `value`. `by` has the numbers of elements before and after, for each dimension.
 pub(crate) fn pad(x: &Array, value: &Array, by: &[(usize, usize)]) -> Array {
     let (low, high): (Vec<usize>, Vec<usize>) = by.iter().copied().unzip();
     pad_spread(x, value, &low, &high, &vec![0; by.len()])
 }
 
-/// Pads `x` with `value` before, after, and between elements, with numbers for each dimension.
 pub(crate) fn pad_spread(x: &Array, value: &Array, low: &[usize], high: &[usize], interior: &[usize]) -> Array {
     let ty = x.tensor();
     let size = |d: usize| {
@@ -332,7 +321,6 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
-/// Returns the slice of `x` with these sizes that begins at `start`, which has a scalar for each dimension.
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {
     let operands: Vec<&Array> = std::iter::once(x).chain(start).collect();
     op(Opcode::DynamicSlice, &operands, shapes::DynamicSlice::attrs(sizes), TensorType::new(x.tensor().dtype, sizes))
@@ -365,12 +353,10 @@ pub(crate) fn ragged_dot(a: &Array, b: &Array, sizes: &Array) -> Array {
     op(Opcode::RaggedDot, &[a, b, sizes], RaggedDot::row_group_attrs(), result)
 }
 
-/// Builds a region with scalar arguments and the result of `f`.
 fn scalar_region(dtypes: &[DType], f: impl FnOnce(&[Array]) -> Array) -> Region {
     region(&dtypes.iter().map(|&d| TensorType::scalar(d)).collect::<Vec<_>>(), |args| vec![f(args)])
 }
 
-/// Builds a region with arguments of these types and the results of `f`.
 pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>) -> Region {
     let at = here();
     let args = trace::with(|t| t.open_region(args, &context::loc(at)));
@@ -380,8 +366,7 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
     trace::with(|t| t.close_region())
 }
 
-/// Reduces `x` over `dims`. `combine` is an elementwise binary op, and `identity` a literal of one element. Returns `x`
-/// unchanged if `dims` is empty.
+/// Reduces `x` over `dims` with `combine`, an elementwise binary op. `identity` has one element.
 pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
     if dims.is_empty() {
         return x.clone();
@@ -418,7 +403,7 @@ pub(crate) fn reduce_many(
     op_with(Opcode::Reduce, &operands, Reduce::attrs(dims), vec![body], &results)
 }
 
-/// Computes the running combination along `dim`. Each element is combined with those before it.
+/// Combines each element with those before it along `dim`.
 pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);
@@ -444,7 +429,7 @@ impl Window {
         Attr::Dense(Literal::new(vec![self.padding.len(), 2], &rows))
     }
 
-    /// Returns the number of windows of size `window` along dimension `d` of an array, which has size `size` there.
+    /// Returns the number of windows of size `window` along dimension `d`, in which the array has size `size`.
     fn count(&self, d: usize, size: usize, window: usize) -> usize {
         let spread = |n: usize, by: usize| (n.saturating_sub(1) * by + n.min(1)) as i64;
         let size = spread(size, self.input_dilation[d]) + self.padding[d].0 + self.padding[d].1;
@@ -453,8 +438,6 @@ impl Window {
     }
 }
 
-/// Combines the elements of each window of size `sizes`. `combine` is an elementwise binary op, and `identity` a
-/// literal of one element.
 pub(crate) fn reduce_window(x: &Array, combine: Opcode, identity: &Literal, sizes: &[usize], window: &Window) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);

@@ -161,7 +161,6 @@ tuple!(A 0, B 1, C 2, D 3);
 tuple!(A 0, B 1, C 2, D 3, E 4);
 tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 
-/// The start of a box along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Start {
     At(usize),
@@ -201,7 +200,6 @@ enum Origin {
     Gap,
 }
 
-/// A resolved index and its arrays.
 struct Indexed {
     plan: Plan,
     arrays: Vec<Array>,
@@ -211,9 +209,6 @@ fn index_mistake<T>(s: &Site<'_>, code: &'static str, message: String, x: &Array
     s.fail(None, mistakes::with_facts(code, message, x.short_type(), "", &s.loc))
 }
 
-/// Resolves an index for `x`.
-///
-/// Errors: those of [`Array::i`].
 fn plan(s: &Site<'_>, x: &Array, entries: Vec<Entry>) -> Checked<Indexed> {
     let rank = x.tensor().rank();
     let used = entries.iter().filter(|e| !matches!(e, Entry::NewAxis | Entry::Ellipsis)).count();
@@ -326,8 +321,8 @@ impl Indexed {
 
     /// Adds an entry for `size` elements of a dimension that start at the scalar array `a`.
     ///
-    /// Errors: `index-dtype` unless `a` is an integer scalar, and `index-bounds` if the dimension is smaller than
-    /// `size`.
+    /// Errors: those of `a` if its type is not known, `index-dtype` unless it is an integer scalar, and `index-bounds`
+    /// if the dimension is smaller than `size`.
     fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
         if a.node().ty.is_none() {
             return Err(a);
@@ -432,7 +427,6 @@ impl Plan {
         self.starts.iter().all(|s| matches!(s, Start::At(_)))
     }
 
-    /// Returns the starts as scalars of one dtype.
     fn start_arrays(&self, x: &[Array]) -> Vec<Array> {
         let shape = &x[0].tensor().shape;
         let dtype = position_dtype(shape.iter().copied().max().unwrap_or(0));
@@ -443,7 +437,6 @@ impl Plan {
         self.starts.iter().enumerate().map(start).collect()
     }
 
-    /// Returns the starts, all of which must be known.
     fn static_starts(&self) -> Vec<usize> {
         let known = |start: &Start| match *start {
             Start::At(i) => i,
@@ -486,12 +479,10 @@ impl Plan {
         (window, Plan { starts, ..self.clone() })
     }
 
-    /// Returns the dimensions of the box that integers do not drop.
     fn undropped(&self) -> Vec<usize> {
         (0..self.sizes.len()).filter(|&d| self.fates[d] != Fate::Drop).collect()
     }
 
-    /// Returns true if there are index arrays.
     fn picks(&self) -> bool {
         self.fates.iter().any(|f| matches!(f, Fate::Pick(_)))
     }
@@ -547,7 +538,6 @@ impl Plan {
         self.undropped().iter().map(|&d| self.sizes[d]).collect()
     }
 
-    /// Returns the shape of the result.
     fn result_shape(&self) -> Vec<usize> {
         let size = |p: &Origin| match p {
             Origin::Box(d) => vec![self.sizes[*d]],

@@ -33,14 +33,12 @@ use shardwise_ops::Opcode;
 use shardwise_ops::lapack::{Call, Routine, Triangle, Vectors};
 use std::panic::Location;
 
-/// The form of the matrices for which a function is defined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Any,
     Square,
 }
 
-/// Checks that `a` has matrices of this form, and that its dtype is `F32` or `F64`. Fails with a mistake otherwise.
 fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     let shape = &a.tensor().shape;
     let n = shape.len();
@@ -53,8 +51,6 @@ fn matrices(s: &Site<'_>, a: &Array, form: Form) -> Checked<()> {
     s.kind(a, is_right, "an array of F32 or F64", "convert the array first: `.astype(F32)`")
 }
 
-/// Checks a system with square matrices `a` and right-hand sides `b`. Fails with a mistake if their shapes do not fit,
-/// if their dtypes differ, or if the dtype is neither `F32` nor `F64`.
 fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
     matrices(s, a, Form::Square)?;
     let (x, y) = (a.tensor(), b.tensor());
@@ -109,7 +105,6 @@ fn one(
 
 // ── what the functions are made of
 
-/// Calls a routine of LAPACK.
 fn routine(routine: Routine, operands: &[&Array]) -> Vec<Array> {
     let call = Call { routine, dtype: operands[0].tensor().dtype };
     let types: Vec<&TensorType> = operands.iter().map(|a| a.tensor()).collect();
@@ -117,7 +112,6 @@ fn routine(routine: Routine, operands: &[&Array]) -> Vec<Array> {
     hlo::op_with(Opcode::CustomCall, operands, call.attrs(), vec![], &results)
 }
 
-/// Solves systems with triangular matrices.
 fn triangular(a: &Array, b: &Array, is_left: bool, is_lower: bool, is_unit: bool) -> Array {
     let attrs = Attrs::new()
         .with("left_side", Attr::Bool(is_left))
@@ -140,12 +134,10 @@ fn lower(a: &Array, is_strict: bool) -> Array {
     hlo::select(&where_rows(a, if is_strict { "GT" } else { "GE" }), a, &hlo::zeros(a.tensor()))
 }
 
-/// Returns `a` with zeros below the diagonal.
 fn upper(a: &Array) -> Array {
     hlo::select(&where_rows(a, "LE"), a, &hlo::zeros(a.tensor()))
 }
 
-/// Returns identities of the shape of `a`.
 fn eye(a: &Array) -> Array {
     hlo::convert(&where_rows(a, "EQ"), a.tensor().dtype)
 }
@@ -161,7 +153,6 @@ fn diagonal(a: &Array) -> Array {
     hlo::select(&where_rows(&square, "EQ"), &square, &hlo::zeros(square.tensor())).sum(-1)
 }
 
-/// Returns the first `rows` rows and `columns` columns of matrices.
 fn corner(a: &Array, rows: usize, columns: usize) -> Array {
     let mut limit = a.tensor().shape.clone();
     let n = limit.len();
@@ -169,17 +160,14 @@ fn corner(a: &Array, rows: usize, columns: usize) -> Array {
     hlo::slice(a, &vec![0; n], &limit, &vec![1; n])
 }
 
-/// Returns vectors as matrices of one column.
 fn column(x: &Array) -> Array {
     x.expand_dims(-1)
 }
 
-/// Returns vectors as matrices of one row.
 fn row(x: &Array) -> Array {
     x.expand_dims(-2)
 }
 
-/// Returns the numbers of rows and columns.
 fn sizes(a: &Array) -> [usize; 2] {
     let shape = &a.tensor().shape;
     [shape[shape.len() - 2], shape[shape.len() - 1]]
@@ -350,7 +338,6 @@ impl Factors {
         Factors { packed: found.swap_remove(0), pivots, exchange: hlo::convert(&is_source, a.tensor().dtype) }
     }
 
-    /// Returns the solutions for matrices of right-hand sides.
     fn solve(&self, b: &Array) -> Array {
         let b = self.exchange.matmul(b);
         let b = triangular(&self.packed, &b, true, true, true);
@@ -529,7 +516,6 @@ pub fn solve(a: impl AsArray, b: impl AsArray) -> Array {
     )
 }
 
-/// Returns the solutions for matrices of right-hand sides.
 fn solution(a: &Array, b: &Array) -> Array {
     let plain = |a: &Array, b: &Array| Factors::of(a).solve(b);
     custom_jvp(plain).defjvp(|(a, b), (da, db)| {
@@ -884,7 +870,7 @@ fn exponential(a: &Array) -> Array {
     select(&is_too_large, f64::NAN, result)
 }
 
-/// Returns the parts of the numerator with odd and with even powers.
+/// Returns the parts of the Padé approximant's numerator with odd and with even powers.
 fn rational(a: &Array) -> (Array, Array) {
     let one = eye(a);
     let a2 = a.matmul(a);

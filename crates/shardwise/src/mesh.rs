@@ -160,7 +160,6 @@ impl Mesh {
         self.0.same_devices(&other.0) && kinds(self) == kinds(other)
     }
 
-    /// Returns true if the mesh has an Explicit axis.
     pub(crate) fn is_explicit(&self) -> bool {
         self.0.explicit_axes().next().is_some()
     }

@@ -46,7 +46,6 @@ pub(crate) fn traced_value(ty: &str, loc: &Loc) -> Diagnostic {
         .help("return it from the traced function, and read the result of the call")
 }
 
-/// Builds the error for a call of a compiled function while a program is traced, with an array of this program.
 pub(crate) fn compiled_traced(ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("compiled-traced", loc, "a compiled function cannot become a part of a program that is traced")
         .facts(ty)
@@ -82,7 +81,6 @@ pub(crate) fn mesh_mismatch(a: &Mesh, x: &ShardedType, b: &Mesh, y: &ShardedType
         .help("lay them out on one mesh with `.shard(mesh.sharding(P!(..)))`")
 }
 
-/// The condition under which two meshes count as one.
 const SAME_MESH: &str = "meshes are the same if their axes, the kinds of their axes and their devices are the same";
 
 /// Builds the error for a layout, or for the axes of a `shard_map`, on a mesh that is not the program's. `what` is
@@ -158,18 +156,15 @@ pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: 
     if help.is_empty() { d } else { d.help(help) }
 }
 
-/// Builds an error with facts, and with help if `help` is not empty.
 pub(crate) fn with_facts(code: &'static str, message: String, facts: String, help: &str, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error(code, loc, message).facts(facts);
     if help.is_empty() { d } else { d.help(help) }
 }
 
-/// Builds the error for a file or folder that cannot be made. `what` says how it is made: `write`.
 pub(crate) fn unwritable(what: &str, path: &Path, why: &std::io::Error, loc: &Loc) -> Diagnostic {
     Diagnostic::error("io", loc, format!("cannot {what} `{}`: {why}", path.display()))
 }
 
-/// Builds the error for an index that is not an integer scalar. `found` is the index or its type.
 pub(crate) fn switch_index(found: String, help: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("condition", loc, "`switch`: the index is not an integer scalar").facts(found).help(help)
 }
@@ -185,7 +180,6 @@ pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
         .expected("less than 2^59 bytes, where a size of 0 counts as 1, and at most 255 dimensions")
 }
 
-/// Builds the error for a function that would count `n` positions in 32 bits.
 pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "too-large",
@@ -196,7 +190,6 @@ pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagno
     .help("split the array or the loop into smaller ones")
 }
 
-/// Builds the error for a loop whose index does not fit an `i32`.
 pub(crate) fn step_beyond(what: &str, last: usize, range: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("too-large", loc, format!("`{what}`: the last step, {last}, exceeds {}", i32::MAX))
         .facts(range)
@@ -280,7 +273,6 @@ pub(crate) fn axis_mode(name: &str, axis: &str, kind: AxisKind, kinds: &str, loc
         .mesh_text(kinds)
 }
 
-/// Builds the error for an axis of which `name` was given groups.
 pub(crate) fn axis_mode_groups(name: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("axis-mode", loc, format!("`{name}` needs whole axes, and only groups of \"{axis}\" are given"))
         .mesh_text(kinds)
@@ -345,14 +337,12 @@ pub(crate) fn nesting(limit: usize, loc: &Loc) -> Diagnostic {
 }
 
 // ── debugging
-/// Builds the error for a picture of an array whose layout is not known when a function is traced.
 pub(crate) fn no_layout(ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("no-layout", loc, format!("the layout of this {ty} is not known while the function is traced"))
         .note("the compiler chooses it when the program is compiled")
         .help("use `debug::inspect`, which is called with the layout that the compiler chooses")
 }
 
-/// Builds the error for options in the format of a print.
 pub(crate) fn print_format(loc: &Loc) -> Diagnostic {
     Diagnostic::error("print-format", loc, "an array is printed with a width or another option")
         .expected("`{}`, which formats an array as its `Display` does")
@@ -385,7 +375,6 @@ pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], lo
         .help("reduce the result with `.psum(..)` in the branches where it is unreduced")
 }
 
-/// Builds the error for a function of manual code outside of `shard_map`. `what` is its name: `psum`, `axis_index`.
 pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "not-manual",
@@ -460,7 +449,6 @@ pub(crate) struct Split<'a> {
 }
 
 impl Split<'_> {
-    /// Formats the sizes. `ty` is the type as the message shows it.
     fn facts(&self, ty: &str) -> String {
         let Split { dim, size, axes, count, .. } = self;
         format!("{ty}: dim {dim} has size {size}, and there are {count} positions along {axes}")
@@ -520,7 +508,6 @@ pub(crate) fn in_shard_map(d: Diagnostic, name: &str, what: &str, leaf: &str) ->
     Diagnostic { message, ..d }
 }
 
-/// Builds the error for a spec over an axis that is not manual. `spec` includes the array's type.
 pub(crate) fn spec_not_manual(spec: &str, axis: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     let message = format!("the spec names axis \"{axis}\", which this shard_map does not make manual");
     Diagnostic::error("spec-not-manual", loc, message)
@@ -657,7 +644,6 @@ pub(crate) fn captured_split(ty: &str, loc: &Loc) -> Diagnostic {
         .help("pass it as an argument with its own spec, or gather it first: `.shard(P!())`")
 }
 
-/// Returns the error for a leaf of integers or booleans, at `path` of a tree that is differentiated.
 pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
@@ -668,8 +654,6 @@ pub(crate) fn grad_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
         )
 }
 
-/// Returns the error for a result at `path` of a function whose Jacobian is computed in reverse mode, if it has no
-/// derivative.
 pub(crate) fn jacobian_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("`{path}` has no derivative"))
         .facts(ty)
@@ -680,7 +664,6 @@ pub(crate) fn jacobian_integer(path: &str, ty: &str, loc: &Loc) -> Diagnostic {
         )
 }
 
-/// Returns the error for a use of a `float0` array, the gradient of an array of type `of`.
 pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
     Diagnostic::error("float0", loc, "a `float0` array has no elements to compute with")
         .facts(format!("the gradient of {}", of.short()))
@@ -714,35 +697,29 @@ pub(crate) fn batch_sizes(found: &str, asked: Option<usize>, loc: &Loc) -> Diagn
     }
 }
 
-/// Returns the error for a `vmap` of which no argument is mapped.
 pub(crate) fn batch_nothing(loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-size", loc, "`vmap`: no argument is mapped, so the size of the batch is not known")
         .help("map an argument with a dimension in `in_axes`, or set the size with `.axis_size(n)`")
 }
 
-/// Returns the error for a collective over axes of a batch and of the mesh at once.
 pub(crate) fn mixed_axes(name: &str, along: &str, of_mesh: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mixed-axes", loc, format!("`{name}` names axes of a batch and of the mesh"))
         .facts(format!("of a batch: {along}, of the mesh: \"{of_mesh}\""))
         .help("call it once for each kind of axes")
 }
 
-/// Returns the error for axes of a `vmap`, which `what` names, that do not fit the arrays.
 pub(crate) fn batch_axes(what: &str, found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-axes", loc, format!("`vmap`: the `{what}` do not fit the arrays"))
         .facts(found)
         .help("write one dimension or `None` for all arrays, or one for each")
 }
 
-/// Returns the error for results of a `vmap` that differ along the batch, although they are to have no mapped
-/// dimension.
 pub(crate) fn batch_result(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-result", loc, "`vmap`: a result differs along the batch, and its `out_axes` is `None`")
         .facts(found)
         .help("name a dimension for it in `out_axes`, or reduce it over the batch: `.psum(name)` with an `axis_name`")
 }
 
-/// Returns the error for arguments of a `vmap` whose mapped dimensions are split differently over Explicit axes.
 pub(crate) fn batch_layouts(found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-layout", loc, "`vmap`: the mapped dimensions of the arguments are split differently")
         .facts(found)
@@ -754,7 +731,6 @@ pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diag
     with_facts("truncated-normal", message, ty.into(), "pass the lower limit first", loc)
 }
 
-/// Builds the error for `what`, the scale or the bias of a normalisation, whose type `a` does not fit `x`.
 pub(crate) fn norm_scale(name: &str, what: &str, a: &str, x: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("norm-scale", loc, format!("`{name}`: the {what} does not fit the array"))
         .facts(format!("{a} for {x}"))
@@ -780,7 +756,6 @@ pub(crate) fn labels(logits: &str, labels: &str, wanted: Option<&[usize]>, loc: 
     }
 }
 
-/// Builds the error for integer labels if there are no classes.
 pub(crate) fn no_classes(logits: &str, labels: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("index-bounds", loc, "`softmax_cross_entropy`: there are examples, and no classes to choose from")
         .facts(format!("logits {logits}, labels {labels}"))
@@ -799,7 +774,6 @@ pub(crate) fn attention_heads(heads: usize, kv_heads: usize, types: &str, loc: &
     with_facts("attention-heads", message, types.into(), help, loc)
 }
 
-/// Builds the error for a bias or mask. `scores` is the shape of the scores.
 pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Loc) -> Diagnostic {
     let message = format!("`dot_product_attention`: the {what} cannot be broadcast to the scores");
     Diagnostic::error("attention-mask", loc, message)
@@ -824,7 +798,6 @@ pub(crate) fn conv_shapes(types: &str, loc: &Loc) -> Diagnostic {
         .expected("input [batch, spatial.., features] and kernel [spatial.., features / groups, results]")
 }
 
-/// Builds the error for groups of a convolution. `features` are the numbers of features of the input and of the result.
 pub(crate) fn conv_groups(groups: usize, features: [usize; 2], types: &str, loc: &Loc) -> Diagnostic {
     let [input, result] = features;
     let message = format!(
@@ -845,7 +818,6 @@ pub(crate) fn schedule(name: &str, loc: &Loc) -> Diagnostic {
         .help("pass a positive number of steps")
 }
 
-/// Builds the error for a warm-up without steps, or without steps after it. `steps` includes those of the warm-up.
 pub(crate) fn warmup(warmup_steps: usize, steps: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("schedule", loc, "`warmup_cosine` needs steps in the warm-up and after it")
         .facts(format!("{steps} steps in all, {warmup_steps} of them in the warm-up"))
@@ -856,7 +828,6 @@ pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &L
     Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` is {value}")).expected(expected)
 }
 
-/// Builds the error for the gradient of the parameter at `path`.
 pub(crate) fn gradient_type(path: &str, grad: &str, param: &str, loc: &Loc) -> Diagnostic {
     let whose = if path.is_empty() { "a parameter".into() } else { format!("`{path}`") };
     Diagnostic::error("gradient-type", loc, format!("the gradient of {whose} does not have the parameter's type"))

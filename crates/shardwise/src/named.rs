@@ -15,7 +15,6 @@ use shardwise_ops::collective::named::NamedOp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A named axis of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Named {
     name: Arc<str>,
@@ -102,7 +101,6 @@ fn named_op(op: NamedOp, axis: &Named, x: &Array, ty: TensorType) -> Array {
     hlo::op_with(Opcode::CustomCall, &[x], op.attrs(&axis.key), vec![], &[ty]).pop().expect("one result")
 }
 
-/// Returns the innermost axis of this name. Returns `None` if there is none, or if `name` stands for groups.
 fn find(name: &AxisName) -> Option<Arc<Named>> {
     let AxisName::Whole(name) = name else { return None };
     let mut next = INNERMOST.get();

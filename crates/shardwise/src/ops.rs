@@ -315,7 +315,6 @@ impl Site<'_> {
     }
 }
 
-/// Returns one element as an array: a constant of the active trace, or a value.
 pub(crate) fn scalar_of(literal: Literal, at: &'static Location<'static>) -> Array {
     if trace::is_tracing() {
         return context::within(at, || hlo::constant(literal));

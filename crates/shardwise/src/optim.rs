@@ -281,7 +281,6 @@ fn known_layout(x: &Array) -> Option<crate::Sharding> {
     x.sharding()
 }
 
-/// Returns `x` in the layout of `like`, or unchanged if that is not known.
 fn in_layout_of(x: Array, like: &Array) -> Array {
     match known_layout(like) {
         Some(layout) if known_layout(&x).is_none_or(|own| own.spec != layout.spec) => x.shard(layout),
@@ -332,9 +331,6 @@ fn kept(mut new: Part<Vec<Array>>, old: &Part<Vec<Array>>) -> Part<Vec<Array>> {
     new
 }
 
-/// Returns the gradient, or the mistake that it does not have the type of its parameter.
-///
-/// Errors: `gradient-type`.
 fn checked(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array {
     match (grad.known_type(), param.known_type()) {
         (Some(g), Some(p)) if g.ty != p.ty => {
@@ -346,8 +342,6 @@ fn checked(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array
     }
 }
 
-/// Returns the mistake `tree-form` if the gradients or the state do not have the form of the parameters, or if the
-/// state is that of another optimizer. Returns `None` if all fit.
 fn form_mistake<P: Tree>(
     optimizer: &impl Optimizer,
     grads: &P,

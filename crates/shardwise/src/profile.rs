@@ -29,12 +29,10 @@ pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
     })
 }
 
-/// Returns true if the programs that this thread runs are timed.
 pub(crate) fn is_on() -> bool {
     RUNS.read(Option::is_some)
 }
 
-/// Adds a run of the program `name` to the profile that is being made.
 pub(crate) fn add(name: &str, run: RunProfile) {
     RUNS.update(|runs| runs.get_or_insert_default().push((name.to_string(), run)));
 }

@@ -229,7 +229,6 @@ pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     })
 }
 
-/// Returns the number of stored bits of the mantissa of `f64`, `f32`, `f16` or `bf16`. The dtype is not checked.
 fn mantissa_bits(dtype: base::DType) -> usize {
     match dtype {
         base::DType::F64 => 52,
@@ -318,14 +317,12 @@ pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     floats("normal", key, ty, (), normal_of)
 }
 
-/// Builds an array of type `ty` of normal numbers.
 pub(crate) fn normal_of(key: &Array, ty: &TensorType) -> Array {
     let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
     let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
     hlo::binary(Opcode::Multiply, &root, &hlo::unary(Opcode::ChloErfInv, &uniform))
 }
 
-/// Returns the smallest number of a float type above -1.
 fn above_minus_one(dtype: base::DType) -> f64 {
     -1.0 + (0.5f64).powi(mantissa_bits(dtype) as i32 + 1)
 }
@@ -358,7 +355,6 @@ pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     })
 }
 
-/// Builds an array of bools that are true with probability `p`.
 pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
     let ty = TensorType::new(base::DType::F32, shape);
     hlo::compare("LT", &uniform_of(key, &ty, 0.0, 1.0), &hlo::splat(&element(p, ty.dtype), shape))
@@ -395,7 +391,6 @@ pub fn truncated_normal(key: Key, low: f64, high: f64, shape: impl IntoShape, dt
     })
 }
 
-/// Builds an array of type `ty` of normal numbers between `low` and `high`.
 pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let number = |x: f64| hlo::constant(element(x, ty.dtype));
     let root = std::f64::consts::SQRT_2;
@@ -484,7 +479,6 @@ fn gumbel_of(key: &Array, ty: &TensorType) -> Array {
     minus_log(&minus_log(&uniform_of(key, ty, smallest, 1.0)))
 }
 
-/// Splits a key into two.
 fn two_keys(key: &Array) -> [Array; 2] {
     let [a, b] = hash(key, &counters(&[2]));
     let column = |x: &Array| hlo::reshape(x, &[2, 1]);

@@ -47,9 +47,6 @@ enum Over {
     Elements,
 }
 
-/// Checks that none of the dimensions has size 0.
-///
-/// Errors: `reduce-empty`.
 pub(crate) fn has_elements(s: &Site<'_>, x: &Array, dims: &[usize]) -> Checked<()> {
     match dims.iter().find(|&&d| x.tensor().shape[d] == 0) {
         Some(&d) => s.fail(None, mistakes::reduce_empty(s.name, d, &x.short_type(), &s.loc)),
@@ -89,7 +86,6 @@ fn count(x: &Array, dims: &[usize]) -> f64 {
     dims.iter().map(|&d| x.tensor().shape[d] as f64).product()
 }
 
-/// Computes the mean. Integers are averaged as `f32`.
 fn mean(x: &Array, dims: &[usize]) -> Array {
     let from = x.tensor().dtype;
     let dtype = if from.is_float() || from.is_complex() { from } else { DType::F32 };
@@ -283,8 +279,6 @@ fn log_softmax(x: &Array, dim: usize) -> Array {
     hlo::convert(&(&shifted - over(&sum(&shifted.exp(), &[dim]).ln())), dtype)
 }
 
-/// Computes running sums, or running results of another op `combine` with this identity. Those of `bf16` and `f16` are
-/// taken in `f32`, and converted back.
 fn running(x: &Array, combine: Opcode, identity: f64, dim: usize) -> Array {
     let dtype = x.tensor().dtype;
     let to = wide(dtype);

@@ -16,7 +16,6 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Copies the ops of `func`, of which `args` are the arguments, into the active trace. Returns the results.
 pub(crate) fn copy(func: &Func, args: &[Array], at: At) -> Vec<Array> {
     let states = trace::with(|t| States::of(&t.module, &func.body));
     let values = EntityVec::filled(func.body.value_count(), None);
@@ -42,7 +41,6 @@ impl Copier<'_> {
         values.iter().map(|&v| self.values[v].clone().expect("ops are copied in order")).collect()
     }
 
-    /// Returns the states of a value in the innermost scope, or `None` outside of per-device code.
     fn state(&self, v: Value) -> Option<ManualType> {
         let scope = trace::with(|t| t.scope())?;
         let states = self.states.as_ref()?.values[v].clone();
@@ -62,7 +60,6 @@ impl Copier<'_> {
         });
     }
 
-    /// Copies the ops of a region but its terminator.
     fn ops(&mut self, region: Region) {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {
@@ -117,7 +114,6 @@ impl Copier<'_> {
         })
     }
 
-    /// Copies a manual computation. Its layouts are those of the function.
     fn manual(&mut self, data: &OpData) {
         let (at, region) = (context::caller(Location::caller()), data.regions[0]);
         let (mesh, axes) = manual_mesh_axes_in(&data.attrs).expect("it is verified");

@@ -18,7 +18,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 /// The machine for which a program is scheduled, and the collectives that run beside other ops.
 pub(crate) type Target = (Topology, Overlap);
 
-/// A program that can run, and the modules from which it was made.
 pub(crate) struct Compiled {
     /// The program before it was partitioned.
     source: Module,
@@ -51,7 +50,6 @@ impl Compiled {
         Ok(results)
     }
 
-    /// Returns the program with these checks. Fails if it cannot be planned.
     fn checked(&self, checks: NumberChecks) -> Result<Arc<dyn Executable>> {
         let mut known = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
@@ -109,21 +107,18 @@ impl Compiled {
     }
 }
 
-/// Returns the bytes of one device's part of an array of this type.
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
     shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
 }
 
-/// Returns the bytes of the largest tensor among the arguments of a body and the results of its ops, also of nested
-/// ones. Returns 0 if there are no tensors.
 fn largest_bytes(body: &Body) -> usize {
     let made = body.walk().into_iter().flat_map(|op| body.op(op).results.to_vec());
     let values = body.args().iter().copied().chain(made);
     values.filter_map(|v| body.ty(v).as_tensor().map(|ty| ty.bytes() as usize)).max().unwrap_or(0)
 }
 
-/// Returns the engine on which everything runs: the embedded one, with as many virtual devices as a mesh has.
+/// Returns the engine: the embedded one, with as many virtual devices as a mesh has.
 pub(crate) fn engine() -> &'static dyn Engine {
     static ENGINE: LazyLock<HostEngine> = LazyLock::new(HostEngine::default);
     &*ENGINE
@@ -189,8 +184,8 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Partitions a program, hides its collectives as is predicted to be fastest on a machine, and plans it. All parts of
-/// the result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
+/// Partitions a program, hides its collectives behind other ops as the overlap says, and plans it. All parts of the
+/// result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
 pub(crate) fn compile_for(module: &Module, (topology, overlap): &Target, at: At) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     let scheduled = topology.schedule(&partitioned.module, *overlap, at)?.module;
@@ -209,7 +204,6 @@ fn planned(module: &Module) -> Option<Arc<Compiled>> {
 
 #[cfg(test)]
 thread_local! {
-    /// The number of programs that this thread has planned.
     pub(crate) static PLANNED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -250,8 +244,6 @@ pub(crate) fn chips(mesh: &base::Mesh) -> Option<shardwise_view::Chips> {
     (topology.device_count() == mesh.size()).then(|| topology.chips())
 }
 
-/// Returns the communication of a program, without planning it. Fails if the program cannot be partitioned, or if a
-/// limit is reached.
 pub(crate) fn communication(module: &Module) -> Result<Communication> {
     Ok(Communication::of_table(&table(module)?))
 }
@@ -290,15 +282,14 @@ pub(crate) fn lay_out(array: ArrayHandle, sharding: Option<&base::Sharding>) -> 
     }
 }
 
-/// Returns the array in the layout `to`, whose mesh has the same devices. A program that the partitioner makes for this
-/// moves the shards. Fails if this program does.
+/// Returns the array in the layout `to`, whose mesh has the same devices. Runs a program that the partitioner makes for
+/// this, and fails if it does.
 fn move_shards(array: ArrayHandle, to: &base::Sharding) -> Result<ArrayHandle> {
     let module = move_module(array.sharded_type(), to);
     let mut moved = compile(&module)?.execute(vec![Argument::Lent(array)])?;
     moved.pop().ok_or_else(|| Error::new([]))
 }
 
-/// Returns the identity program from one layout to another.
 fn move_module(ty: &ShardedType, to: &base::Sharding) -> Module {
     let mut module = Module::new("shard", &shardwise_ops::OPS);
     let mut func = shardwise_ir::Func::new("main", base::Loc::UNKNOWN);
@@ -321,7 +312,6 @@ pub(crate) fn text(module: &Module) -> String {
     shardwise_ir::text::print(module, &PrintOptions::default().without_varying())
 }
 
-/// Parses a module. Fails with the mistakes in the text.
 pub(crate) fn parse(text: &str) -> Result<Module> {
     Ok(shardwise_ir::text::parse("program", text, &shardwise_ops::OPS)?)
 }

@@ -12,7 +12,6 @@ use std::borrow::Borrow;
 /// The size in a shape for [`Array::reshape`] or [`Array::from_vec`] that is computed from the others.
 pub const INFER: usize = usize::MAX;
 
-/// The largest number of dimensions of an array.
 const MAX_RANK: usize = 255;
 
 /// Returns true if an array can have this type: it has at most 255 dimensions and less than 2^59 bytes. A dimension of
@@ -215,7 +214,7 @@ impl Array {
                 if by.tensor().rank() != 0 || !by.tensor().dtype.is_integer() {
                     return s.fail(Some(self.tensor().clone()), bad_shift(&by.short_type(), &s.loc));
                 }
-                Ok(call(decided("roll"), dim, [self, &by], |[x, by]| explicit::like(x, dim, || roll_by(x, by, dim))))
+                Ok(call(decided("roll"), dim, [self, &by], |[x, by]| roll_by(x, by, dim)))
             }),
             EitherKind::Number(n) => {
                 site("roll", &[self], |s| s.fail(Some(self.tensor().clone()), bad_shift(&n.to_string(), &s.loc)))
@@ -351,17 +350,19 @@ fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
 /// Rotates the elements along `dim` towards higher indices, by the number of positions in a scalar array of integers:
 /// takes a window of the array repeated twice.
 fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
-    let ty = x.tensor().clone();
-    let n = ty.shape[dim];
+    let shape = x.tensor().shape.clone();
+    let n = shape[dim];
     if n == 0 {
         return x.clone();
     }
-    let twice = hlo::concatenate(&[x, x], dim);
-    let by = &as_positions(by, n);
-    let zero = hlo::zeros(by.tensor());
-    let start = (n - by.rem_euclid(n)).rem_euclid(n);
-    let start: Vec<Array> = (0..ty.rank()).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect();
-    hlo::dynamic_slice(&twice, &start, &ty.shape)
+    explicit::like(x, dim, || {
+        let twice = hlo::concatenate(&[x, x], dim);
+        let by = &as_positions(by, n);
+        let zero = hlo::zeros(by.tensor());
+        let start = (n - by.rem_euclid(n)).rem_euclid(n);
+        let start: Vec<Array> = (0..shape.len()).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect();
+        hlo::dynamic_slice(&twice, &start, &shape)
+    })
 }
 
 /// Concatenates arrays along `dim`.

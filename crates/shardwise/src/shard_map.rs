@@ -174,7 +174,6 @@ struct Cut {
     sharding: base::Sharding,
     /// The axes that split the array.
     axes: AxisSet,
-    /// The axes over which the array is unreduced.
     unreduced: AxisSet,
     /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: AxisSet,
@@ -183,7 +182,6 @@ struct Cut {
 }
 
 impl<T: Tree, R: Returns> Shared<'_, T, R> {
-    /// Calls the function in the active trace, or as a program of its own.
     fn call(&self, args: &T, at: At) -> R {
         if trace::is_tracing() {
             return R::deliver(trace::or_rewind(|| context::within(at, || self.trace(args, at))));
@@ -407,7 +405,6 @@ impl Cut {
         Cut { axes, unreduced, reduced, sharding, shape }
     }
 
-    /// Returns the states of a part, from those of the array outside.
     fn state(&self, outside: ManualType) -> ManualType {
         outside.with_varying(&self.axes).with_unreduced(&self.unreduced).with_reduced(&self.reduced)
     }
@@ -485,12 +482,10 @@ fn over(a: &Array, scope: &Scope, manual: &[AxisRef]) -> base::Sharding {
     base::Sharding::closed(&scope.mesh, dims).with_unreduced(keep(&own.unreduced)).with_reduced(keep(&own.reduced))
 }
 
-/// Returns true if `axis` is one of `axes`, or a part of one.
 fn is_of(axes: &[AxisRef], axis: AxisRef) -> bool {
     axes.iter().any(|a| a.contains(axis))
 }
 
-/// Returns all axes that a spec names.
 fn named_axes(sharding: &base::Sharding) -> impl Iterator<Item = AxisRef> + '_ {
     sharding.split_axes().chain(sharding.unreduced.iter().chain(&sharding.reduced).copied())
 }

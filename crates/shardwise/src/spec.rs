@@ -19,7 +19,6 @@ use std::sync::Arc;
 #[must_use = "a spec has no effect until it is passed to a function such as `.shard`"]
 pub struct P {
     dims: Vec<DimSpec>,
-    /// The axes over which the array is unreduced.
     unreduced: Vec<String>,
     /// The axes over which the array is reduced: its gradient is unreduced.
     reduced: Vec<String>,
@@ -234,7 +233,6 @@ fn unknown_axis(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagn
     mesh.0.near_axis(name).into_iter().fold(d, Diagnostic::help)
 }
 
-/// Builds the error for a part that an axis of the mesh does not have.
 fn unknown_part(spec: &P, name: &str, axis: AxisIndex, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
     let (axis, size) = (mesh.0.axis_name(axis), mesh.0.axis_size(axis));
     Diagnostic::error("spec-unknown-axis", loc, format!("axis \"{axis}\" of size {size} has no part \"{name}\""))
@@ -243,7 +241,6 @@ fn unknown_part(spec: &P, name: &str, axis: AxisIndex, mesh: &Mesh, ty: &str, lo
         .help(format!("in \"{axis}:(M)N\", N is at least 2 and M times N divides {size}"))
 }
 
-/// Builds the error for two parts of an axis that do not belong to one division of the axis.
 fn parts_clash(spec: &P, first: AxisRef, second: AxisRef, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
     let axis = mesh.0.axis_name(first.axis);
     let major = if first.pre_size() <= second.pre_size() { first } else { second };
@@ -264,7 +261,6 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
         .help("name an axis once: it splits one dimension, or is in `.unreduced(..)` or `.reduced(..)`")
 }
 
-/// Builds the error for an axis that is not Explicit. `what` is `unreduced` or `reduced`.
 fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
     let message = format!("arrays can only be {what} over Explicit axes, and \"{name}\" is not Explicit");
     Diagnostic::error("spec-unreduced", loc, message)
@@ -552,13 +548,11 @@ impl Specs {
     }
 }
 
-/// Formats a path as the start of a message. Returns an empty text for the path of the whole tree.
 fn place(path: &Path) -> String {
     let path = path.to_string();
     if path.is_empty() { path } else { format!("`{path}`: ") }
 }
 
-/// Formats two counts: `2 specs for 1 array`.
 fn counts(specs: usize, arrays: usize) -> String {
     format!("{} for {}", counted(specs, "spec"), counted(arrays, "array"))
 }
@@ -673,7 +667,6 @@ pub(crate) fn any<T: Tree>(spec: impl SpecFor<T>) -> AnySpec<T> {
     Arc::new(move |of| collect(&spec, of))
 }
 
-/// Returns the diagnostic for specs whose form differs from the arrays'.
 pub(crate) fn misfit(what: &str, wrong: &[String], loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("spec-form", loc, format!("the form of the specs in `{what}` differs from the arrays'"));
     let d = wrong.iter().fold(d, |d, w| d.facts(w.clone()));

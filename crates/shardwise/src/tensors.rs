@@ -24,7 +24,6 @@ use std::panic::Location;
 /// is written or read.
 pub(crate) const PIECE: usize = 16 << 20;
 
-/// A format of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Safetensors,
@@ -46,7 +45,6 @@ impl Format {
 }
 
 // ── writing
-/// A leaf that has a value, and its name.
 pub(crate) struct Leaf {
     pub tensor: Tensor,
     value: ArrayHandle,
@@ -83,8 +81,8 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }
 
-/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails as
-/// [`Array::ready`] does.
+/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails if there is
+/// no value, or if it cannot be made or moved.
 fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     match array.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
         Some(s) => array.handle_as(Some(&s.with_unreduced(vec![])), at),
@@ -120,7 +118,6 @@ impl Leaf {
 }
 
 // ── reading
-/// A leaf that is to be read: its name, its type and its layout.
 pub(crate) struct Wanted {
     pub name: String,
     ty: ShardedType,

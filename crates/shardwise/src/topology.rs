@@ -47,7 +47,6 @@ impl Topology {
         Topology::untwisted("h100", &[nodes, per_node])
     }
 
-    /// Returns one pod of a machine, with a grid that is not twisted.
     fn untwisted(kind: &str, grid: &[usize]) -> Topology {
         Topology { kind: kind.into(), grid: grid.into(), is_twisted: false, pods: 1 }
     }
@@ -92,7 +91,6 @@ impl Topology {
         base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone(), is_twisted: self.is_twisted }
     }
 
-    /// Returns the topology for the simulator. Fails if the machine has no such grid, or if its file cannot be read.
     pub(crate) fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {
         sim::Topology::parse(&self.to_string()).map_err(|found| at_caller(found, at))
     }

@@ -24,7 +24,6 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A value of a program that is being traced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Traced {
     trace: u64,
@@ -33,7 +32,6 @@ pub(crate) struct Traced {
     value: Value,
 }
 
-/// A function that is being built.
 struct Frame {
     id: u64,
     func: Func,
@@ -41,7 +39,6 @@ struct Frame {
     regions: Vec<Open>,
 }
 
-/// A region that is being built.
 struct Open {
     region: Region,
     /// `Some` if the region is isolated: it cannot use values from outside directly.
@@ -67,7 +64,6 @@ struct Depth {
     is_in_function: bool,
 }
 
-/// A program whose trace is complete.
 pub(crate) struct Finished {
     pub module: Module,
     /// The arrays that are passed for its last arguments.
@@ -79,7 +75,6 @@ pub(crate) struct Finished {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// A program that is being traced.
 pub(crate) struct Trace {
     id: u64,
     pub module: Module,
@@ -278,7 +273,6 @@ impl Trace {
         self.module.view(&self.frame().func.body, op)
     }
 
-    /// Returns the current nesting depth, for [`Trace::rewind`].
     fn depth(&self) -> Depth {
         Depth {
             frames: self.frames.len(),
@@ -565,7 +559,6 @@ impl Trace {
         self.frame().func.name.clone()
     }
 
-    /// Returns the name, with a number appended if it is taken.
     fn fresh_name(&self, name: &str) -> String {
         let taken = |name: &str| self.module.func(name).is_some() || self.frames.iter().any(|f| &*f.func.name == name);
         let fresh = (0..).map(|i| if i == 0 { name.to_string() } else { format!("{name}_{i}") }).find(|n| !taken(n));
@@ -660,7 +653,6 @@ fn keep_referred(module: &mut Module) {
     }
 }
 
-/// Asserts in debug builds that the trace made a valid module. An invalid one is a bug of this library.
 fn debug_verify(module: &Module) {
     if cfg!(debug_assertions) {
         let found = shardwise_ir::verify(module);

@@ -213,14 +213,12 @@ mod tests {
         scan(x.clone(), x.clone(), |c: Array, r: Array| (c * r.tanh(), ())).0.sum(..)
     }
 
-    /// Returns the number of programs that a call of `f` compiles.
     fn compiled(f: &dyn Fn(&Array), x: &Array) -> usize {
         let before = runtime::PLANNED.get();
         f(x);
         runtime::PLANNED.get() - before
     }
 
-    /// Calls a transformed function, and reads what it returns.
     type Call = fn(&Array);
 
     fn read(x: &Array) {
@@ -246,7 +244,6 @@ mod tests {
         ("vmap(grad)", 1, |x| read(&vmap(grad(|x: &Array| x.sin() * x.exp()))(x))),
     ];
 
-    /// Tests that calls with equal types share their programs, and that another type is another program.
     #[test]
     fn calls_with_equal_types_are_compiled_once() {
         let [first, second, third, other] = [17.0, 18.0, 19.0, 20.0].map(|start| {

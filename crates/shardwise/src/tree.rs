@@ -465,7 +465,6 @@ pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     out
 }
 
-/// Returns the tree of the same form with these leaves. Panics if there are too few. Further ones are ignored.
 pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Array>) -> T {
     let mut leaves = leaves.into_iter();
     tree.rebuild(&mut |_| leaves.next().expect("as many leaves as the tree has"))

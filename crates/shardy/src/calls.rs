@@ -20,7 +20,6 @@ use std::sync::Arc;
 /// The name of the attribute that distinguishes functions that are manual over different axes.
 const MANUAL_AXES: &str = "sdy.func_manual_axes";
 
-/// Returns the calls in a function, in program order.
 fn calls(module: &Module, func: &Func) -> Vec<(Op, Arc<str>)> {
     let name = |op: Op| Some((op, Call::callee(&module.view(&func.body, op))?.into()));
     func.body.walk().into_iter().filter_map(name).collect()
@@ -140,8 +139,6 @@ pub(crate) fn arg_shardings(func: &Func) -> Option<Vec<Sharding>> {
     declared(args.iter().map(|&v| func.body.sharding(v)), args.iter().map(|&v| func.body.ty(v)))
 }
 
-/// Returns the shardings of a function's results, as [`arg_shardings`] does for arguments. Returns `None` if no result
-/// has a sharding on a mesh that is not maximal.
 pub(crate) fn result_shardings(func: &Func) -> Option<Vec<Sharding>> {
     declared(func.result_shardings.iter().map(Option::as_ref), func.result_types.iter())
 }

@@ -40,8 +40,8 @@ pub(crate) fn reshards(module: &Module, _: &Settings) -> Result<Module, Diagnost
     run(module, Steps::Reshards)
 }
 
-/// Simplifies collectives and removes unused ops, as Shardy's export does at its end, whether or not it has replaced
-/// reshards by collectives. Reshards are not merged. Always returns `Ok`.
+/// Simplifies collectives and removes unused ops, as Shardy's export does at its end. Reshards are not merged. Always
+/// returns `Ok`.
 pub(crate) fn collectives(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     run(module, Steps::Collectives)
 }
@@ -104,7 +104,7 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Simplifies the reshard or collective `op` if one of the steps applies to it. Returns true if one did.
+    /// Simplifies a reshard or collective if one of the steps applies to it. Returns true if one did.
     fn step(&mut self, op: Op) -> bool {
         if self.edit.is_erased(op) {
             return false;
@@ -126,13 +126,10 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Returns the collective that the op is, or `None` if it is another op.
     fn collective(&self, op: Op) -> Option<ShardyCollective> {
         ShardyCollective::of(&self.edit.view(op))
     }
 
-    /// Returns the op that defines operand 0 of `op`, or `None` if that is an argument or the result of an op of
-    /// another kind.
     fn operand_op(&self, op: Op, kind: Opcode) -> Option<Op> {
         self.edit.def_op(self.edit.operand(op, 0)).filter(|&def| self.edit.opcode(def) == kind)
     }
@@ -152,7 +149,6 @@ impl Canon<'_, '_> {
         does_nothing(self) && self.replace(op, self.edit.operand(op, 0))
     }
 
-    /// Returns true if the op is a collective over no axes.
     fn is_empty(&self, op: Op) -> bool {
         self.collective(op).is_some_and(|step| step.axes().is_empty())
     }
@@ -319,8 +315,9 @@ impl Canon<'_, '_> {
         sharding
     }
 
-    /// Returns the result of a reshard whose layout counts as equal to `target` ([`lies_alike`]). Its operand is `root`
-    /// or made from `root` by reshapes, and it comes before `op` in the same region. Returns `None` if there is none.
+    /// Returns the result of a reshard whose layout counts as equal to `target` ([`same_placement`]). Its operand is
+    /// `root` or made from `root` by reshapes, and it comes before `op` in the same region. Returns `None` if there is
+    /// none.
     fn reshard_of(&self, root: Value, target: &Sharding, op: Op) -> Option<Value> {
         let ty = self.edit.body.ty(self.edit.body[op].results[0]);
         let mut pending = vec![root];
@@ -334,7 +331,7 @@ impl Canon<'_, '_> {
                 match (self.edit.opcode(user), made) {
                     (Opcode::Reshard, Some(made)) => {
                         let own = self.edit.body.sharding(made);
-                        let is_same = own.is_some_and(|own| lies_alike(own, self.edit.body.ty(made), target, ty));
+                        let is_same = own.is_some_and(|own| same_placement(own, self.edit.body.ty(made), target, ty));
                         if is_same && self.edit.stands_before(user, op) {
                             return Some(made);
                         }
@@ -348,12 +345,10 @@ impl Canon<'_, '_> {
     }
 }
 
-/// Returns true for a reshape or a transpose, which keep every element.
 fn is_move(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Reshape | Opcode::Transpose)
 }
 
-/// Removes an axis from a list. Returns true if the list had it.
 fn take(axes: &mut Vec<AxisRef>, axis: &AxisRef) -> bool {
     let found = axes.iter().position(|a| a == axis);
     found.map(|i| axes.remove(i)).is_some()
@@ -377,9 +372,9 @@ fn scattered_sharding(
     to.clone().with_dims(dims.collect())
 }
 
-/// Returns true if two layouts put the same elements, in their linear order, on the same devices. Layouts on meshes of
-/// different names, or with different replicated axes, count as different. Unreduced axes are not compared.
-fn lies_alike(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
+/// Returns true if two layouts put the same elements, in their linear order, on the same devices, as far as their
+/// [`strides`] show. Layouts on meshes of different names, or with different replicated axes, count as different.
+fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;
     }

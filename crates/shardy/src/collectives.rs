@@ -77,7 +77,6 @@ pub(crate) fn equivalent(a: Option<&Sharding>, b: Option<&Sharding>) -> bool {
     }
 }
 
-/// Returns true if the axes of two meshes are equal; the order of devices may differ.
 pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
     a.axes == b.axes
 }
@@ -98,7 +97,6 @@ pub(crate) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Ve
     conversion.steps
 }
 
-/// The axes of each dimension.
 type Axes = Vec<VecDeque<AxisRef>>;
 
 struct Conversion<'a> {

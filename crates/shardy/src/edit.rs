@@ -120,7 +120,6 @@ impl<'m> Edit<'m> {
         self.links[op].is_erased
     }
 
-    /// Returns the region that contains the op.
     pub fn region(&self, op: Op) -> Region {
         self.links[op].region
     }
@@ -173,7 +172,6 @@ impl<'m> Edit<'m> {
         }
     }
 
-    /// Inserts a reshard of `operand` to this sharding. Returns the result.
     pub fn insert_reshard(&mut self, place: Place, operand: Value, to: Sharding) -> Value {
         self.insert(place, Opcode::Reshard, operand, Attrs::new(), to)
     }
@@ -189,7 +187,7 @@ impl<'m> Edit<'m> {
     }
 
     /// Replaces the code and the attributes of `op` by those of `step`. The axes belong to the mesh of the result of
-    /// `op`. Panics if this result has no sharding.
+    /// `op`, which must have a sharding.
     pub fn set_step(&mut self, op: Op, step: &ShardyCollective) {
         let result = self.body[op].results[0];
         let mesh = self.body.sharding(result).expect("the result of a step has a sharding").mesh.clone();

@@ -188,7 +188,6 @@ fn spread(module: &Module, settings: &Settings, level: Level) -> Result<Module, 
     small_passes::drop_rules(&out, settings)
 }
 
-/// Runs passes one after the other with the same settings. Fails if a pass does.
 fn chain(module: &Module, passes: &[Run], settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for pass in passes {
@@ -242,8 +241,6 @@ fn pipeline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics>
     chain(&propagate(&tidied, &Options::default())?, after, &Settings::default())
 }
 
-/// Runs the export pipeline, and then writes meshes inline unless the option `inline-meshes` is false. As a part of the
-/// propagation pipeline, the export pipeline does not write meshes inline. Fails if a step of the pipeline does.
 fn export_inline(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let out = export(module, settings)?;
     match settings.is_on_by_default("inline-meshes") {

@@ -7,7 +7,6 @@ use shardwise_ir::{Attr, Attrs, Module};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Writes each mesh inline, and removes all mesh symbols. Always returns `Ok`.
 pub(crate) fn inline(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let unnamed = |mesh: &Arc<Mesh>| Arc::new(Mesh { name: "".into(), ..(**mesh).clone() });
     let mut out = map_shardings(module, |s| s.clone().with_mesh(unnamed(&s.mesh)));

@@ -43,7 +43,6 @@ fn insert(module: &Module, is_full: bool) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Returns the value before the propagation barriers that `v` has passed through.
 pub(crate) fn bypassing_barriers(edit: &Edit<'_>, mut v: Value) -> Value {
     while let Some(op) = edit.def_op(v).filter(|&op| edit.opcode(op) == Opcode::PropagationBarrier) {
         v = edit.operand(op, 0);
@@ -163,8 +162,8 @@ impl Inserter<'_, '_> {
     }
 
     /// Makes operand (or result) `index` of the op have the sharding `to`. Reshards an operand before the op. Reshards
-    /// a result at `behind` to the sharding that it had, or to a replicated one, and moves `behind` after this, so that
-    /// the reshards of results are in the order of the results. Other results without a sharding then become open.
+    /// a result at `behind`, and moves `behind` after this, so that the reshards of results are in the order of the
+    /// results.
     fn move_tensor(&mut self, ruled: &Ruled, index: usize, to: Sharding, behind: &mut Place) {
         let Some(index) = index.checked_sub(ruled.operand_count()) else {
             let v = self.edit.operand(ruled.op, index);
@@ -186,7 +185,6 @@ impl Inserter<'_, '_> {
         self.edit.body.value_mut(result).sharding = Some(to);
     }
 
-    /// Replaces `v` by `new`, the result of an op on `v`, in all uses but that by this op. Moves `place` behind the op.
     fn replace(&mut self, place: &mut Place, v: Value, new: Value) {
         let made = self.edit.def_op(new).expect("just made");
         self.edit.replace_uses(v, new, Some(made));
@@ -235,8 +233,6 @@ impl Inserter<'_, '_> {
         self.edit.body.sharding(v).map_or(vec![], |s| s.unreduced.clone())
     }
 
-    /// Sums operands over the unreduced axes that the first result does not keep unreduced. Does nothing for an op
-    /// without results.
     fn reduce_operands(&mut self, op: Op) {
         let Some(&first) = self.edit.body[op].results.first() else { return };
         let wanted = self.edit.body.sharding(first).cloned();
@@ -259,9 +255,8 @@ impl Inserter<'_, '_> {
         self.edit.set_operand(op, index, sum);
     }
 
-    /// Replaces a reshard that makes axes unreduced by the ops for this, and returns true. Changes nothing and returns
-    /// false if it makes no axes unreduced, if one of its two shardings is missing, or if the axes of their meshes
-    /// differ.
+    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns false, and changes nothing, if
+    /// [`Self::make_unreduced`] does.
     fn unreduced_reshard(&mut self, op: Op) -> bool {
         let result = self.edit.body[op].results[0];
         let target = self.edit.body.sharding(result).cloned();
@@ -339,8 +334,8 @@ impl Inserter<'_, '_> {
         let own = self.edit.sharding(v);
         // A value without a sharding matches a target that splits no dimension, even if the target is unreduced.
         let is_whole = |s: &Sharding| s.dims.iter().all(|d| d.axes.is_empty());
-        let lies_so = own.is_none() && target.is_none_or(is_whole);
-        if is_full && !lies_so && !equivalent(own.as_ref(), target) {
+        let is_there = own.is_none() && target.is_none_or(is_whole);
+        if is_full && !is_there && !equivalent(own.as_ref(), target) {
             let to = match (target, &own) {
                 (Some(target), _) => target.clone(),
                 (None, Some(own)) => Sharding::replicated(&own.mesh, own.rank()),
@@ -518,7 +513,6 @@ fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     Some(best)
 }
 
-/// Returns the all-reduce that sums over `axes`.
 fn sum_over(axes: &[AxisRef]) -> ShardyCollective {
     ShardyCollective::AllReduce { axes: axes.to_vec(), reduce: ReduceKind::Add }
 }

@@ -40,7 +40,6 @@ impl Settings {
         self.get(name) == Some("true")
     }
 
-    /// Returns true unless an option, which is on by default, was set to false.
     pub(crate) fn is_on_by_default(&self, name: &str) -> bool {
         self.get(name) != Some("false")
     }

@@ -16,7 +16,6 @@ use shardwise_propagate::{self as propagate, RULE, written_rule};
 use shardwise_sharding::Rule;
 use std::collections::HashMap;
 
-/// Returns the module with each function's body edited by `f`. Fails if `f` does.
 pub(crate) fn edit_funcs(
     module: &Module,
     mut f: impl FnMut(&mut Edit<'_>, &Func) -> Result<(), Diagnostics>,
@@ -32,7 +31,6 @@ pub(crate) fn edit_funcs(
     Ok(out)
 }
 
-/// Returns the module with `f` applied to every sharding, in program order.
 pub(crate) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) -> Module {
     let mut out = module.clone();
     let map = |sharding: &mut Option<Sharding>| *sharding = sharding.as_ref().map(&f);
@@ -53,8 +51,6 @@ pub(crate) fn map_shardings(module: &Module, f: impl Fn(&Sharding) -> Sharding) 
     out
 }
 
-/// Returns the index of the function named `main`, or of the only function. Returns `None` if none is named `main` and
-/// there are several functions or no function.
 fn main_index(module: &Module) -> Option<usize> {
     let named = module.funcs.iter().position(|f| &*f.name == "main");
     named.or((module.funcs.len() == 1).then_some(0))
@@ -62,15 +58,14 @@ fn main_index(module: &Module) -> Option<usize> {
 
 // Rules.
 
-/// Returns the rule of an op that propagates by one, or `None` for other ops. Reshards, propagation barriers and
-/// data-flow edges have rules too, but `None` is returned for them.
+/// Returns the rule of an op that propagates by one. Returns `None` for other ops, and for reshards, propagation
+/// barriers and data-flow edges, although these have rules.
 pub(crate) fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     let is_mark = [Opcode::Reshard, Opcode::PropagationBarrier, Opcode::DataFlowEdgeOp, Opcode::FuncDataFlowEdge]
         .contains(&Opcode::of_view(view));
     propagate::rule_of(view, is_conservative).filter(|_| !is_mark)
 }
 
-/// Writes each op's rule as an attribute of the op, unless the op has this attribute. Always returns `Ok`.
 pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -87,7 +82,6 @@ pub(crate) fn populate_rules(module: &Module, settings: &Settings) -> Result<Mod
     Ok(out)
 }
 
-/// Removes the rules that are not marked as custom, which are those that the user did not write. Always returns `Ok`.
 pub(crate) fn drop_rules(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -114,13 +108,10 @@ pub(crate) fn close(module: &Module, _: &Settings) -> Result<Module, Diagnostics
     }))
 }
 
-/// Removes the axes of size 1, which split nothing. Always returns `Ok`.
 pub(crate) fn remove_unit_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(map_shardings(module, Sharding::without_unit_axes))
 }
 
-/// Removes the first sub-axis and all axes after it from open dimensions of the main function's arguments and results.
-/// Always returns `Ok`.
 pub(crate) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let whole_axes = |sharding: &mut Sharding| {
         for dim in sharding.dims.iter_mut().filter(|d| d.is_open) {
@@ -134,7 +125,6 @@ pub(crate) fn remove_sub_axes(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// Calls `f` with the sharding and the shape of each argument and result of a function that has a sharding.
 fn for_boundary(func: &mut Func, f: impl Fn(&mut Sharding, &[usize])) {
     for v in func.body.args().to_vec() {
         let shape = func.body.ty(v).shape().to_vec();
@@ -262,7 +252,6 @@ pub(crate) fn drop_shardings(module: &Module, _: &Settings) -> Result<Module, Di
 
 // Marks.
 
-/// Removes sharding groups. Always returns `Ok`.
 pub(crate) fn remove_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     edit_funcs(module, |edit, _| {
         for op in edit.post_order() {
@@ -274,7 +263,6 @@ pub(crate) fn remove_groups(module: &Module, _: &Settings) -> Result<Module, Dia
     })
 }
 
-/// Replaces sharding constraints by reshards. Always returns `Ok`.
 pub(crate) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -400,7 +388,6 @@ const NOTES: [&str; 6] = [
     "sdy.result_sharding_origins",
 ];
 
-/// Removes the attributes that record the origin of shardings. Always returns `Ok`.
 pub(crate) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for func in &mut out.funcs {
@@ -418,7 +405,6 @@ pub(crate) fn drop_notes(module: &Module, _: &Settings) -> Result<Module, Diagno
 
 // Functions.
 
-/// Sets the shardings of calls without shardings to those of the called function's results. Always returns `Ok`.
 pub(crate) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -436,8 +422,6 @@ pub(crate) fn results_to_calls(module: &Module, _: &Settings) -> Result<Module, 
     Ok(out)
 }
 
-/// Sets the result shardings of all functions except the main function to those of the values that their bodies return.
-/// Always returns `Ok`.
 pub(crate) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     let main = main_index(module);
@@ -448,15 +432,12 @@ pub(crate) fn body_to_results(module: &Module, _: &Settings) -> Result<Module, D
     Ok(out)
 }
 
-/// Orders functions so that callers come before their callees. Always returns `Ok`.
 pub(crate) fn order_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.without_funcs();
     out.funcs = callers_first(module).into_iter().map(|id| module[id].clone()).collect();
     Ok(out)
 }
 
-/// Removes private functions that no public function refers to, directly or through other functions. Always returns
-/// `Ok`.
 pub(crate) fn drop_unused_funcs(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     Ok(without_unused_funcs(module))
 }

@@ -50,7 +50,6 @@ fn sums(view: &OpView<'_>) -> bool {
     matches!(Opcode::of_view(view).facts().combine(view), Combine::With(ReduceKind::Add))
 }
 
-/// Returns the value before the barriers that `v` has passed through, and its sharding.
 fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     while let Some(op) = body.def_op(v).filter(|&op| Opcode::of(body[op].code) == Opcode::PropagationBarrier) {
         v = body[op].operands[0];
@@ -58,16 +57,14 @@ fn behind_barriers(body: &Body, mut v: Value) -> (Value, Option<&Sharding>) {
     (v, body.sharding(v))
 }
 
-/// Returns true if the value is the result of a reshard or constraint of the program, or of propagation barriers after
-/// one.
+/// Returns true if the value is the result of a reshard or constraint, or of propagation barriers after one.
 fn is_moved(view: &OpView<'_>, v: Value) -> bool {
     let (v, _) = behind_barriers(view.body, v);
     let def = view.body.def_op(v).map(|op| Opcode::of_view(&view.at(op)));
     matches!(def, Some(Opcode::Reshard | Opcode::ShardingConstraint))
 }
 
-/// Returns the shardings of the values that are not results of reshards or constraints. Propagation barriers are passed
-/// over, and values without a sharding are left out.
+/// Returns the shardings of the values before propagation barriers, except for results of reshards or constraints.
 fn unmoved<'a>(view: &OpView<'a>, values: &[Value]) -> Vec<&'a Sharding> {
     values.iter().filter(|&&v| !is_moved(view, v)).filter_map(|&v| behind_barriers(view.body, v).1).collect()
 }

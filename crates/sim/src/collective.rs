@@ -78,7 +78,6 @@ impl Pattern {
         shorter: None,
     };
 
-    /// Returns the predicted time for a number of bytes.
     pub(crate) fn seconds(&self, machine: &Machine, bytes: f64) -> f64 {
         let c = &machine.constants;
         let efficiency = match self.efficiency {
@@ -94,8 +93,7 @@ impl Pattern {
         if machine.is_switched() { inside.max(between) } else { inside + between }
     }
 
-    /// Returns the time at the nominal rates of the links, between the devices of a chip and of the network, without
-    /// latency.
+    /// Returns the time of the bytes alone at nominal rates, without steps, latency and efficiency.
     pub(crate) fn least_seconds(&self, machine: &Machine, bytes: f64) -> f64 {
         let c = &machine.constants;
         let inside = (self.link_load / c.link_bytes_per_s).max(self.core_load / c.core_bytes_per_s);
@@ -115,7 +113,7 @@ impl Pattern {
         }
     }
 
-    /// Returns a fact about the ring that is used, if it is not in the order of the mesh.
+    /// Returns a note on the ring if it is not in the order of the mesh, and `None` otherwise.
     pub(crate) fn note(&self) -> Option<String> {
         let [own, of_mesh] = self.shorter?;
         let links = counted(own, "link");
@@ -144,7 +142,6 @@ pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exch
     if irregular.is_empty() { found } else { found.worst(routed(topology, &irregular, exchange)) }
 }
 
-/// Returns the pattern of a permutation by pairs of source and target.
 pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> Pattern {
     let c = &topology.machine().constants;
     let (inside, across): (Vec<_>, Vec<_>) =
@@ -199,7 +196,6 @@ fn network(exchange: Exchange, members: usize, pods: usize) -> f64 {
     }
 }
 
-/// Returns the pattern within a node whose devices are connected by switches.
 fn switched(topology: &Topology, members: usize, exchange: Exchange) -> Pattern {
     let rest = (members as f64 - 1.0) / members as f64;
     let load = match exchange {
@@ -283,7 +279,7 @@ impl Twisted {
 }
 
 impl Block {
-    /// Returns the block of these devices of one pod, of which there must be one, or `None` if they are no block.
+    /// Returns the block of these devices, at least one and all of one pod, or `None` if their chips are no block.
     fn of(topology: &Topology, members: &[usize]) -> Option<Block> {
         let mut chips: Vec<Vec<usize>> = members.iter().map(|&device| topology.coordinates(device)).collect();
         chips.sort_unstable();
@@ -303,7 +299,8 @@ impl Block {
         Some(block)
     }
 
-    /// Makes rings of the short dimensions of a twisted torus, if the chips contain those to which their wraps lead.
+    /// Makes rings of short dimensions of a twisted torus if the block contains the chips to which their wraps lead:
+    /// whole long dimensions, or one short dimension at two opposite places of the long one.
     fn twist(&mut self, torus: &Torus, chips: &[Vec<usize>]) {
         let is_full = |axis: &BlockAxis| axis.size * axis.stride == torus.grid()[axis.dim];
         let is_whole = |long: usize| self.axes.iter().any(|axis| axis.dim == long && is_full(axis) && axis.stride == 1);
@@ -570,8 +567,7 @@ mod tests {
         }
     }
 
-    /// In a twisted torus, too. Its all-to-alls are faster than those of a plain one, where the long dimension is the
-    /// limit.
+    /// All-to-alls of twisted tori are faster than those of plain ones, where the long dimension is the limit.
     #[test]
     fn all_to_alls_of_twisted_tori_are_routed_messages() {
         for (text, plain_load) in [("v4:4x4x8_twisted", 1.0), ("v4:4x8x8_twisted", 1.0)] {
@@ -605,7 +601,6 @@ mod tests {
         assert_eq!(of((0..128).collect()), (6.0, 127.0 / 128.0 / 6.0, Efficiency::Ring));
     }
 
-    /// The devices of a group in any order are gathered around the ring of their links.
     #[test]
     fn rings_may_differ_from_the_order_of_the_mesh() {
         // Eight chips around another one are no block.

@@ -39,7 +39,6 @@ impl<'m> Frame<'m> {
         Frame { body, uses: Uses::compute(body), held: vec![None; body.value_count()] }
     }
 
-    /// Returns the value `v`, which can be used from `ready` on and has memory of its own.
     pub(crate) fn own(&self, v: Value, ready: Picoseconds, span: Option<SpanIndex>, place: Place) -> Held {
         Held { ready, span, place, bytes: self.bytes(v), base: v }
     }
@@ -53,21 +52,16 @@ impl<'m> Frame<'m> {
         self.held[v.index()].unwrap_or_else(|| self.own(v, 0, None, Place::Memory))
     }
 
-    /// Returns the bytes of a value's type.
     pub(crate) fn bytes(&self, v: Value) -> u64 {
         bytes(self.body.ty(v))
     }
 
-    /// Returns the time from which all of these values can be used, and the span that makes the last one. Without
-    /// values, the time is 0.
     pub(crate) fn ready(&self, values: &[Value]) -> (Picoseconds, Option<SpanIndex>) {
         let last = values.iter().map(|&v| self.get(v)).max_by_key(|held| held.ready);
         last.map_or((0, None), |held| (held.ready, held.span))
     }
 }
 
-/// Returns the bytes of a type. A future has those of the values that it will hold. Types other than tensors, tuples
-/// and futures have none.
 pub(crate) fn bytes(ty: &Type) -> u64 {
     match ty {
         Type::Tensor(tensor) => tensor.bytes(),

@@ -10,8 +10,7 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// Ops with at most this many elements in all operands, and in all results, are left to the scalar unit if they are no
-/// products and have no regions.
+/// The largest number of elements, in all operands and in all results, of ops that are left to the scalar unit.
 pub(crate) const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -26,7 +25,6 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Returns the ops of the item, in program order.
     pub(crate) fn ops(&self) -> &[Op] {
         match self {
             Item::Group(ops) => ops,
@@ -34,7 +32,6 @@ impl Item {
         }
     }
 
-    /// Returns the op whose results the item makes.
     pub(crate) fn root(&self) -> Op {
         match self {
             Item::Group(ops) => *ops.last().expect("a group has an op"),
@@ -61,7 +58,6 @@ enum Kind {
     Other,
 }
 
-/// Returns the items of a block without its terminator, in program order.
 pub(crate) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
     let mut fusion =
@@ -109,9 +105,7 @@ impl Fusion<'_> {
         }
     }
 
-    /// Returns true if an op of this kind joins the group of its only user: if it has no product, if its product is
-    /// that of the group, or if the group has none and its last op, `root`, is elementwise. Ops of the kind
-    /// [`Kind::Other`] never join.
+    /// Returns true if an op of this kind, with this product or none, can join the group whose last op is `root`.
     fn joins(&self, kind: Kind, product: Option<Op>, root: Op) -> bool {
         let is_elementwise = matches!(self.kinds[&root], Kind::Fusible | Kind::FreeInGroups);
         let fits = match (product, self.products.get(&root)) {
@@ -132,13 +126,12 @@ impl Fusion<'_> {
         view.operands().iter().filter_map(|&v| view.body.def_op(v)).filter(is_own).max()
     }
 
-    /// Returns true if one op uses a value, at one or several operand positions.
     fn has_one_user(&self, v: Value) -> bool {
         let uses = self.uses.of(v);
         uses.first().is_some_and(|first| uses.iter().all(|other| other.op == first.op))
     }
 
-    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if another op uses one.
+    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if an op in no group uses one.
     fn roots_of_users(&self, view: &OpView<'_>) -> Option<Vec<Op>> {
         let uses = view.results().iter().flat_map(|&v| self.uses.of(v));
         let mut found: Vec<Op> = uses.map(|user| self.roots.get(&user.op).copied()).collect::<Option<_>>()?;
@@ -198,7 +191,6 @@ fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns the number of elements of all tensors among some values.
 fn elements(view: &OpView<'_>, values: &[Value]) -> usize {
     values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size()).sum()
 }
@@ -232,8 +224,6 @@ mod tests {
     use super::*;
     use shardwise_ir::text;
 
-    /// Returns the groups of a function with this body, each as the names of its ops, with an empty group for an op
-    /// that the engine runs.
     fn groups(body: &str) -> Vec<String> {
         let source = format!(
             "func.func @main(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>) -> tensor<128x128xf32> {{\n{body}\n}}"

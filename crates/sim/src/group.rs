@@ -7,7 +7,6 @@ use shardwise_ir::{Op, OpView, Value};
 use shardwise_ops::{Opcode, PropagationClass};
 use std::collections::BTreeMap;
 
-/// Returns the work of the ops, of which the last one makes the results, in memory `place`.
 pub(crate) fn work(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>, place: Place) -> Work {
     let root = block.at(*ops.last().expect("a group has an op"));
     let mut work = Work {

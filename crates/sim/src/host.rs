@@ -27,7 +27,6 @@ use std::sync::Arc;
 /// The number of spans of a loop up to which its turns are simulated one by one. The others are like the last one.
 const LISTED_SPANS: usize = 50_000;
 
-/// Predicts the timeline of a localized module on a host.
 pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: &Arc<Mesh>) -> Timeline {
     let machine = topology.machine();
     let maker = Maker::Predicted { machine: format!("{} ({topology})", machine.title) };
@@ -92,7 +91,6 @@ struct Frame<'m> {
     makers: HashMap<Value, usize>,
     /// The allocation of each value that is in memory.
     held: HashMap<Value, usize>,
-    /// The plans of the blocks that have run.
     plans: BTreeMap<Region, Rc<Plan>>,
 }
 
@@ -109,7 +107,6 @@ impl<'m> Frame<'m> {
     }
 }
 
-/// Returns the number of distinct values of `v` on the devices of a mesh.
 fn instances(mesh: &Arc<Mesh>, body: &Body, v: Value) -> usize {
     let varying = body.value(v).varying.clone().unwrap_or(Varying::Everywhere);
     AxisRef::total_size(mesh, &varying.axes(mesh))
@@ -146,7 +143,6 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Returns the plan of a block, which is made once for all turns of a loop.
     fn plan(&self, frame: &mut Frame<'m>, region: Region, block: &OpView<'m>, ops: &[Op]) -> Rc<Plan> {
         if let Some(known) = frame.plans.get(&region) {
             return known.clone();
@@ -199,7 +195,6 @@ impl<'m> Host<'m> {
         }
     }
 
-    /// Adds the span of ops that run as one instruction.
     fn group(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
         let mesh = self.mesh;
         let cost = self.costs.of(views, &|v| instances(mesh, frame.body, v));
@@ -234,7 +229,6 @@ impl<'m> Host<'m> {
         Span { turn, devices, dtype, ..described(view, self.lane, kind, self.now..end) }
     }
 
-    /// Adds a span that reads the operands of `views` and makes the results of the last of them.
     fn push(&mut self, frame: &mut Frame<'m>, mut span: Span, views: &[OpView<'m>]) {
         let read = views.iter().flat_map(|view| view.operands()).filter_map(|v| frame.makers.get(v));
         span.after = read.filter(|&&i| self.spans[i].end <= span.start).map(|&i| SpanIndex::new(i)).collect();
@@ -246,7 +240,6 @@ impl<'m> Host<'m> {
         self.spans.push(span);
     }
 
-    /// Simulates the op inside of an asynchronous start, which the host runs at once.
     fn started(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) {
         let inner = view.at(view.body.region(view.regions()[0]).ops[0]);
         self.group(frame, &[inner]);

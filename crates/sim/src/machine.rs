@@ -306,7 +306,6 @@ impl Machine {
     }
 }
 
-/// A section of a text of machines.
 struct Section {
     name: Arc<str>,
     title: Arc<str>,
@@ -341,7 +340,6 @@ impl Section {
         Ok(Section { name: name.into(), title: title.into(), facts, rates, loc })
     }
 
-    /// Reads a line with a constant. Fails if it has another form, or if there is no such constant.
     fn add(&mut self, line: &str, loc: &Loc) -> Result<(), Diagnostic> {
         let (name, fact) = parse_fact(line, loc)?;
         match &mut self.rates {
@@ -429,7 +427,6 @@ fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnosti
     Ok((name, Fact { value, source: source.trim().into(), is_verified }))
 }
 
-/// Returns the error for a constant that a machine does not have, with the constant or the first word that is meant.
 fn unknown_constant(name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
     let error = bad_line(loc, &format!("there is no constant `{name}`"));
     let near = did_you_mean(name.split('.').next().unwrap_or(name), known);

@@ -13,11 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A value in the memory of a device, or of a host.
 #[derive(Clone, Debug)]
 pub(crate) struct Allocation {
-    /// The time at which the value is allocated.
     pub(crate) start: Picoseconds,
     /// The time at which the value is freed, or `None` if it stays.
     pub(crate) end: Option<Picoseconds>,
-    /// The size of the value, and what it is.
     pub(crate) part: MemoryPart,
 }
 
@@ -81,7 +79,6 @@ fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v:
     bytes == frame.bytes(v) && !ops.iter().any(reads_late)
 }
 
-/// Returns the memory in use from each time on.
 pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
     let of = |a: &Allocation| [Some((a.start, a.part.bytes as i64)), a.end.map(|end| (end, -(a.part.bytes as i64)))];
     let mut changes: Vec<(Picoseconds, i64)> = allocations.iter().flat_map(of).flatten().collect();

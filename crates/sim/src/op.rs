@@ -71,8 +71,8 @@ pub fn is_product(view: &OpView<'_>) -> bool {
 }
 
 impl Product {
-    /// Returns the product that an op computes, or `None` if it computes none. An op that computes a product is linear
-    /// in each of two operands, or has results of another type, and sums over factors that both of them have.
+    /// Returns the product that an op computes, or `None` if it computes none. Products are linear in each of two
+    /// operands, or have results of another type and sum over factors that both operands have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
         let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();
@@ -110,7 +110,6 @@ impl Product {
         Some(Product { batch, m, n, k: sums, dtype, precision: precision(view), element_bytes, density })
     }
 
-    /// Returns twice the number of multiply-adds.
     pub(crate) fn flops(&self) -> f64 {
         2.0 * self.batch * self.m * self.n * self.k
     }
@@ -185,12 +184,10 @@ fn round_up(n: f64, to: f64) -> f64 {
 }
 
 impl Work {
-    /// Returns the number of flops.
     pub(crate) fn flops(&self) -> f64 {
         self.vector_flops + self.product.map_or(0.0, |p| p.flops())
     }
 
-    /// Returns the predicted time on a machine.
     pub(crate) fn seconds(&self, machine: &Machine) -> f64 {
         let c = &machine.constants;
         let compute = self.compute_seconds(c);
@@ -246,7 +243,6 @@ impl Work {
         }
     }
 
-    /// Returns the time to store the results of a product, or 0 if there is no product.
     fn store_seconds(&self, c: &Constants) -> f64 {
         if self.product.is_none() {
             return 0.0;

@@ -79,7 +79,6 @@ fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     (0..topology.device_count()).map(device).collect()
 }
 
-/// Returns the order of a slice that has its own, for a mesh of these sizes, or `None` if it has none.
 fn ring_order(topology: &Topology, sizes: &[usize]) -> Option<&'static [usize]> {
     let whole = sizes.contains(&topology.devices_per_pod());
     match (&*topology.machine().name, topology.grid()) {
@@ -123,7 +122,6 @@ fn along_dimensions(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     (0..sizes.iter().product()).map(|p| device_at(p, sizes, &axes)).collect()
 }
 
-/// Returns the dimensions of the grid of devices of a pod: x, y, z and cores.
 fn dimensions(topology: &Topology) -> Vec<Part> {
     let cores = topology.devices_per_chip();
     let mut all = vec![];
@@ -167,7 +165,6 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Returns the device at position `p` of a mesh whose axes are laid along these parts.
 fn device_at(p: usize, sizes: &[usize], axes: &[Vec<Part>]) -> usize {
     let (mut rest, mut device) = (p, 0);
     for (&size, parts) in sizes.iter().zip(axes).rev() {

@@ -60,7 +60,6 @@ impl Accuracy {
     }
 }
 
-/// The programs that points name.
 const PROGRAMS: [(&str, &str); 3] = [
     ("blocking", include_str!("../data/programs/blocking.mlir")),
     ("collective_matmul", include_str!("../data/programs/collective_matmul.mlir")),
@@ -125,7 +124,6 @@ fn predict(words: &[&str], topology: &Topology, loc: &Loc) -> Result<f64, Diagno
     Ok(seconds * 1e6)
 }
 
-/// Returns the time of a product whose operands and result are in the main memory.
 fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     let element_bytes = dtype.bits() as f64 / 8.0;
     let is_narrow = dtype.is_integer() && dtype.bits() < 32;
@@ -143,8 +141,6 @@ fn product(machine: &Machine, [m, k, n]: [f64; 3], dtype: DType) -> f64 {
     work.seconds(machine)
 }
 
-/// Returns the groups of devices: those along dimension x for the axis `x`, pairs of neighbours for `pair`, and one
-/// group of all devices for any other text.
 fn groups(topology: &Topology, axis: &str) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..topology.device_count()).collect();
     match axis {
@@ -161,7 +157,6 @@ fn run(name: &str, overlap: &str, topology: &Topology, loc: &Loc) -> Result<Time
     simulate_exactly(&module, topology, &Options { overlap })
 }
 
-/// Returns the time of a part of a timeline, or `None` if there is no such part.
 fn part_of(timeline: &Timeline, part: &[&str]) -> Option<Picoseconds> {
     let times = |lane: LaneKind, kind: SpanKind| {
         let spans = timeline.spans.iter().filter(move |s| timeline.lanes[s.lane].kind == lane && s.kind == kind);

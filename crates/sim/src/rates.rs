@@ -46,12 +46,10 @@ const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "f
 /// The classes of instructions whose typical errors can be among the constants.
 const CLASSES: [&str; 4] = ["product", "element", "op", "collective"];
 
-/// Returns all words that may start the name of a host's constant.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     REQUIRED.into_iter().chain(OPTIONAL).chain(FAMILIES).chain(["error"])
 }
 
-/// Returns true if a constant of a host may have this name.
 pub(crate) fn is_name(name: &str) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
     let is_type = |text: &str| DType::parse(text).is_some();
@@ -109,17 +107,14 @@ impl Rates {
         Rates { facts, curves, products }
     }
 
-    /// Returns a constant, or `None` if the host does not have it.
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         self.facts.get(name).map(|fact| fact.value)
     }
 
-    /// Returns a constant, or 0 if the host does not have it.
     pub(crate) fn or_zero(&self, name: &str) -> f64 {
         self.get(name).unwrap_or(0.0)
     }
 
-    /// Returns the rate of a curve at a size, or `None` if the curve was not measured.
     pub(crate) fn at(&self, curve: &str, size: f64) -> Option<f64> {
         let points = self.curves.get(curve)?;
         Some(interpolated(points, size))
@@ -130,7 +125,6 @@ impl Rates {
         self.products.get(dtype.name()).map(|grid| grid.rate(shape))
     }
 
-    /// Returns the peak rates of the machine by type, and its memories with their sizes and rates, the smallest first.
     pub(crate) fn limits(&self, title: &str) -> Limits {
         let peak = |(name, fact): (&Arc<str>, &Fact)| {
             let dtype = DType::parse(name.strip_prefix("peak.")?)?;

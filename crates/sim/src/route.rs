@@ -11,12 +11,10 @@ impl LinkSet {
     pub(crate) const EMPTY: LinkSet = LinkSet(0);
     const NETWORK: LinkSet = LinkSet(1 << 7);
 
-    /// Returns the links between the devices of a chip.
     pub(crate) fn chip() -> LinkSet {
         LinkSet(1 << 6)
     }
 
-    /// Returns both directions of a dimension.
     pub(crate) fn both(dim: usize) -> LinkSet {
         LinkSet(0b11 << (2 * dim))
     }
@@ -54,7 +52,6 @@ pub(crate) struct Loads<'t> {
     topology: &'t Topology,
     /// The bytes on each link, by chip, dimension and direction. The cores of a chip share its links.
     links: Vec<f64>,
-    /// The largest number of hops of a message.
     pub(crate) hops: usize,
     pub(crate) used: LinkSet,
 }
@@ -66,8 +63,8 @@ impl<'t> Loads<'t> {
     }
 
     /// Adds a message between devices of one pod. If it moves along several dimensions, half of it goes by the
-    /// dimensions in their order, and half in the opposite order. In a twisted torus, all shortest ways have equal parts
-    /// of it.
+    /// dimensions in their order, and half in the opposite order. In a twisted torus, all shortest ways have equal
+    /// parts of it.
     pub(crate) fn add(&mut self, from: usize, to: usize, bytes: f64) {
         let [start, end] = [from, to].map(|device| self.topology.coordinates(device));
         let ways = match self.topology.is_twisted() {
@@ -84,8 +81,8 @@ impl<'t> Loads<'t> {
         }
     }
 
-    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension after
-    /// the other. The way leads from the coordinates `start` in the pod of the device `from`.
+    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension
+    /// after the other. The way leads from the coordinates `start` in the pod of the device `from`.
     fn walk(&mut self, from: usize, start: &[usize], way: &[isize], dims: impl Iterator<Item = usize>, bytes: f64) {
         let mut at = start.to_vec();
         for dim in dims {
@@ -122,7 +119,6 @@ impl<'t> Loads<'t> {
         (chip * grid.len() + dim) * 2 + usize::from(!is_up)
     }
 
-    /// Returns the bytes on the link that has the most.
     pub(crate) fn most(&self) -> f64 {
         self.links.iter().copied().fold(0.0, f64::max)
     }

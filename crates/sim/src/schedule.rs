@@ -8,7 +8,6 @@ use shardwise_view::Picoseconds;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
-/// The times at which an item started and ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Done {
     pub(crate) start: Picoseconds,
@@ -122,7 +121,6 @@ pub(crate) struct Ready {
     look_ahead: usize,
     /// Items that are too far behind the first one.
     ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
-    /// Items that take no time.
     free: BinaryHeap<Reverse<usize>>,
     /// Items whose inputs can be used, transfers first.
     available: BinaryHeap<Reverse<(Kind, usize)>>,
@@ -131,8 +129,6 @@ pub(crate) struct Ready {
 }
 
 impl Queue {
-    /// Returns the queue of a plan, whose items are of these kinds. Without `look_ahead`, the items are issued in the
-    /// order of the program.
     pub(crate) fn new(plan: &Plan, look_ahead: Option<usize>, frame: &Frame<'_>, kinds: &[Kind]) -> Queue {
         let Some(look_ahead) = look_ahead else { return Queue::InOrder(0) };
         let is_issued = vec![false; plan.items.len()];
@@ -141,7 +137,6 @@ impl Queue {
         Queue::ByReadiness(ready)
     }
 
-    /// Returns the next item, or `None` if all have been issued.
     pub(crate) fn next(&mut self, plan: &Plan, core_free: Picoseconds) -> Option<usize> {
         match self {
             Queue::InOrder(next) => {
@@ -162,7 +157,7 @@ impl Queue {
         }
     }
 
-    /// Adds the items that waited for item `i` only, which was issued.
+    /// Records that item `i` was issued, and adds the items that wait for nothing else.
     pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
         let Queue::ByReadiness(ready) = self else { return };
         ready.advance(i);

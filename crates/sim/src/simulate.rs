@@ -82,7 +82,6 @@ const SIMULATED_TURNS: u64 = 2;
 /// A loop inside of this many others has one simulated turn, so that the time does not double with each of them.
 const DEEP: usize = 4;
 
-/// The largest number of ops that the name of a group lists.
 const LISTED_OPS: usize = 4;
 
 /// Predicts the timeline of a localized module on a topology. On chips, one device stands for all. On a host, the
@@ -158,8 +157,6 @@ pub fn issue(module: &Module, topology: &Topology, overlap: Overlap, look_ahead:
     Ok(Simulator::run(module, topology, (&mesh, &placement), overlap, look_ahead))
 }
 
-/// Returns the mesh of a program that can be simulated, and the physical device at each of its positions. Fails as
-/// [`simulate`] does.
 fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>), Diagnostics> {
     let main = module.main().ok_or_else(|| no_main(module))?;
     calls::refuse_recursion(module)?;
@@ -173,13 +170,12 @@ fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>
 /// The times at which the core and the links are free. Each of several possible branches starts from the same state.
 #[derive(Clone, Default)]
 struct State {
-    /// The time from which the core is free.
     core_free: Picoseconds,
     /// The time from which each set of links that was used is free.
     links: Vec<(LinkSet, Picoseconds)>,
     /// The periods of the transfers that may still run beside the core.
     transfers: Vec<(Picoseconds, Picoseconds)>,
-    /// True after the first asynchronous collective.
+    /// True once the core has waited for the other devices.
     has_met: bool,
 }
 
@@ -196,11 +192,9 @@ struct Simulator<'m> {
     blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,
-    /// The patterns of the collectives so far.
     patterns: Vec<(CollectiveView, Pattern)>,
     /// The spans in the order in which they are found. A [`SpanIndex`] is an index of this list until the end.
     spans: Vec<Span>,
-    /// The values in memory so far.
     memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
@@ -223,8 +217,7 @@ fn no_main(module: &Module) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-/// Fails if the function has a sharding constraint, a reshard, a named computation or a manual computation, so that its
-/// types are global.
+/// Fails if the function has an op on global values, so that it was not partitioned.
 fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     let is_global = |view: &OpView<'_>| {
         let opcode = Opcode::of_view(view);
@@ -237,15 +230,12 @@ fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     Err(Diagnostic::error("simulate-global", found.loc(), message).help("partition the program first"))
 }
 
-/// Returns a time in picoseconds, at most the largest one.
 pub(crate) fn picoseconds(seconds: f64) -> Picoseconds {
     // A cast from a float saturates, and no time is negative.
     (seconds * 1e12).round() as Picoseconds
 }
 
 impl<'m> Simulator<'m> {
-    /// Returns the timeline of the main function on a mesh whose positions have these physical devices, and the order
-    /// of its ops.
     fn run(
         module: &'m Module,
         topology: &'m Topology,
@@ -288,7 +278,6 @@ impl<'m> Simulator<'m> {
         Issue { timeline, blocks: simulator.blocks }
     }
 
-    /// Returns the physical device of a device of the program.
     fn physical(&self, device: usize) -> usize {
         let position = self.positions.of(device).unwrap_or(0);
         self.placement[position.min(self.placement.len() - 1)]
@@ -345,7 +334,6 @@ impl<'m> Simulator<'m> {
         results
     }
 
-    /// Records what was issued in a block if it is one of the main function.
     fn record(
         &mut self,
         body: &Body,
@@ -374,7 +362,6 @@ impl<'m> Simulator<'m> {
         self.blocks.insert(region, issued);
     }
 
-    /// Returns the resource that an item needs. A collective is a transfer if it may run beside the core.
     fn kind(&self, block: &OpView<'_>, item: &Item) -> Kind {
         let view = block.at(item.root());
         match item {
@@ -394,7 +381,7 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    /// Returns true if a collective that the program does not start explicitly runs beside the core.
+    /// Returns true if a collective that the program does not start explicitly may run beside the core.
     fn overlaps(&self, collective: &CollectiveView) -> bool {
         let has_async_reductions = self.topology.machine().constants.async_reductions > 0.0;
         match self.overlap {
@@ -428,7 +415,6 @@ impl<'m> Simulator<'m> {
         }
     }
 
-    /// Simulates an op that sends values to the host or receives some. The core waits for it.
     fn exchange_with_host(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>, inputs: &[Value]) -> Done {
         let bytes: u64 = view.operands().iter().chain(view.results()).map(|&v| frame.bytes(v)).sum();
         let rate = self.topology.machine().constants.host_bytes_per_s;
@@ -442,7 +428,6 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Sets the results of an op that takes no time.
     fn free(&mut self, frame: &mut Frame<'m>, op: Op, inputs: &[Value]) -> Done {
         let (ready, span) = frame.ready(inputs);
         let view = self.module.view(frame.body, op);
@@ -491,7 +476,7 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Runs something on the core as soon as its inputs are there. Returns its start and end.
+    /// Runs something on the core once the core is free and its inputs are there. Returns its start and end.
     fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
         let start = self.wait(frame, inputs);
         let end = start.saturating_add(time).saturating_add(self.contention(start, time));
@@ -513,7 +498,6 @@ impl<'m> Simulator<'m> {
         start
     }
 
-    /// Adds a span, from the time at which the core is free until `end`, in which the core waits. `name` says for what.
     fn push_wait(&mut self, name: String, end: Picoseconds) {
         let mut span = Span::new(self.core, name, SpanKind::Wait, self.state.core_free..end);
         (span.devices, span.turn) = (self.mesh.size(), self.turn);
@@ -750,7 +734,6 @@ impl<'m> Simulator<'m> {
         Span { turn, devices, ..described(view, lane, kind, start..end) }
     }
 
-    /// Adds a span that waits for the spans of its inputs.
     fn push(&mut self, frame: &Frame<'m>, mut span: Span, inputs: &[Value]) -> SpanIndex {
         span.after = inputs.iter().filter_map(|&v| frame.get(v).span).collect();
         span.after.sort_unstable();
@@ -760,7 +743,6 @@ impl<'m> Simulator<'m> {
     }
 }
 
-/// Returns a span with what is known of an op without running it.
 pub(crate) fn described(view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, time: Range<Picoseconds>) -> Span {
     let mut span = Span::new(lane, short(view), kind, time);
     span.ops = vec![view.name().to_string()];
@@ -777,7 +759,6 @@ fn is_host_op(view: &OpView<'_>) -> bool {
     matches!(Opcode::of_view(view), Opcode::Send | Opcode::Recv | Opcode::Infeed | Opcode::Outfeed)
 }
 
-/// Returns the name of an op without its dialect.
 pub(crate) fn short(view: &OpView<'_>) -> String {
     let name = view.name();
     name.split_once('.').map_or(name, |(_, name)| name).to_string()

@@ -19,7 +19,6 @@ use shardwise_view::Torus;
 use std::fmt;
 use std::sync::Arc;
 
-/// The largest number of devices.
 const MAX_DEVICES: usize = 1 << 17;
 
 /// A number of chips of one kind, and how they are interconnected.
@@ -201,7 +200,6 @@ impl Topology {
         &self.torus
     }
 
-    /// Returns the number of devices of a pod.
     pub(crate) fn devices_per_pod(&self) -> usize {
         self.grid().iter().product::<usize>() * self.devices_per_chip()
     }
@@ -210,7 +208,6 @@ impl Topology {
         self.machine.constants.devices_per_chip as usize
     }
 
-    /// Returns the pod of a device.
     pub(crate) fn pod(&self, device: usize) -> usize {
         device / self.devices_per_pod()
     }
@@ -220,7 +217,6 @@ impl Topology {
         self.torus.coordinates(device % self.devices_per_pod() / self.devices_per_chip())
     }
 
-    /// Returns true if the chips along dimension `dim` are a ring.
     pub(crate) fn wraps(&self, dim: usize) -> bool {
         self.torus.is_ring(dim)
     }
@@ -229,7 +225,6 @@ impl Topology {
 /// The text after the grid of a twisted torus.
 const TWISTED: &str = "_twisted";
 
-/// Returns true if dimension `dim` of a plain grid of chips wraps around.
 fn wraps(machine: &Machine, grid: &[usize], dim: usize) -> bool {
     let c = &machine.constants;
     let is_cubes = c.wrap_multiple > 0.0 && grid.iter().all(|&n| n.is_multiple_of(c.wrap_multiple as usize));
@@ -261,8 +256,8 @@ impl fmt::Display for Grid<'_> {
 /// The own machine, if there is one, or the mistakes in its file.
 type Own = Result<Option<Machine>, Diagnostics>;
 
-/// Returns the machine that a topology names: one of a file, the own one, or one of the table.
-/// Fails if the file cannot be read or has no machine, or if there is no machine of this name.
+/// Returns the machine that a topology names: that of a file, the own one, or one of the table. Fails if the file
+/// cannot be used, or if there is no machine of this name.
 fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         return Machine::load(name.as_ref()).map(Arc::new);

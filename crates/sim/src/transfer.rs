@@ -5,7 +5,6 @@ use crate::collective::{Exchange, Pattern, pattern, permute_pattern};
 use shardwise_base::Mesh;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 
-/// Returns the pattern of a collective of a program on `mesh`, whose devices are these physical ones.
 pub(crate) fn pattern_of(
     topology: &Topology,
     mesh: &Mesh,

@@ -12,21 +12,18 @@ use std::sync::LazyLock;
 /// A class of instructions whose predictions have similar errors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Class {
-    /// Products of matrices.
     Product,
     /// Elementwise ops and reductions. For a chip, all that computes and takes no longer for its flops than for its
     /// data.
     Element,
     /// Other ops with a rate of their own.
     Op,
-    /// Collectives.
     Collective,
     /// Ops of which nothing was measured.
     Unknown,
 }
 
 impl Class {
-    /// Returns the name in files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Class::Product => "product",
@@ -54,8 +51,6 @@ static RESIDUALS: LazyLock<BTreeMap<Class, f64>> = LazyLock::new(|| {
     errors.into_iter().map(|(class, errors)| (class, typical(errors))).collect()
 });
 
-/// Returns the class of instructions that a point measures, or `None` if it measures a whole program or the time for
-/// which a program waits.
 fn class_of(point: &Point) -> Option<Class> {
     let words: Vec<&str> = point.what.split_whitespace().collect();
     match words[..] {
@@ -74,7 +69,6 @@ pub fn typical(mut errors: Vec<f64>) -> f64 {
     errors.get(rank).copied().unwrap_or(0.0)
 }
 
-/// Returns the names of the constants that decide how long a class of instructions takes on a chip.
 fn constants(class: Class) -> &'static [&'static str] {
     match class {
         Class::Product => &["clock_hz", "macs_per_cycle", "mxu_efficiency", "hbm_bytes_per_s", "hbm_efficiency"],
@@ -83,7 +77,6 @@ fn constants(class: Class) -> &'static [&'static str] {
     }
 }
 
-/// Returns the typical error of a class of instructions on a chip.
 fn of_chip(machine: &Machine, class: Class) -> f64 {
     let residual = RESIDUALS.get(&class).copied().unwrap_or(WITHOUT_POINTS);
     let is_guess = |name: &&str| machine.fact(name).is_some_and(|fact| !fact.is_verified);
@@ -91,8 +84,7 @@ fn of_chip(machine: &Machine, class: Class) -> f64 {
     residual.hypot(guessed)
 }
 
-/// Sets the typical errors of the spans of a prediction for a chip, and of the whole run. Control flow and waits have
-/// none.
+/// Sets the typical errors of the spans of a prediction for a chip, and of the whole run.
 pub(crate) fn set(timeline: &mut Timeline, machine: &Machine) {
     let errors = [Class::Product, Class::Element, Class::Collective].map(|class| of_chip(machine, class));
     for span in timeline.spans.iter_mut() {
@@ -107,7 +99,6 @@ pub(crate) fn set(timeline: &mut Timeline, machine: &Machine) {
     timeline.uncertainty = of_run(timeline);
 }
 
-/// Returns true if a span takes longer for its flops, at the peak rate, than for its data.
 fn is_bound_by_flops(span: &shardwise_view::Span, machine: &Machine) -> bool {
     let c = &machine.constants;
     let seconds = |amount: Option<u64>, rate: f64| amount.unwrap_or(0) as f64 / rate;

@@ -64,7 +64,7 @@ impl<'s> Rewrite<'s> for Axes<'_> {
 }
 
 /// Returns the location and the name, in backticks, of the first collective of the main function whose device numbers
-/// can be replaced by axes of the main mesh. Returns `None` if there is none, or no main function or mesh.
+/// can be replaced by axes of the main mesh, or `None` if there is none.
 pub(crate) fn unnamed(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (module.main()?, module.main_mesh()?);
     let is_unnamed = |&op: &Op| axis_attrs(&module.view(&func.body, op), mesh).is_some();
@@ -103,9 +103,9 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
 }
 
 /// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, where the
-/// division may be absent, or `partition_id / stride` for the axes from the most major one on. Returns `None` for other
-/// ops, for a division that only remainders read, if there are no such axes, and if the mesh has more than
-/// [`MAX_DEVICES`] devices. `uses` holds the uses of the op's body, once they are needed.
+/// division may be absent, or `partition_id / stride` for the axes from the most major one on. Returns `None` if no
+/// such axes are found, and for a division that only remainders read. `uses` holds the uses of the op's body, once they
+/// are needed.
 fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;
@@ -138,7 +138,7 @@ const MAX_COMPARED: usize = 1 << 14;
 /// Returns true if the result of `view`, which is `number` on each device of the mesh, is equal on all devices with the
 /// same position along `along`, or is only read to compute numbers that are. Returns false if this is not so, and also
 /// if [`scalars`] cannot compute a number that has to be followed. `number` takes the coordinates of a device. `uses`
-/// holds the uses of the op's body, once they are needed. The numbers of all devices are compared, some at a time.
+/// holds the uses of the op's body, once they are needed.
 pub(crate) fn is_read_along(
     view: &OpView<'_>,
     number: impl Fn(&[usize]) -> usize,
@@ -257,8 +257,6 @@ fn scalar(view: &OpView<'_>, operand: usize) -> Option<usize> {
     is_count.then(|| usize::try_from(value.get_i128(0)).ok())?
 }
 
-/// Adds ops that compute the device's position along `axes`, in the element type of the op's result. Returns the
-/// position.
 fn axis_index(view: &OpView<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     let index = make_collective::axis_index(b, mesh, axes);
     b.set_sharding(index, view.result_sharding(0).cloned());

@@ -78,7 +78,6 @@ pub(crate) fn first_dead(module: &Module, body: &Body) -> Option<Op> {
     body.walk().into_iter().find(|&op| is_dead(op))
 }
 
-/// Returns for each op whether anything needs it.
 pub(crate) fn live(module: &Module, body: &Body) -> EntityVec<Op, bool> {
     Liveness::compute(module, body).live
 }
@@ -195,14 +194,12 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Returns true if the region is that of a branch, or the body of a loop.
     fn returns_results(&self, region: Region) -> bool {
         let Some(parent) = self.body[region].parent else { return false };
         let view = self.module.view(self.body, parent);
         is_branch_or_loop(&view) && !(is_loop(&view) && view.regions()[0] == region)
     }
 
-    /// Marks an op, its regions, and its operands except for the values that a loop carries.
     fn op(&mut self, view: &OpView<'_>) {
         if std::mem::replace(&mut self.ops[view.op], true) {
             return;
@@ -213,7 +210,6 @@ impl<'a> Needs<'a> {
         view.regions().iter().for_each(|&inner| self.region(inner));
     }
 
-    /// Marks the values from which a needed value is computed or passed on.
     fn sources(&mut self, v: Value) {
         let body = self.body;
         match body[v].def {
@@ -327,8 +323,7 @@ impl Cleanup<'_> {
     }
 
     /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
-    /// Returns `None` if they are not both permutations that the compiler made, if they cannot be joined, if there is
-    /// no mesh, or if it has more than [`MAX_DEVICES`] devices.
+    /// Returns `None` if these are not both permutations that the compiler made, or if they are not joined.
     fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
         let permutation = |view: &OpView<'_>| {
@@ -368,7 +363,6 @@ impl Cleanup<'_> {
         Some(view.body[*op].results[0])
     }
 
-    /// Replaces the op by a constant, in place. Returns the fingerprint of the constant.
     fn make_constant(&mut self, op: Op, value: Literal) -> u64 {
         let data = self.body.op_mut(op);
         data.code = Opcode::Constant.into();
@@ -380,7 +374,6 @@ impl Cleanup<'_> {
     }
 }
 
-/// Returns a hash that is equal for ops with the same code, operands and attributes.
 fn fingerprint(view: &OpView<'_>) -> u64 {
     let mut h = FxHasher::default();
     (view.data().code, view.operands()).hash(&mut h);
@@ -392,8 +385,7 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the value of a pure op whose operands are all scalar constants, and whose result is a scalar integer or
-/// boolean. Returns `None` for other ops, for ops without operands, and if the evaluation fails.
+/// Returns the value of a pure op on scalar constants if it is a scalar integer or boolean, and `None` otherwise.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =

@@ -112,7 +112,6 @@ fn add(v: Value, step: &Step, reason: &Arc<Reason>, b: &mut Builder<'_>) -> Valu
     make_shardy::step(b, v, &collective(&step.kind), &step.to.clone().with_unreduced(unreduced), reason)
 }
 
-/// Returns the op of a step of a plan.
 fn collective(kind: &StepKind) -> ShardyCollective {
     match kind {
         StepKind::AllSlice { axes } => ShardyCollective::AllSlice { dims: axes.clone() },
@@ -136,7 +135,6 @@ fn layout<'s>(view: &OpView<'s>, v: Value) -> &'s Sharding {
     view.body.sharding(v).expect("every tensor has a sharding")
 }
 
-/// Returns the recorded reason of a reshard, or a new one if the program contains the reshard itself.
 fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
     view.data().reason.clone().unwrap_or_else(|| {
         let (from, to) = (layout(view, view.operand(0)), layout(view, view.result(0)));
@@ -157,8 +155,6 @@ struct Scatter {
     to: Sharding,
 }
 
-/// Returns the axes over which an `sdy.all_reduce` combines values, and how it combines them. Panics if `sum` is
-/// another op.
 fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     match ShardyCollective::of(sum) {
         Some(ShardyCollective::AllReduce { axes, reduce }) => (axes, reduce),
@@ -166,9 +162,8 @@ fn sum_of(sum: &OpView<'_>) -> (Vec<AxisRef>, ReduceKind) {
     }
 }
 
-/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` if there is
-/// no step, if the first one is no slice, if in no dimension the first axis of the slice is summed over, or if the
-/// slice over the remaining axes would not take whole blocks.
+/// Returns the reduce-scatter that replaces `sum` and the first step of its reader's plan. Returns `None` unless that
+/// step is a slice that begins with summed axes in some dimension, and its remaining slices take whole blocks.
 fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<Scatter> {
     let first = steps.first()?;
     let StepKind::AllSlice { axes: slices } = &first.kind else { return None };
@@ -190,7 +185,6 @@ fn scatter_of(sum: &OpView<'_>, reader: &OpView<'_>, steps: &[Step]) -> Option<S
 }
 
 impl Scatter {
-    /// Returns the layout after the reduce-scatter and before the remaining slices.
     fn after(&self, from: &Sharding) -> Sharding {
         let mut after = from.canonical();
         for (dim, axes) in after.dims.iter_mut().zip(&self.axes) {
@@ -216,7 +210,6 @@ impl Scatter {
         self.slice(value, reader, b)
     }
 
-    /// Returns true if the value is sliced along an axis that it is also summed over after the reduce-scatter.
     fn sums_what_it_slices(&self) -> bool {
         self.sliced.iter().flatten().any(|a| self.summed.iter().any(|s| s.overlaps(*a)))
     }
@@ -240,7 +233,6 @@ impl Scatter {
     }
 }
 
-/// Returns the reason of a sum of which each device needs only a part.
 fn together(sum: &Reason, reader: &Reason) -> Reason {
     let text = format!("{}; each device sums only its part: {}", sum.text, reader.text);
     let mut changes = sum.changes.clone();

@@ -127,7 +127,6 @@ impl<'a> Planner<'a> {
         self.forget(ops);
     }
 
-    /// Forgets what is planned for the ops of a region.
     fn forget(&mut self, ops: &[Op]) {
         for op in ops {
             budget::poll();
@@ -173,8 +172,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the op that alone reads a value, in the region of the op that makes the value. Returns `None` if no op
-    /// or several ops read it, if the reader is in another region, or if the value is an argument.
+    /// Returns the op that alone reads a value, if it is in the region of the op that makes the value, and `None`
+    /// otherwise.
     fn only_reader(&self, v: Value) -> Option<Op> {
         let (first, rest) = self.uses.of(v).split_first()?;
         let is_beside = self.home[first.op] == self.body.def_op(v).and_then(|op| self.home[op]);
@@ -205,7 +204,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the operands that can be left unreduced, each once.
     fn open_operands(&self, view: &OpView<'_>) -> Vec<Value> {
         let is_open = |v: &&Value| self.could.contains_key(v);
         let mut operands: Vec<Value> = view.operands().iter().filter(is_open).copied().collect();
@@ -247,8 +245,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Returns the axes over which the result of an op can be left unreduced if these values are: the op sums, or it is
-/// linear in them. Returns `None` for other ops, for an op on values that are unreduced over different axes, and for
-/// sums of elements that are too narrow ([`is_wide`]).
+/// linear in them. Returns `None` if the result cannot be left unreduced.
 fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Option<Vec<AxisRef>> {
     if let Some(own) = sum_axes(view) {
         let before = given.get(&view.operand(0)).into_iter().flatten();
@@ -261,7 +258,6 @@ fn open_axes(view: &OpView<'_>, given: &FxHashMap<Value, Vec<AxisRef>>) -> Optio
     (is_alike && is_open_over(view, axes, &|v| given.contains_key(&v))).then(|| axes.clone())
 }
 
-/// Returns true if an op computes each element of its result from the elements at the same position of its operands.
 fn is_arithmetic(view: &OpView<'_>) -> bool {
     facts(view).propagation_class(view) == PropagationClass::Elementwise
 }
@@ -301,7 +297,6 @@ fn uses_axes(sharding: &Sharding, axes: &[AxisRef]) -> bool {
     sharding.split_axes().any(|a| axes.iter().any(|b| a.overlaps(*b)))
 }
 
-/// Returns true if an op can compute on operands that are unreduced over `axes`. `is_open` states which operands are.
 fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> bool) -> bool {
     let layouts = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.sharding(v));
     let is_split = layouts
@@ -312,9 +307,8 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
 }
 
 /// Returns true if the results of an op on the summands of the operands for which `is_open` is true add up to its
-/// result on their sums, if it computes alone on each device. Returns false if the op changes the element type of such
-/// an operand, could change the sign of a zero, or is a product or quotient element by element. Returns false as well
-/// for ops without exactly one result, and for ops that are not [`Semantics::Pure`], except reshards.
+/// result on their sums, if it computes alone on each device. Returns false where this is not certain, such as for an
+/// op that changes the element type, could change the sign of a zero, or multiplies element by element.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
@@ -402,8 +396,6 @@ impl<'s> Rewrite<'s> for Defer {
 }
 
 impl Defer {
-    /// Leaves the sum that makes the op's result pending if the plan leaves the result unreduced, and takes it
-    /// otherwise.
     fn leave<'s>(&mut self, view: &OpView<'s>, pending: Pending, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
         let result = view.result(0);
         if self.plan.left.contains_key(&result) {
@@ -420,7 +412,6 @@ impl Defer {
     }
 }
 
-/// Returns the reason of a sum that is taken later than where it arose.
 fn later(reason: &Arc<Reason>) -> Arc<Reason> {
     const SAYS: &str = "; this is done after ops that are linear in them, where it takes fewer bytes";
     if reason.text.ends_with(SAYS) {

@@ -81,7 +81,6 @@ impl Dense {
         Some(attrs_with_groups(view, groups_attr(&groups_of_axes(mesh, axes)), channel))
     }
 
-    /// Returns a new channel between devices; each collective has a channel of its own.
     fn channel(&mut self) -> i64 {
         self.next_channel += 1;
         self.next_channel - 1
@@ -95,7 +94,6 @@ fn axis_index(mesh: &Mesh, axes: &[AxisRef], b: &mut Builder<'_>) -> Value {
     make::convert(b, index, DType::I32)
 }
 
-/// Computes `id / stride % size` for each axis and combines the results, major to minor.
 fn computed(mesh: &Mesh, axes: &[AxisRef], id: Value, b: &mut Builder<'_>) -> Value {
     let mut index = make::number(b, DType::U32, 0);
     for &axis in axes {

@@ -16,7 +16,6 @@ pub fn dequantize(module: Module) -> Result<Module, Diagnostics> {
     rewrite_funcs(&module, &mut Dequantize)
 }
 
-/// Returns true if the type, or a part of it, is quantized.
 pub(crate) fn names_quantized(ty: &Type) -> bool {
     match ty {
         Type::Tensor(t) => t.dtype.quantized().is_some(),

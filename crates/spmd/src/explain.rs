@@ -126,7 +126,6 @@ impl Communication {
     }
 }
 
-/// Returns the sum of numbers of bytes, or `u64::MAX` if the sum is larger.
 fn total(bytes: impl Iterator<Item = u64>) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }

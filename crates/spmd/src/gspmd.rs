@@ -61,7 +61,6 @@ pub fn import(module: Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Fails if the program has already been partitioned, which the global types of its arguments or results show.
 fn refuse_local(module: &Module) -> Result<(), Diagnostics> {
     let Some(main) = module.main() else { return Ok(()) };
     match main.arg_attrs.iter().chain(&main.result_attrs).any(|attrs| attrs.contains(GLOBAL_TYPE)) {
@@ -137,8 +136,6 @@ struct Found {
     loc: Loc,
 }
 
-/// Returns every sharding of the module that is in the older notation, in program order. Fails if one of them is not a
-/// string or cannot be parsed.
 fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     let mut found = vec![];
     let mut add = |attrs: &Attrs, place: Place, loc: &Loc| -> Result<(), Diagnostics> {
@@ -163,8 +160,8 @@ fn find(module: &Module) -> Result<Vec<Found>, Diagnostics> {
     Ok(found)
 }
 
-/// Returns the first place with a sharding in the older notation: its location, and the function or `an op` as text.
-/// Returns `None` if there is none.
+/// Returns the first place with a sharding in the older notation: its location, and the function or `an op` as text, or
+/// `None` if there is none.
 pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
     let in_ops = |func: &Func| func.body.walk().into_iter().find(|&op| func.body[op].attrs.contains(ATTR));
     module.funcs.iter().find_map(|func| {
@@ -203,8 +200,7 @@ impl Meshes {
     }
 
     /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
-    /// specifies nothing. Fails if it is manual over some or all axes, if it is a tuple that is not empty, if it has
-    /// another rank, if it does not name each device once, or if it needs a mesh of too many axes.
+    /// specifies nothing. Fails if it has no equal in Shardy's form, or does not fit the value.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),
@@ -261,7 +257,6 @@ impl Meshes {
         Some(out)
     }
 
-    /// Returns the mesh whose axes are bounded by the cuts, major axis first.
     fn main(&mut self) -> Arc<Mesh> {
         let sizes: Vec<usize> = self.cuts.windows(2).rev().map(|w| w[1] / w[0]).collect();
         self.named(grid("mesh", &sizes))
@@ -291,7 +286,6 @@ fn collect<'a>(sharding: &'a HloSharding, out: &mut Vec<&'a Tiling>) {
     }
 }
 
-/// Returns a mesh with axes `axis_0`, `axis_1`, … of these sizes. Panics if no mesh can have these sizes.
 fn grid(name: &str, sizes: &[usize]) -> Mesh {
     let names: Vec<String> = (0..sizes.len()).map(|i| format!("axis_{i}")).collect();
     let axes = names.iter().map(String::as_str).zip(sizes.iter().copied());
@@ -342,13 +336,11 @@ fn unexpected_tuple(loc: &Loc) -> Diagnostic {
 const EXPORT_WITH_SHARDY: &str =
     "export the program with Shardy's notation: `jax.config.update(\"jax_use_shardy_partitioner\", True)`";
 
-/// Returns the error for `{manual}` on anything but the markers of regions.
 fn misplaced_manual(loc: &Loc) -> Diagnostic {
     let message = "the sharding `{manual}` can only be on the custom calls `@SPMDFullToShardShape` and `@Sharding`";
     Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)
 }
 
-/// Returns the error for a sharding that is manual over some of the axes.
 fn partly_manual(loc: &Loc) -> Diagnostic {
     let message = "a sharding in XLA's older notation is manual over some axes only, which is not supported";
     Diagnostic::error("gspmd-manual", loc, message).help(EXPORT_WITH_SHARDY)

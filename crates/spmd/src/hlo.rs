@@ -95,7 +95,6 @@ impl Printer<'_> {
         format!("{name} = {types} {kind}({operands}){comma}{}", tail.join(", "))
     }
 
-    /// Defines one name for the op, and `name#i` for its results. Returns the name of the op.
     fn define_tuple(&mut self, results: &[Value], stem: &str) -> String {
         let name = format!("%{stem}.{}", self.count);
         self.count += 1;
@@ -134,8 +133,7 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the name of an op in the text: HLO's name for products, broadcasts, barriers and branches, and for other ops
-/// their own name without the dialect and with dashes, such as `all-reduce`.
+/// Returns the name of an op in the text, such as `all-reduce` for `stablehlo.all_reduce`.
 fn kind(view: &OpView<'_>) -> String {
     match view.name() {
         "stablehlo.dot_general" => "dot".into(),
@@ -159,8 +157,7 @@ fn ty(ty: &Type) -> String {
     }
 }
 
-/// Returns HLO's name of an element type. Signed integers of 2 to 64 bits are named `s2` to `s64`, and all other types
-/// as in [`DType::short`].
+/// Returns HLO's name of an element type, such as `s32` for `i32`.
 fn hlo_dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::I2 => "s2",
@@ -198,8 +195,6 @@ fn reducer_name(kind: ReduceKind) -> &'static str {
     crate::reason::short(kind.op_name())
 }
 
-/// Returns the attributes of an op that the text shows: the groups and dimensions of a collective or a product, and
-/// dimensions, slice sizes, the direction of a comparison, call targets, slice bounds and axes of other ops.
 fn attributes(view: &OpView<'_>) -> Vec<String> {
     if let Some(collective) = CollectiveView::of(view) {
         return collective_attributes(&collective);

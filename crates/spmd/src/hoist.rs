@@ -74,7 +74,6 @@ pub(crate) fn first_invariant(module: &Module, body: &Body) -> Option<Op> {
     body.walk().into_iter().find_map(left)
 }
 
-/// Returns true if the op is a loop that may run more than once.
 fn runs_often(view: &OpView<'_>) -> bool {
     is_loop(view) && trip_count(view).is_none_or(|n| n > 1)
 }
@@ -170,7 +169,6 @@ const ONCE: &str = "; no turn of the loop changes it, so this is done once, in f
 /// The end of the reasons of collectives that stay in a loop to save memory.
 const EACH_TURN: &str = "; this is repeated in each turn, because holding the result during the loop takes more memory";
 
-/// Returns the reason with this text at its end, to which it is added unless it is there already.
 fn with_text(reason: &Arc<Reason>, text: &str) -> Arc<Reason> {
     if reason.text.ends_with(text) {
         return reason.clone();
@@ -221,7 +219,6 @@ impl<'a> Turn<'a> {
         self.view.body[op].operands.iter().map(source).collect()
     }
 
-    /// Returns the invariant collectives that move data, in program order.
     fn collectives(&self) -> Vec<Op> {
         let moves = |op: &&Op| self.invariant.contains(op) && moves_data(&self.view.at(**op));
         self.view.body[self.region].ops.iter().filter(moves).copied().collect()
@@ -248,7 +245,6 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Returns true if the op is a step between two layouts.
 fn is_step(turn: &Turn<'_>, op: Op) -> bool {
     ShardyCollective::of(&turn.view.at(op)).is_some()
 }
@@ -269,7 +265,6 @@ fn may_move(view: &OpView<'_>) -> bool {
     is_pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns true if the op is a step between two layouts in which devices receive data.
 fn moves_data(view: &OpView<'_>) -> bool {
     use ShardyCollective::*;
     match ShardyCollective::of(view) {
@@ -352,7 +347,6 @@ impl<'t, 'a> Room<'t, 'a> {
     }
 }
 
-/// Returns, for each value, the ops of a region that read it, themselves or in their regions.
 fn readers(body: &Body, region: Region) -> FxHashMap<Value, Vec<Op>> {
     let mut readers: FxHashMap<Value, Vec<Op>> = FxHashMap::default();
     for &op in &body[region].ops {

@@ -13,7 +13,6 @@ use shardwise_ir::{Body, Module, Op, Region, Value, ValueDef};
 pub(crate) struct Lives {
     /// The region that contains each op, or `None` for an op in no region.
     home: EntityVec<Op, Option<Region>>,
-    /// The position of each op in its region.
     position: EntityVec<Op, usize>,
     /// The position, in the region that defines the value, of the last op that uses the value or has an op in its
     /// regions that does. `None` if no op does.
@@ -111,8 +110,6 @@ pub fn peak_bytes(module: &Module) -> u64 {
     arguments.saturating_add(Lives::compute(&func.body).peak(&func.body, func.body.entry()))
 }
 
-/// Returns the bytes of the largest shard of a value, or 0 if it is no tensor. A value counts whole if it has no
-/// sharding, if its sharding is on a single device, or if its sharding has another rank.
 pub(crate) fn bytes(body: &Body, v: Value) -> u64 {
     let Some(ty) = body.ty(v).as_tensor() else { return 0 };
     match body.sharding(v).filter(|s| s.rank() == ty.rank() && !s.mesh.is_maximal()) {

@@ -49,8 +49,6 @@ fn localize_func(
     found.or(out)
 }
 
-/// Removes what is recorded of the global values: their padding, and their shardings except those of the function's
-/// arguments.
 fn without_global_facts(body: &mut Body) {
     let count = body.args().len();
     debug_assert!(body.args().iter().all(|v| v.index() < count));
@@ -66,7 +64,6 @@ fn without_global_facts(body: &mut Body) {
 /// The claim that a result of a manual computation is equal along some axes.
 struct Claim {
     value: Value,
-    /// The position among the results.
     index: usize,
     sharding: Sharding,
     equal: Vec<AxisRef>,

@@ -50,7 +50,6 @@ fn is_kept(module: &Module, func: &Func) -> bool {
     func.visibility == Visibility::Public || module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// Returns true if there is nothing to inline and no private function beside the main function.
 fn is_lowered(module: &Module) -> bool {
     module.funcs.iter().all(|func| {
         let view = |op| module.view(&func.body, op);

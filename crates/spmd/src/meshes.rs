@@ -87,7 +87,6 @@ pub(crate) fn functions_that_run(module: &Module) -> Vec<FuncId> {
     callees_first(module, main.into_iter().collect())
 }
 
-/// A mesh and a place where a layout uses it.
 struct Use {
     mesh: Arc<Mesh>,
     loc: Loc,
@@ -116,7 +115,6 @@ fn is_normal(s: &Sharding) -> bool {
         && [&s.replicated, &s.unreduced, &s.reduced].into_iter().all(|a| is_set(a))
 }
 
-/// Returns the list with neighbouring parts of an axis merged. The order of the axes does not change.
 fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     let mut out = vec![];
     axes.iter().for_each(|&a| AxisRef::push_or_merge(&mut out, a, mesh));

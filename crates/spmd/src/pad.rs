@@ -60,7 +60,6 @@ fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     Ok(out)
 }
 
-/// Fails if `padded`, which is `ty` with padding, has more elements than an array can have.
 fn check_size(ty: &Type, padded: &TensorType, loc: &Loc) -> Result<(), Diagnostics> {
     if padded.checked_bytes().is_some() {
         return Ok(());
@@ -78,8 +77,6 @@ fn record(shape: &[usize], padded: &[usize], holds: impl Fn(usize) -> Option<Lit
     Some(dims.collect::<Vec<_>>()).filter(|dims| !dims.is_empty()).map(Arc::new)
 }
 
-/// Returns the type of a value with the padding that its sharding requires. The type does not change if the value is no
-/// tensor or has no sharding.
 fn value_type(source: &Body, v: Value, mesh: &Arc<Mesh>) -> Type {
     let ty = source.ty(v);
     match (ty.as_tensor(), sharding_or_replicated(source, v, mesh)) {
@@ -250,7 +247,6 @@ fn grow(v: Value, unpadded: &[usize], shape: &[usize], b: &mut Builder<'_>) -> V
     grown
 }
 
-/// Returns the value cut to `shape` at the ends of its dimensions.
 fn cut(v: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
     if tensor(b.body, v).shape == shape {
         return v;

@@ -188,7 +188,6 @@ pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partition
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.context.warnings) })
 }
 
-/// Returns a warning for each call of Python code that returns nothing.
 fn skipped_calls(module: &Module) -> Vec<Diagnostic> {
     let of_func = |func: &Func| {
         let ops = func.body.walk().into_iter();

@@ -75,7 +75,6 @@ pub(crate) fn bound_again(module: &Module, callers_first: Vec<FuncId>) -> Vec<Di
 
 type AxisOfMesh<'a> = (&'a Mesh, AxisRef);
 
-/// Returns the axes over which a value of this sharding is split or unreduced.
 fn axes_of(sharding: &Sharding) -> impl Iterator<Item = AxisOfMesh<'_>> {
     sharding.split_axes().chain(sharding.unreduced.iter().copied()).map(|axis| (&*sharding.mesh, axis))
 }
@@ -180,7 +179,6 @@ fn reads_free_position(
     Some(Diagnostic::error("collective-axes", view.loc(), message).mesh(mesh).help(way_out))
 }
 
-/// Returns the parts of the mesh along which there are several devices and that are not in `manual`.
 fn free_axes(mesh: &Mesh, manual: &[AxisRef]) -> Vec<AxisRef> {
     mesh.all_axes().flat_map(|a| a.minus(mesh, manual)).filter(|a| a.size(mesh) > 1).collect()
 }
@@ -218,8 +216,8 @@ fn is_alike(collective: &CollectiveView, mesh: &Mesh, free: &[AxisRef], manual: 
     groups.len() == AxisRef::total_size(mesh, free) && sets.all(|set| set == first)
 }
 
-/// Returns one of `axes` along which devices in one group, or in one pair of source and target, differ. Returns `None`
-/// if there is none.
+/// Returns one of `axes` along which devices in one group, or in one pair of source and target, differ, or `None` if
+/// there is none.
 fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Option<AxisRef> {
     let positions = mesh.positions();
     let coordinates = |&device: &usize| mesh.coordinates(positions.of(device).unwrap_or_default());
@@ -243,7 +241,6 @@ fn moved_along(collective: &CollectiveView, mesh: &Mesh, axes: &[AxisRef]) -> Op
     }
 }
 
-/// Returns the error if the op is a collective that names a process that does not exist, and `None` otherwise.
 fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let process = CollectiveView::of(view)?.named_processes().find(|&p| p >= devices)?;
     let last = devices - 1;

@@ -59,7 +59,6 @@ pub(crate) fn axes(mesh: &Mesh, list: &[AxisRef]) -> String {
     format!("{{{}}}", names.join(", "))
 }
 
-/// Returns an op's name without its dialect, as in `dot_general` for `stablehlo.dot_general`.
 pub(crate) fn short(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, op)| op)
 }
@@ -110,7 +109,7 @@ fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
     Some(Alternative { what: what.into(), bytes_received: other.bytes_moved })
 }
 
-/// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if all were kept.
+/// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if there is none.
 fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
     decided.conflicts.iter().find(|v| v.lost.contains(&index))
 }
@@ -150,7 +149,6 @@ fn is_split(decided: &Decision, f: Factor) -> bool {
     !decided.assignment.axes[f.index()].is_empty()
 }
 
-/// Returns the reason why an operand is resharded.
 pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
@@ -184,7 +182,6 @@ pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, byte
     .into_reason()
 }
 
-/// Returns the reason why a result is resharded.
 pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: usize, bytes: u64) -> Reason {
     let (given, wanted) = (dims(from), dims(to));
     Facts {
@@ -200,7 +197,6 @@ pub(crate) fn result(view: &OpView<'_>, from: &Sharding, to: &Sharding, index: u
     .into_reason()
 }
 
-/// Returns the reason why partial results are combined.
 pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRef], bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let is_split = |f: &Factor| task.rule.kind(*f) == FactorKind::Reduction && !decided.axes[f.index()].is_empty();
@@ -220,7 +216,6 @@ pub(crate) fn reduction(view: &OpView<'_>, decision: &Decision, summed: &[AxisRe
     .into_reason()
 }
 
-/// Returns the reason why an op gathers its partial results and reduces them again.
 pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     let (task, axes_of) = (&decision.task, &decision.gathered);
     let is_split =
@@ -249,7 +244,6 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
     .into_reason()
 }
 
-/// Returns the reason why elements of operands move between devices while the op runs.
 pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let way = |f: Factor| format!("{f} over {}", axes(&task.mesh, &decided.axes[f.index()]));
@@ -274,7 +268,6 @@ pub(crate) fn exchange(view: &OpView<'_>, decision: &Decision, bytes: u64) -> Re
     .into_reason()
 }
 
-/// Returns the reason why the pending sum of an unreduced operand is computed.
 pub(crate) fn unreduced(view: &OpView<'_>, from: &Sharding, open: &[AxisRef], bytes: u64) -> Reason {
     let over = axes(&from.mesh, open);
     Facts {

@@ -125,9 +125,8 @@ impl<'a> Sources<'a> {
         self.computed_by(body, v)
     }
 
-    /// Returns the layouts that the operands must have so that the op computes its result in the layout `to`, or `None`
-    /// if it cannot: it has operands but no rule, or each device cannot compute its part of the result from its parts
-    /// of the operands alone.
+    /// Returns the layouts of the operands from which each device computes its part of the result, in the layout `to`,
+    /// alone. Returns `None` if there are none, or if the op has operands but no rule.
     fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {
@@ -167,7 +166,6 @@ impl<'a> Sources<'a> {
         rule.mapping(index).factors().all(|f| own[f.index()] == axes[f.index()])
     }
 
-    /// Returns true if all factors that share a dimension with others are split evenly.
     fn fits_compounds(&self, rule: &Rule, axes: &[AxisList]) -> bool {
         let is_even = |f: &Factor| rule.size(*f).is_multiple_of(AxisRef::total_size(self.mesh, &axes[f.index()]));
         let mut dims = rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1);

@@ -281,7 +281,6 @@ impl Resharder<'_, '_, '_> {
         self.finish(view, &results, &wanted, b);
     }
 
-    /// Maps the arguments of a region to those of the new region, and sets their layouts.
     fn define(&mut self, region: Region, args: &[Value], layouts: &Wanted, b: &mut Builder<'_>) {
         for (i, (&old, &new)) in self.cloner.source[region].args.iter().zip(args).enumerate() {
             self.cloner.carry(old, new, b);
@@ -428,7 +427,6 @@ impl Resharder<'_, '_, '_> {
         self.decisions.decide(view, kind, self.mesh, shardings, served)
     }
 
-    /// Returns how often the op runs for each move of each operand ([`Turns::served_by_moves`]).
     fn served(&self, view: &OpView<'_>, b: &Builder<'_>) -> Served {
         self.turns.served_by_moves(view, |v| self.sources.contains(b.body, self.cloner.get(v))).0
     }
@@ -504,7 +502,6 @@ impl Resharder<'_, '_, '_> {
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }
 
-    /// Returns the new value of `old` summed over all its unreduced axes except `kept`.
     fn reduced(&mut self, view: &OpView<'_>, old: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {
         let v = self.cloner.get(old);
         if b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty()) {
@@ -535,15 +532,16 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Returns the bytes that the device that receives most receives when the value is moved from one layout to
-    /// another. The sums over unreduced axes are not counted. Panics if the value is no tensor.
+    /// another, without those of sums over unreduced axes.
     fn reshard_bytes(&self, from: &Sharding, to: &Sharding, v: Value, b: &Builder<'_>) -> u64 {
         let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
         self.decisions.prices.of(from, &[], to, &ty.shape, ty.dtype).bytes
     }
 
-    /// Returns the value in the layout `to`, for which it is computed again from sources, or summed over unreduced axes
-    /// that `to` does not have and then resharded. `why` returns the reason from the number of bytes that are received.
-    /// It is not called if the value has the layout already, or is computed again from sources.
+    /// Returns the value in the layout `to`: computed again from sources, or else summed over unreduced axes that `to`
+    /// does not have, resharded, and made unreduced over those that only `to` has. `why` returns the reason from the
+    /// number of bytes that are received. It is not called if the value has the layout already, or is computed again
+    /// from sources.
     fn reshard_to(
         &mut self,
         v: Value,
@@ -578,7 +576,6 @@ impl Resharder<'_, '_, '_> {
     }
 }
 
-/// Removes the layouts of the values in a region, which are whole.
 fn drop_layouts(body: &mut Body, region: Region) {
     let mut ops = vec![];
     body.walk_region(region, &mut ops);
@@ -627,7 +624,6 @@ fn with_text(reason: Arc<Reason>, more: Option<String>) -> Arc<Reason> {
     }
 }
 
-/// Returns the changed layouts that led to a collective at an op.
 fn changes_at(changes: &Changes, view: &OpView<'_>, decided: &Decision, cause: Cause) -> Vec<LayoutChange> {
     if changes.is_empty() {
         return vec![];
@@ -650,7 +646,6 @@ fn is_condition(view: &OpView<'_>, region: Region) -> bool {
     Opcode::of_view(view) == Opcode::While && view.regions()[0] == region
 }
 
-/// Returns the layout with the unreduced axes of `like` in place of its own, or with none if `like` is `None`.
 fn unreduced_as(layout: Sharding, like: Option<&Sharding>) -> Sharding {
     layout.with_unreduced(like.map_or(vec![], |s| s.unreduced.clone()))
 }
@@ -685,8 +680,6 @@ pub(crate) fn without_axes(sharding: &Sharding, axes: &[AxisRef]) -> Sharding {
     Sharding::closed(&sharding.mesh, dims).with_unreduced(rest(&sharding.unreduced))
 }
 
-/// Returns the bytes that each device receives in an all-reduce of the value, which has the layout `from`, over these
-/// axes. Panics if the value is no tensor.
 fn all_reduce_bytes(from: &Sharding, axes: &[AxisRef], v: Value, b: &Builder<'_>) -> u64 {
     let ty = b.body.ty(v).as_tensor().expect("only tensors are laid out");
     let n = AxisRef::total_size(&from.mesh, axes) as u64;

@@ -15,7 +15,6 @@ pub(crate) fn runs(module: &Module, func: &Func) -> bool {
     module.main().is_some_and(|main| main.name == func.name)
 }
 
-/// Returns the module with `f` applied to the main function. Fails if `f` fails.
 pub(crate) fn map_main(
     module: &Module,
     mut f: impl FnMut(&Func) -> Result<Func, Diagnostics>,

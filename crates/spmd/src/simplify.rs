@@ -118,15 +118,12 @@ fn numbered_ops(module: &Module) -> impl Iterator<Item = (FuncId, Op, &'static s
     })
 }
 
-/// Returns true if an op outside of the regions of `async_start` ops is to be replaced by several.
 fn has_compound(func: &Func, module: &Module) -> bool {
     let started = |r: &Region| func.body[*r].parent.is_some_and(|op| is_start(&module.view(&func.body, op)));
     let regions = (0..func.body.region_count()).map(Region::new).filter(|r| !started(r));
     regions.flat_map(|r| &func.body[r].ops).any(|&op| is_compound(&module.view(&func.body, op)))
 }
 
-/// Returns true if the op is an `async_start`. Beside the terminator, its region holds exactly one op. That op must not
-/// be replaced by several.
 fn is_start(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::AsyncStart
 }
@@ -142,13 +139,11 @@ fn is_start_of_several(view: &OpView<'_>) -> bool {
     collective::is_variadic(&inner) && inner.operands().len() == inner.results().len()
 }
 
-/// Returns the op in the region of an `async_start`, or `None` for other ops.
 fn started_op<'s>(view: &OpView<'s>) -> Option<OpView<'s>> {
     is_start(view).then(|| view.at(view.body[view.regions()[0]].ops[0]))
 }
 
 struct Simplify {
-    /// The uses of the function's values.
     uses: Uses,
     /// The futures that replace a future of several values: one for each value.
     futures: HashMap<Value, Vec<Value>>,

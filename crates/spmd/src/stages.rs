@@ -168,7 +168,6 @@ fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> O
     at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
 }
 
-/// Returns true if the op is directly in the region of an `async_start`.
 fn is_started(view: &OpView<'_>) -> bool {
     let holds = |r: &Region| view.body[*r].ops.contains(&view.op);
     let region = (0..view.body.region_count()).map(Region::new).find(holds);
@@ -281,7 +280,6 @@ fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<Stri
     None
 }
 
-/// Returns true if all results that are tensors are unreduced over all of the axes.
 fn is_left_unreduced(view: &OpView<'_>, axes: &AxisList, mesh: &Mesh) -> bool {
     let left = |&v: &Value| view.body.sharding(v).map_or(&[][..], |s| &s.unreduced);
     let is_tensor = |v: &&Value| view.body.ty(**v).as_tensor().is_some();
@@ -330,8 +328,8 @@ fn global_boundary(module: &Module) -> Option<(Loc, String)> {
     Some((func.loc.clone(), format!("an argument or result of type {ty}")))
 }
 
-/// Returns true if a type is that of one device's part of the global type in the attributes, or if there is no sharding
-/// to compare them by. Without a global type, the value must not be a tensor.
+/// Returns true if a type has the shape of one device's part of the global type in the attributes, or if there is no
+/// sharding to compare them by. Without a global type, the value must not be a tensor.
 fn is_local(ty: &Type, sharding: Option<&Sharding>, attrs: &Attrs) -> bool {
     match attrs.get(GLOBAL_TYPE) {
         Some(Attr::Type(global)) => sharding.is_none_or(|s| s.local_shape(global.shape()) == ty.shape()),

@@ -270,7 +270,6 @@ impl Task {
         Decision { task: self, assignment, layouts, partial, gathered, moved, prices, free, runner_up, reasons }
     }
 
-    /// Returns the answer of `search` for this op.
     fn ask<T>(
         &self,
         view: &OpView<'_>,
@@ -317,7 +316,6 @@ impl Task {
         found.all(|axes| axes == Some(first)).then_some(first)
     }
 
-    /// Returns the layout of tensor `index` under an assignment, or `None` if the tensor takes no part.
     fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
         let own = self.shardings[index].as_ref()?;
         let layout = assignment.sharding(&self.rule, &self.mesh, index).canonical();
@@ -347,32 +345,26 @@ impl Task {
         }
     }
 
-    /// Returns true if the split along a reduction factor is even, or if all operands that have the factor can be
-    /// padded with neutral elements.
     fn can_pad(&self, view: &OpView<'_>, factor: Factor) -> bool {
         let holds = |i: &usize| self.rule.operands[*i].contains(factor);
         let has_neutral = |i: usize| facts(view).neutral(view, i).is_some();
         !self.is_uneven(factor) || (0..self.traits.operand_count).filter(holds).all(has_neutral)
     }
 
-    /// Returns true if the op reads windows along a factor that it may be split along.
     fn reads_windows(&self, factor: Factor) -> bool {
         self.traits.reads_windows[factor.index()] && self.rule.kind(factor) != FactorKind::NeedReplication
     }
 
-    /// Returns true if the op gathers partial results and reduces them again, so that its results are complete.
     fn is_gathered(&self) -> bool {
         self.traits.combine == Combine::Gather
     }
 
-    /// Returns true if the size of each dimension of a tensor is the product of the sizes of its factors.
     fn has_sizes_of_rule(&self, index: usize) -> bool {
         let size = |factors: &DimFactors| factors.iter().map(|&f| self.rule.size(f)).product::<usize>();
         let sizes = self.rule.mapping(index).dims.iter().map(size);
         self.traits.types[index].as_ref().is_some_and(|ty| sizes.eq(ty.shape.iter().copied()))
     }
 
-    /// Returns true if the sharding that some tensor has, or should have, splits a dimension with this factor unevenly.
     fn is_uneven(&self, factor: Factor) -> bool {
         let is_uneven = |i: usize| {
             let (Some(sharding), Some(ty)) = (&self.shardings[i], &self.traits.types[i]) else { return false };

@@ -25,7 +25,6 @@ pub(crate) struct Turns {
 
 /// A region around an op.
 enum Scope {
-    /// A region of a loop.
     Loop(Turn),
     /// A region that no value is moved out of: a branch, or a manual computation.
     Closed,
@@ -82,9 +81,9 @@ impl Turns {
     }
 
     /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
-    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which each
-    /// turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so that
-    /// the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
+    /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which
+    /// each turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so
+    /// that the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         if self.scopes.is_empty() {
             return (view.operands().iter().map(|&v| if is_source(v) { NEVER } else { 1 }).collect(), 1);
@@ -105,8 +104,8 @@ impl Turns {
         (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
     }
 
-    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost loop:
-    /// one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
+    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost
+    /// loop: one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
     fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
         let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
         let shape = |v: &Value| view.body.ty(*v).shape();
@@ -160,13 +159,11 @@ fn is_function(view: &OpView<'_>) -> bool {
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns the operand of a mark, which changes nothing, or `None` for other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
     let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
     view.operands().first().copied().filter(|_| is_mark)
 }
 
-/// Returns the number of bytes of a whole value, or 0 if it is no tensor.
 pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {
     body.ty(v).as_tensor().map_or(0, |t| t.bytes())
 }

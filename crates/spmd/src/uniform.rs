@@ -35,7 +35,6 @@ pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Returns the axes over which an argument differs: those that split it, and those over which it is a partial sum.
 fn of_argument(body: &Body, arg: Value, mesh: &Mesh) -> Varying {
     match body.sharding(arg) {
         Some(s) => Varying::over(mesh, s.split_axes().chain(s.unreduced.iter().copied())),
@@ -55,7 +54,6 @@ impl Uniformity<'_> {
         &self.varying[v]
     }
 
-    /// Adds axes to those of a value. Returns true if the value did not have all of them.
     fn add(&mut self, v: Value, varying: &Varying) -> bool {
         let union = self.get(v).union(varying, self.mesh);
         let is_new = union != *self.get(v);
@@ -67,7 +65,6 @@ impl Uniformity<'_> {
         values.iter().fold(Varying::Nowhere, |all, &v| all.union(self.get(v), self.mesh))
     }
 
-    /// Processes the ops of a region. `around` are the axes along which devices may differ in running the region.
     fn region(&mut self, region: Region, around: &Varying) {
         let body = self.body;
         for &op in &body[region].ops {

@@ -54,7 +54,6 @@ fn is_identity(view: &OpView<'_>) -> bool {
         || ShardyCollective::of(view).is_some()
 }
 
-/// Removes the attributes that hold shardings, such as the operand shardings of a named computation.
 fn forget_shardings(op: Op, builder: &mut Builder<'_>) {
     let is_sharding = |attr: &Attr| matches!(attr, Attr::Sharding(_) | Attr::Shardings(_));
     let attrs = &mut builder.body.op_mut(op).attrs;

@@ -118,7 +118,6 @@ impl Mutator {
         Self::boundary(text, at)
     }
 
-    /// Returns the start of the character at or before byte `at`, or the length of the text if it is shorter.
     fn boundary(text: &str, at: usize) -> usize {
         text.floor_char_boundary(at.min(text.len()))
     }

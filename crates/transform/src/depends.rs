@@ -97,8 +97,8 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     }
 }
 
-/// Returns the function that a call or a composite runs, with the body that computes it. Returns `None` for other ops,
-/// and if the module has no function of this name.
+/// Returns the function that a call or a composite runs. Returns `None` for other ops, and if the module has no
+/// function of this name.
 pub(crate) fn callee<'s>(op: &OpView<'s>) -> Option<&'s shardwise_ir::Func> {
     calls::callee(op).map(|id| &op.module[id])
 }

@@ -5,23 +5,18 @@ use shardwise_base::{Diagnostic, counted};
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
 
-/// Returns the error for an op on the way from the arguments to the results that has no derivative, for the reason
-/// `why`.
 pub(crate) fn no_derivative(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-derivative", op.loc(), format!("{} has no derivative", shown(op)))
         .note(why)
         .help("stop the gradient in front of it, or give the function a derivative of its own")
 }
 
-/// Returns the error for the call of a function whose derivative is only known in reverse mode, in forward mode.
 pub(crate) fn reverse_only(op: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("custom-vjp-forward", op.loc(), "a function with `custom_vjp` has no derivative in forward mode")
         .note("its rule computes cotangents from cotangents")
         .help("use reverse mode (`grad`, `vjp`, `jacrev`), or give the function a rule by `custom_jvp`, which both modes use")
 }
 
-/// Returns the error for a value of type `ty` that a function with a custom derivative captures, and that depends on
-/// what is differentiated.
 pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
     let message =
         "a function with a custom derivative (`custom_jvp`, `custom_vjp`) captures an array that is differentiated";
@@ -31,16 +26,12 @@ pub(crate) fn custom_captured(op: &OpView<'_>, ty: &Type) -> Diagnostic {
         .help("pass the array as an argument, or stop its gradient: `.stop_gradient()`")
 }
 
-/// Returns the error for an op on the way from the arguments to the results that has no transpose, for the reason
-/// `why`.
 pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-transpose", op.loc(), format!("{} has no derivative in reverse mode", shown(op)))
         .note(why)
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
 
-/// Returns the error for a loop that is differentiated in reverse mode or linearized, and whose number of steps is not
-/// known.
 pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
     let message =
         "this loop cannot be linearized or differentiated in reverse mode, because its number of steps is not known";
@@ -49,14 +40,12 @@ pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
 }
 
-/// Returns the error for an op that cannot be computed for a batch, for the reason `why`.
 pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {
     Diagnostic::error("no-batch", op.loc(), format!("{} cannot be computed for a batch", shown(op)))
         .note(why)
         .help("call it outside of `vmap`; a kernel computes a batch by its sharding rule, or by `Kernel::batched_by`")
 }
 
-/// Returns the op as messages name it: a custom call by its target.
 fn shown(op: &OpView<'_>) -> String {
     match CustomCall::target(op) {
         Some(target) => format!("the custom call `{target}`"),
@@ -64,7 +53,6 @@ fn shown(op: &OpView<'_>) -> String {
     }
 }
 
-/// Returns the error for a layout inside of a batch that names an axis over which the new dimension is split.
 pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
     let message =
         format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
@@ -72,8 +60,6 @@ pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
         .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
 }
 
-/// Returns the error for argument `index`, with respect to which a derivative is asked for and whose type has no
-/// tangents.
 pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("grad-integer", loc, format!("argument {index} has no derivative"))
         .facts(ty.to_string())
@@ -81,15 +67,12 @@ pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> 
         .help("leave the argument out, or convert it to a float first")
 }
 
-/// Returns the error for a transform of argument `index` of a function that has `count` arguments.
 pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc) -> Diagnostic {
     let arguments = counted(count, "argument");
     let message = format!("the function has {arguments}, and no argument {index}");
     Diagnostic::error("transform-argument", loc, message).help("arguments are counted from 0")
 }
 
-/// Returns the error for the gradient of a function with these results, because the result of which it is taken is no
-/// real scalar, or because there is not exactly one result where one is needed.
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(Type::to_string).collect();
     Diagnostic::error("grad-scalar", loc, "a gradient is taken of one result, which must be a real scalar")
@@ -97,15 +80,12 @@ pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnos
         .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
 }
 
-/// Returns the error for a transform on a command line whose options are wrong: `text` is the transform, `why` the
-/// reason.
 pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {
     Diagnostic::error("transform-options", &COMMAND_LINE, format!("cannot read the transform `{text}`"))
         .note(why)
         .help("write `value-and-grad{args=0+2}`, or `vmap{args=0+2,size=8}`")
 }
 
-/// Returns the error for a module without a function to transform.
 pub(crate) fn no_main(loc: &shardwise_base::Loc) -> Diagnostic {
     Diagnostic::error("module-main", loc, "the module has no functions")
         .help("add the function to transform: `func.func public @main`")

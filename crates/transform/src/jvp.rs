@@ -56,7 +56,7 @@ pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Fu
     Ok(out)
 }
 
-/// Checks that the arguments exist and have tangents. Fails otherwise, with an error for each wrong one.
+/// Checks that the arguments exist and have tangents. Fails with an error for each that does not.
 pub(crate) fn check_arguments(func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let mut wrong = Diagnostics::default();
     let all = func.body.args();
@@ -77,7 +77,6 @@ pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
 }
 
-/// Returns true if values of this type have tangents, or are futures of values of which some have.
 fn may_carry(ty: &Type) -> bool {
     matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
@@ -255,7 +254,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds a barrier for the tangents of the operands `active`. The other results have no tangents.
     fn barrier(&mut self, op: &OpView<'s>, active: &[usize], b: &mut Builder<'_>) -> Vec<Option<Value>> {
         let operands: Vec<Value> =
             active.iter().map(|&i| self.tangents[op.operand(i)].expect("it is active")).collect();
@@ -397,7 +395,6 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Maps `to` to the copies and tangents of `from`.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to) {
             self.cloner.set(t, self.cloner.get(f));
@@ -405,8 +402,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Inlines a function with its tangents. Fails as [`region`](Scope::region) does, and with `no-derivative` if the
-    /// module has no function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_derivative(op, "it calls no function of the module").into());
@@ -509,7 +504,7 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Returns the indices of those of the carried values that have tangents in some turn.
+    /// Returns the indices of those of the carried values that may have tangents in some turn.
     fn active_carries(&self, op: &OpView<'s>, carried: &[usize]) -> Vec<usize> {
         let turn = op.regions()[1];
         let (args, next) = (&op.body[turn].args, op.body.region_results(turn));

@@ -124,10 +124,8 @@ fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed
 /// The known part of an op with regions, which is changed if the transposed part needs values from inside.
 #[derive(Clone)]
 struct Split {
-    /// The op with the known part.
     op: Op,
     regions: Vec<Region>,
-    /// The region that holds the op.
     home: Region,
 }
 
@@ -149,8 +147,8 @@ struct Reverse<'s> {
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,
-    /// The values of the turns of loops that are computed again which are kept, with the arrays that have a row for
-    /// each turn.
+    /// For each loop that is computed again, the values of its turns that are kept, each with the array that has a row
+    /// for each turn.
     rows: HashMap<Op, Vec<(Value, Value)>>,
     /// The sums of cotangents over manual axes, or `None` if there is no per-device code.
     sums: Option<Sums<'s>>,
@@ -164,7 +162,6 @@ impl<'s> Reverse<'s> {
         Reverse { module, source, cloner, linear, cotangents: none, split, rows, sums: None }
     }
 
-    /// Marks the values that depend on `tangents` as linear, and plans the sums of their cotangents.
     fn mark(&mut self, tangents: &[Value]) {
         let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
         tangents.iter().for_each(|&v| depends.values[v] = true);
@@ -259,7 +256,6 @@ impl<'s> Reverse<'s> {
         self.forward(self.source.region_results(inner), op.results());
     }
 
-    /// Maps `to[i]` to the copy of `from[i]`, unless `from[i]` is linear.
     fn forward(&mut self, from: &[Value], to: &[Value]) {
         for (&f, &t) in from.iter().zip(to).filter(|(f, _)| !self.linear[**f]) {
             self.cloner.set(t, self.cloner.get(f));
@@ -328,7 +324,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Returns the axes that `f` finds in the plan of the sums, or no axes if there is no per-device code.
     fn open(&self, f: impl FnOnce(&Sums<'s>) -> AxisSet) -> AxisSet {
         self.sums.as_ref().map(f).unwrap_or_default()
     }
@@ -401,7 +396,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Builds the cotangents of the arguments of a function with a custom derivative by its `bwd`.
     fn back_of_custom(&mut self, op: &OpView<'s>, call: LinearCall<'s>, b: &mut Builder<'_>) {
         let (residuals, rest) = op.operands().split_at(call.residuals);
         let (captured, args) = rest.split_at(call.captured);
@@ -470,7 +464,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Copies the known part of an op again.
     fn op_again(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) {
         b.loc = op.loc().clone();
         match self.is_linear(op) {
@@ -479,7 +472,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Maps each of the values to row `row` of the stack that is paired with it.
     fn read_rows(&mut self, rows: impl IntoIterator<Item = (Value, Value)>, row: Value, b: &mut Builder<'_>) {
         for (v, stack) in rows {
             let line = read_row(b, stack, row, self.source.ty(v).shape());
@@ -592,7 +584,6 @@ impl<'s> Reverse<'s> {
         }
     }
 
-    /// Returns the linear values from outside that the op's regions use.
     fn captured(&self, op: &OpView<'s>) -> Vec<Value> {
         op.captured().into_iter().filter(|&v| self.linear[v]).collect()
     }
@@ -765,8 +756,9 @@ pub fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Sets the layout of `x`. The values from which `x` is made by moving elements only get the layouts that follow from
-/// it. Values that have a layout, and those from before the op `first` of the region, stay as they are.
+/// Sets the layout of `x`, and those that follow from it for the values from which `x` is made: an operand gets one if
+/// the result has all of its factors. Values that have a layout, and those from before the op `first` of the region,
+/// stay as they are.
 fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
     let mut next = vec![(x, sharding)];
@@ -794,7 +786,6 @@ fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Shardin
     }
 }
 
-/// Builds `x / count`. Returns `x` itself if `count` is 1.
 fn share(b: &mut Builder<'_>, x: Value, count: usize) -> Value {
     if count == 1 {
         return x;
@@ -822,7 +813,6 @@ fn used_of(body: &Body, known: Region, back: Region) -> Vec<Value> {
     used
 }
 
-/// Replaces values in the operands of all ops of a region and of the regions inside.
 fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
     let mut ops = vec![];
     body.walk_region(region, &mut ops);
@@ -858,7 +848,7 @@ fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Op
     (kept, again)
 }
 
-/// The search for the values of a region that have to be kept so that others can be made again, of the fewest bytes.
+/// The search for values of a region to keep, of few bytes, from which others can be made again.
 struct Sources<'a> {
     module: &'a Module,
     body: &'a Body,
@@ -869,8 +859,8 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the op of the region that makes a value, if running it again costs no floating-point work: it is pure
-    /// and has no regions. Returns `None` for other ops, arguments, and values from outside of the region.
+    /// Returns the op of the region that makes a value, if it can be run again: it is pure, has no regions, and does no
+    /// floating-point work. Returns `None` for other ops, arguments, and values from outside of the region.
     fn maker(&self, v: Value) -> Option<OpView<'a>> {
         let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
         let view = self.module.view(self.body, op);
@@ -879,7 +869,6 @@ impl<'a> Sources<'a> {
         (is_free && view.regions().is_empty()).then_some(view)
     }
 
-    /// Returns the operands of an op that are values of the region.
     fn inside(&self, op: &OpView<'a>) -> Vec<Value> {
         let is_inside = |v: &Value| match self.body[*v].def {
             ValueDef::Argument { region, .. } => region == self.known,
@@ -892,7 +881,8 @@ impl<'a> Sources<'a> {
         if self.free == Some(v) { 0 } else { self.body.ty(v).as_tensor().map_or(u64::MAX, TensorType::bytes) }
     }
 
-    /// Counts, for each value of the region, the fewest bytes of values to keep so that it can be made again.
+    /// Counts, for each value of the region, the bytes of the values to keep so that it can be made again. A value that
+    /// is needed for several operands counts each time.
     fn count(&mut self) {
         for &v in &self.body[self.known].args {
             self.bytes.insert(v, self.own_bytes(v));
@@ -928,8 +918,7 @@ fn move_ops(body: &mut Body, region: Region, from: usize, to: usize) {
     ops[to..].rotate_right(count);
 }
 
-/// Builds values with `f` at the end of a region, which its terminator returns in addition. Panics if the region has no
-/// terminator.
+/// Builds values with `f` at the end of a region, which its terminator returns in addition.
 fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<'_>) -> Vec<Value>) {
     let end = b.body.terminator(region).expect("a region ends in a terminator");
     b.body.pop_op(region, end);
@@ -938,7 +927,6 @@ fn return_more(b: &mut Builder<'_>, region: Region, f: impl FnOnce(&mut Builder<
     b.body.op_mut(end).operands.extend(values);
 }
 
-/// Adds results of these types to an op, and returns them.
 fn add_results(body: &mut Body, op: Op, types: Vec<Type>) -> Vec<Value> {
     let before = body[op].results.len();
     body.add_results(op, types);
@@ -989,7 +977,6 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     replace(b.body, back, &to);
 }
 
-/// Returns row number `row` of a stack of arrays of this shape.
 fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> Value {
     let starts = row_starts(b, row, shape.len());
     let line = make::dynamic_slice(b, stack, &starts, &[&[1], shape].concat());

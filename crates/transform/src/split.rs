@@ -33,7 +33,6 @@ pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> V
     Parts::of(module, &func.body, args, results).kept
 }
 
-/// The two parts of a body.
 struct Parts {
     first: Vec<Op>,
     second: Vec<Op>,
@@ -78,7 +77,7 @@ impl Parts {
     }
 }
 
-/// Returns those of the ops whose results are needed for `results`, and those that have no results.
+/// Returns those of the ops that are needed for `results` or for ops without results.
 fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<Op> {
     let mut needed: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
     results.iter().for_each(|&v| needed[v] = true);
@@ -126,7 +125,6 @@ fn add_constant(module: &Module, body: &Body, v: Value, constants: &mut Vec<Op>)
     is_constant
 }
 
-/// Returns a function with these arguments, ops and results of `func`.
 fn part(func: &Func, args: &[Value], ops: &[Op], results: &[Value]) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);

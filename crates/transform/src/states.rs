@@ -64,7 +64,6 @@ struct Infer<'s> {
 }
 
 impl Infer<'_> {
-    /// Sets the state of a value: the recorded one, or else `inferred`.
     fn set(&mut self, v: Value, inferred: ManualAxes) {
         let recorded = self.body.value(v).manual.as_deref();
         self.values[v] = recorded.cloned().unwrap_or(inferred);
@@ -228,7 +227,6 @@ impl Infer<'_> {
     }
 }
 
-/// Returns the axes over which the body of a manual computation is per device.
 fn manual_set(op: &OpView<'_>, mesh: &Mesh) -> AxisSet {
     AxisSet::new(mesh, manual_axes(op).iter().copied())
 }
@@ -290,7 +288,6 @@ impl<'s> Sums<'s> {
     }
 
     // ── answers
-    /// Returns the axes over which the cotangent of a value is a summand on each device.
     pub fn pending(&self, v: Value) -> &AxisSet {
         &self.pending[v]
     }
@@ -366,7 +363,6 @@ impl<'s> Sums<'s> {
         }
     }
 
-    /// Finds the pending axes of the values that the linear ops of a region use, from the last op to the first.
     fn region(&mut self, region: Region, linear: &EntityVec<Value, bool>) {
         for &op in self.body[region].ops.iter().rev() {
             let view = self.module.view(self.body, op);

@@ -95,8 +95,7 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     sharding.clone().with_dims(dims)
 }
 
-/// Returns an axis that a sharding uses already, of those that are to split its leading dimension. Returns `None` if
-/// there is none.
+/// Returns one of `axes` over which a sharding is split, unreduced or reduced already, or `None` if there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
     let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
     let used: Vec<AxisRef> = used.copied().collect();
@@ -128,12 +127,10 @@ struct Made {
     /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and
     /// the size.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
-    /// Names that are taken.
     taken: HashSet<Arc<str>>,
 }
 
 impl Made {
-    /// Returns a name for the batch of a function, which no function has.
     fn fresh(&mut self, module: &Module, name: &str) -> Arc<str> {
         let names = (0..).map(|i| if i == 0 { format!("{name}_batch") } else { format!("{name}_batch_{i}") });
         let is_free = |n: &String| module.func(n).is_none() && !self.taken.contains(n.as_str());
@@ -371,8 +368,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Builds the call of a function with a custom derivative for the batch, and batches this function and those of its
-    /// rule. Fails as [`region`](Scope::region) does.
     fn custom(&mut self, op: &OpView<'s>, custom: Custom<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
@@ -464,8 +459,6 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Inlines a function as a batch. Fails as [`region`](Scope::region) does, and with `no-batch` if the module has no
-    /// function of this name.
     fn call(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let Some(func) = callee(op) else {
             return Err(errors::no_batch(op, "it calls no function of the module").into());
@@ -677,14 +670,10 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns true if an op, a region in it or a function that it runs has a spread along an axis: each index takes its
-/// own row.
 fn spreads(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Spread, axis)
 }
 
-/// Returns true if an op, a region in it or a function that it runs has a gather along an axis: each index takes the
-/// rows of all.
 fn gathers(module: &Module, op: &OpView<'_>, axis: &str) -> bool {
     contains(module, op, NamedOp::Gather, axis)
 }

@@ -19,7 +19,7 @@ fn ops(func: &Func) -> usize {
     func.body.walk().len()
 }
 
-/// Returns all choices of at least one of `count` arguments. Arguments from the seventh on are never chosen.
+/// Returns all choices of at least one of the first six of `count` arguments.
 fn choices(count: usize) -> impl Iterator<Item = Vec<usize>> {
     (1..1usize << count.min(6)).map(move |mask| (0..count).filter(|i| mask >> i & 1 == 1).collect())
 }
@@ -89,7 +89,6 @@ fn few_ops_need_a_rule_of_their_own() {
     assert!(own.iter().all(|(_, why)| why.len() > 10), "{own:#?}");
 }
 
-/// Returns a program that scatters to the elements of windows that `select` selects, by this op.
 fn select_and_scatter(select: &str, scatter: &str) -> String {
     format!(
         "func.func @main(%arg0: tensor<4x5xf64>, %arg1: tensor<2x5xf64>, %arg2: tensor<f64>) -> tensor<4x5xf64> {{

@@ -31,7 +31,6 @@ func.func @main({args}) -> tensor<{outer}> {{
 const X: &str =
     "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = \"x\">]>";
 
-/// Returns the line that defines `to` as the all-reduce of `from` over the axis `x` with the op `combine`.
 fn all_reduce(to: &str, from: &str, ty: &str, combine: &str) -> String {
     format!(
         r#"    {to} = "stablehlo.all_reduce"({from}) <{{{X}}}> ({{

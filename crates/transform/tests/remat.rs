@@ -5,7 +5,6 @@ mod common;
 use common::{check, check_batch, parse, printed, with_main};
 use shardwise_transform::vjp;
 
-/// Returns a program that runs a layer with this policy in a loop of three turns.
 fn layers(policy: &str) -> String {
     format!(
         r#"func.func @main(%arg0: tensor<2x4xf64>, %arg1: tensor<3x4x4xf64>) -> tensor<2x4xf64> {{

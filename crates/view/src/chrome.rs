@@ -35,7 +35,6 @@ impl Timeline {
         format!("{{\"displayTimeUnit\":\"ns\",\"otherData\":{head},\"traceEvents\":[\n{}\n]}}\n", lines.join(",\n"))
     }
 
-    /// Returns the spans of one lane after the other, in an order in which a span comes before those inside of it.
     fn spans_outside_first(&self) -> Vec<SpanIndex> {
         let nesting = Nesting::of(self);
         nesting.lanes.into_iter().flatten().collect()
@@ -101,8 +100,7 @@ impl From<Fact> for Value {
     }
 }
 
-/// Returns an event of this phase, such as `X` for a complete event, with this name and these arguments. `place` has
-/// its other fields: its process, and its thread and time if it has them.
+/// Returns an event of this phase, such as `X` for a complete event. `place` has its other fields, such as its process.
 fn event(phase: &str, name: &str, place: Value, args: Value) -> Value {
     let mut event = place;
     event["ph"] = phase.into();
@@ -111,7 +109,6 @@ fn event(phase: &str, name: &str, place: Value, args: Value) -> Value {
     event
 }
 
-/// Returns the number of the process that stands for a kind of lanes.
 fn pid(kind: LaneKind) -> u32 {
     1 + kind as u32
 }

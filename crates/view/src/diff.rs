@@ -82,18 +82,15 @@ impl Timeline {
     }
 }
 
-/// Returns the row of an instruction, with its time in the first timeline and no time in the second one.
 fn row_of(i: &Instruction) -> DiffRow {
     DiffRow { key: i.key.clone(), name: i.name.clone(), kind: i.kind, first: Some(i.time), second: None }
 }
 
-/// Returns the second time minus the first one. A time that is `None` counts as 0.
 fn difference(first: Option<Picoseconds>, second: Option<Picoseconds>) -> i64 {
     let signed = |time: Option<Picoseconds>| i64::try_from(time.unwrap_or(0)).unwrap_or(i64::MAX);
     signed(second) - signed(first)
 }
 
-/// Returns the second time divided by the first one, or `None` if the first one is 0.
 fn ratio(first: Picoseconds, second: Picoseconds) -> Option<f64> {
     (first > 0).then(|| second as f64 / first as f64)
 }

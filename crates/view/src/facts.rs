@@ -4,7 +4,6 @@
 use crate::Span;
 use shardwise_base::Loc;
 
-/// A fact of a span.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Fact {
     Text(String),
@@ -47,7 +46,6 @@ pub(crate) fn facts(span: &Span) -> Vec<(&'static str, Fact)> {
     rows.into_iter().filter_map(|(name, fact)| Some((name, fact?))).collect()
 }
 
-/// Returns the file, line and column of a location, or `None` if they are not known.
 pub(crate) fn place(loc: &Loc) -> Option<String> {
     loc.file_pos().map(|pos| format!("{}:{}:{}", pos.file, pos.line, pos.column))
 }

@@ -45,7 +45,6 @@ impl Draw {
     }
 }
 
-/// Returns a timeline that is drawn from `seed` and is valid ([`Timeline::check`]). It has up to five lanes.
 pub(crate) fn timeline(seed: u64) -> Timeline {
     let mut draw = Draw(seed);
     let machine = draw.name();
@@ -72,8 +71,7 @@ pub(crate) fn timeline(seed: u64) -> Timeline {
     timeline
 }
 
-/// Adds up to six periods of a lane between two times to `times`, and others inside of them. None are inside of more
-/// than three.
+/// Adds up to six periods of a lane between two times to `times`, and others inside of them, nested at most four deep.
 fn periods(
     draw: &mut Draw,
     lane: LaneIndex,

@@ -137,7 +137,6 @@ struct Turn {
     counts: HashMap<InstructionKey, usize>,
 }
 
-/// Returns the key of a span, with the order 0.
 fn key_of(span: &Span) -> InstructionKey {
     let ops = if span.ops.is_empty() { span.name.clone() } else { span.ops.join(", ") };
     InstructionKey { ops, source: span.source(), scope: span.loc.scope(), order: 0 }

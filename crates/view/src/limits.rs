@@ -54,8 +54,6 @@ impl Limits {
         self.memory.iter().find(|level| level.bytes >= bytes).or(self.memory.last())
     }
 
-    /// Returns the limits for the script of a page: the source, and pairs of a name and a rate for the types and for
-    /// the memories.
     pub(crate) fn json(&self) -> Value {
         json!({
             "source": self.source,
@@ -77,8 +75,6 @@ impl Timeline {
     }
 }
 
-/// Returns the least time of the work of a span, of all instances together. Returns `None` where [`Limits::least_time`]
-/// does.
 fn least_time(limits: &Limits, span: &Span) -> Option<Picoseconds> {
     let all = |amount: Option<u64>| amount.map(|n| span.of_all_instances(n));
     limits.least_time(span.dtype, all(span.work.flops), all(span.work.memory_bytes))

@@ -63,7 +63,6 @@ impl Timeline {
         (whole > 0.0).then(|| lanes.iter().map(time).sum::<f64>() / whole)
     }
 
-    /// Returns the lanes of the first of these kinds that has lanes. Returns none if none of the kinds has.
     pub(crate) fn lanes_of_first(&self, kinds: &[LaneKind]) -> Vec<LaneIndex> {
         let of = |kind: LaneKind| self.lanes.keys().filter(move |&lane| self.lanes[lane].kind == kind);
         kinds.iter().map(|&kind| of(kind).collect::<Vec<_>>()).find(|lanes| !lanes.is_empty()).unwrap_or_default()
@@ -126,7 +125,6 @@ impl Timeline {
         })
     }
 
-    /// Returns the lane of a span.
     pub(crate) fn lane_of(&self, span: SpanIndex) -> &Lane {
         &self.lanes[self.spans[span].lane]
     }

@@ -122,7 +122,6 @@ pub(crate) fn length_outside(ranges: &[Range<Picoseconds>], others: &[Range<Pico
     length(ranges) - common
 }
 
-/// Returns the sum of the lengths of the ranges.
 pub(crate) fn length(ranges: &[Range<Picoseconds>]) -> Picoseconds {
     ranges.iter().map(|range| range.end - range.start).sum()
 }

@@ -40,7 +40,6 @@ impl Timeline {
         })
     }
 
-    /// Returns the data of the page. What is not known is -1 or null.
     fn page_data(&self, program: Option<&str>) -> Value {
         let mut strings = Numbered::default();
         let mut rows = Numbered::default();
@@ -97,7 +96,6 @@ impl Timeline {
         ])
     }
 
-    /// Returns the size, the name, the source and the line of a value in memory.
     fn part(&self, part: &MemoryPart, program: Option<&str>) -> Value {
         json!([part.bytes, part.name, place(&part.loc), self.text_line(&part.loc, program)])
     }
@@ -186,7 +184,6 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Eq + Hash + Clone> Numbered<T> {
-    /// Returns the number of an item, which is added if it is new.
     fn number<Q>(&mut self, item: &Q) -> usize
     where
         Q: Hash + Eq + ToOwned<Owned = T> + ?Sized,
@@ -213,7 +210,6 @@ fn filled(template: &str, part: impl Fn(&str) -> String) -> String {
     page
 }
 
-/// Returns a text escaped for HTML, in elements and in attributes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -251,7 +247,6 @@ pub(crate) mod tests {
     use crate::{Lane, LaneKind, Maker, generated};
     use std::collections::BTreeMap;
 
-    /// Returns the parts of a page: all before the data, the data, and all after it.
     fn parts(html: &str) -> (&str, Value, &str) {
         let (before, rest) = html.split_once(r#"<script type="application/json" id="data">"#).unwrap();
         let (data, after) = rest.split_once("</script>").unwrap();
@@ -259,7 +254,6 @@ pub(crate) mod tests {
         (before, serde_json::from_str(data).unwrap(), after)
     }
 
-    /// Returns what the data of a page says, read as its script reads it.
     pub(crate) fn seen(html: &str) -> SeenTimeline {
         let data = parts(html).1;
         let numbers =

@@ -195,7 +195,6 @@ impl Timeline {
         processes.chain(threads).chain(memory).collect()
     }
 
-    /// Returns the packets of the spans in the order of time, and after them those of the memory in use.
     fn perfetto_events(&self, names: &mut Names) -> Vec<TracePacket> {
         let nesting = Nesting::of(self);
         let flows = Flows::of(self);
@@ -235,7 +234,6 @@ impl Timeline {
 }
 
 impl TracePacket {
-    /// Returns a packet without contents that uses the names of the first packet.
     fn on_sequence() -> TracePacket {
         TracePacket { trusted_packet_sequence_id: 1, sequence_flags: NEEDS_NAMES, ..TracePacket::default() }
     }
@@ -263,7 +261,6 @@ impl Flows {
         flows
     }
 
-    /// Returns the flows that end at a span, in the order of [`Span::after`](crate::Span::after).
     fn into(&self, timeline: &Timeline, span: SpanIndex) -> Vec<u64> {
         let first = self.first_in[span.index()];
         (first..first + timeline.spans[span].after.len() as u64).collect()

@@ -18,7 +18,6 @@ pub enum Format {
     XSpace,
 }
 
-/// The ends of the names of files, with their formats.
 const EXTENSIONS: [(&str, Format); 5] = [
     (".html", Format::Html),
     (".json", Format::Chrome),
@@ -101,7 +100,6 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    /// Creates a folder for a test, unless it exists, and returns its path.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("shardwise-view-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();

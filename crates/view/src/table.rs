@@ -2,7 +2,6 @@
 
 use crate::Picoseconds;
 
-/// Lines of cells that are aligned in columns.
 pub(crate) struct Table {
     /// True for each column that is aligned at the right.
     right: Vec<bool>,
@@ -70,7 +69,6 @@ fn in_units<const N: usize>(mut value: f64, units: [&str; N]) -> (f64, &str) {
     (value, units[unit])
 }
 
-/// Returns a number of bytes as text, such as `12.5 KiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);
@@ -82,18 +80,15 @@ pub(crate) fn size(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// Returns a number of flops in a second as text, such as `12.5 Gflop/s`.
 pub(crate) fn rate(flops: f64) -> String {
     let (value, unit) = in_units(flops, ["", "k", "M", "G", "T"]);
     format!("{value:.1} {unit}flop/s")
 }
 
-/// Returns a share as text, such as `28.6 %`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// Returns the text of a fact, or an empty one if it is not known.
 pub(crate) fn known<T>(fact: Option<T>, text: impl Fn(T) -> String) -> String {
     fact.map(text).unwrap_or_default()
 }

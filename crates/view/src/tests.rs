@@ -27,7 +27,6 @@ pub(crate) struct Seen {
 /// A timeline as a file describes it: its spans by number, and the memory in use.
 pub(crate) type SeenTimeline = (BTreeMap<usize, Seen>, Vec<(u64, u64)>);
 
-/// Returns what a file of the timeline should say, with exact times.
 fn expected(timeline: &Timeline) -> SeenTimeline {
     let nesting = Nesting::of(timeline);
     let seen = |index: SpanIndex| {
@@ -46,7 +45,6 @@ fn expected(timeline: &Timeline) -> SeenTimeline {
     (timeline.spans.keys().map(seen).collect(), memory)
 }
 
-/// Returns a fact as text, with nine decimals for a share.
 pub(crate) fn fact_text(fact: &Fact) -> String {
     match fact {
         Fact::Text(text) => text.clone(),

@@ -7,13 +7,10 @@ use shardwise_base::counted;
 use std::collections::HashSet;
 use std::fmt;
 
-/// The largest number of values in memory at the peak that are printed.
 const MAX_PARTS: usize = 20;
 
-/// The largest number of lines of the critical path that are printed.
 const MAX_PATH_LINES: usize = 40;
 
-/// The heading of a table of instructions.
 const HEADING: [&str; 10] =
     [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
 
@@ -38,7 +35,6 @@ impl Timeline {
         rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
     }
 
-    /// Returns each note of the spans once, with the name and the source of the first span that has it.
     fn span_notes(&self) -> Vec<String> {
         let mut seen = HashSet::new();
         let noted = self.spans.iter().filter_map(|span| Some((span, span.note.as_deref()?)));
@@ -46,7 +42,6 @@ impl Timeline {
         first.map(|(span, note)| format!("{} {}: {note}", span.name, span.source().unwrap_or_default())).collect()
     }
 
-    /// Returns the program, how the times were obtained, the machine and the number of devices, in one line.
     pub(crate) fn title(&self) -> String {
         let devices = counted(self.device_count, "device");
         let maker = self.maker.name();
@@ -67,8 +62,8 @@ impl Timeline {
         lines.join("\n")
     }
 
-    /// Returns an empty line, the title if it is not empty, and the lines of a table of the first `limit` instructions.
-    /// Returns no lines if there are no instructions.
+    /// Returns an empty line, the title if it is not empty, and a table of the first `limit` instructions. Returns no
+    /// lines if there are no instructions.
     fn table_lines(&self, title: &str, instructions: &[Instruction], limit: usize) -> Vec<String> {
         if instructions.is_empty() {
             return vec![];
@@ -102,8 +97,6 @@ impl Timeline {
         table.lines()
     }
 
-    /// Returns the lines of the first [`MAX_PARTS`] values that are in memory at the peak. Returns no lines if the
-    /// values are not known.
     fn peak_lines(&self) -> Vec<String> {
         if self.at_peak.is_empty() {
             return vec![];
@@ -168,7 +161,6 @@ impl fmt::Display for Timeline {
     }
 }
 
-/// Returns a typical error and the times that it allows as text, such as `18.0 %: between 84.7 us and 118.0 us`.
 fn error(fraction: Option<f64>, [from, to]: [Picoseconds; 2]) -> String {
     format!("{}: between {} and {}", known(fraction, percent), time(from), time(to))
 }

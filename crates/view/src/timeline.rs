@@ -232,7 +232,6 @@ impl Timeline {
         self.device_count = self.device_count.max(next.device_count);
     }
 
-    /// Returns the lane with the same name and kind as `lane`. Adds `lane` if there is none.
     fn lane(&mut self, lane: &Lane) -> LaneIndex {
         let known = self.lanes.keys().find(|&i| self.lanes[i] == *lane);
         known.unwrap_or_else(|| self.lanes.push(lane.clone()))

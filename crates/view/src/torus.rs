@@ -37,7 +37,8 @@ impl Torus {
         Torus { grid, wraps, twist: 0 }
     }
 
-    /// Returns the twisted torus of these sizes, or `None` if there is none: k x k x 2k or k x 2k x 2k in any order.
+    /// Returns the twisted torus of these sizes, or `None` if there is none: k x k x 2k or k x 2k x 2k in any order,
+    /// with k of at least 2.
     pub fn twisted(grid: Vec<usize>) -> Option<Torus> {
         let (&short, &long) = (grid.iter().min()?, grid.iter().max()?);
         let is_twistable = short > 1 && long == 2 * short && grid.iter().all(|&n| n == short || n == long);
@@ -106,7 +107,7 @@ impl Torus {
         ways
     }
 
-    /// Returns a way to the same chip that goes around a short dimension.
+    /// Returns a way to the same chip that goes around a short dimension `turns` times more.
     fn turned(&self, way: &[isize], dim: usize, turns: isize) -> Vec<isize> {
         let mut turned = way.to_vec();
         turned[dim] += turns * self.twist as isize;
@@ -169,12 +170,10 @@ impl Torus {
     }
 }
 
-/// Returns the number of links of a way.
 fn length(way: &[isize]) -> usize {
     way.iter().map(|links| links.unsigned_abs()).sum()
 }
 
-/// Returns the neighbours in a ring.
 fn pairs(order: &[usize]) -> impl Iterator<Item = (usize, usize)> + '_ {
     (0..order.len()).map(|i| (order[i], order[(i + 1) % order.len()]))
 }
@@ -206,7 +205,6 @@ fn ring_of_neighbours(far: &[Vec<usize>]) -> Option<Vec<usize>> {
 
 /// The start of a ring.
 struct Path {
-    /// The neighbours of each chip.
     near: Vec<Vec<usize>>,
     order: Vec<usize>,
     is_free: Vec<bool>,
@@ -310,7 +308,6 @@ mod tests {
         twisted.into_iter().chain(plain).collect()
     }
 
-    /// The ways are as long as the links say, and lead to the chips.
     #[test]
     fn ways_follow_links() {
         for torus in tori() {
@@ -332,7 +329,6 @@ mod tests {
         }
     }
 
-    /// All chips of a torus see the same distances, there and back.
     #[test]
     fn tori_are_symmetric() {
         for torus in tori().into_iter().filter(|torus| torus.wraps.iter().all(|&wraps| wraps)) {

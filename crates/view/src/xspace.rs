@@ -107,7 +107,6 @@ impl Timeline {
         XSpace { planes, hostnames: vec![self.maker.machine().into()] }.encode_to_vec()
     }
 
-    /// Returns the plane of the lanes of a kind, or `None` if there are no such lanes.
     fn plane(&self, nesting: &Nesting, kind: LaneKind) -> Option<XPlane> {
         let lanes: Vec<LaneIndex> = self.lanes.keys().filter(|&lane| self.lanes[lane].kind == kind).collect();
         let mut tables = Tables::default();
@@ -208,7 +207,6 @@ impl Tables {
     }
 }
 
-/// Returns XProf's name of a fact, or `name` if it has no other one.
 fn xprof_name(name: &str) -> &str {
     match name {
         "kind" => "hlo_category",

@@ -60,15 +60,14 @@ fn derivatives(seed: u64, count: u64) -> (String, bool) {
 /// The number of programs to which mutants are applied.
 const MUTATED: usize = 400;
 
-/// Returns true if the checks find a mutant in the program of a seed, and false if they do not. Returns `None` if the
-/// mutant changes nothing there, or if the program cannot be made.
+/// Returns true if the checks find a mutant in the program of a seed, or panic, and false if they do not. Returns
+/// `None` if the mutant changes nothing there, or if the program cannot be made.
 fn is_killed(seed: u64, mutant: &calculus::Mutant) -> Option<bool> {
     let case = calculus::case(seed).ok()?;
     let changed = mutant.apply(&case.first().ok()?, case.argument_count())?;
     Some(catch_unwind(AssertUnwindSafe(|| case.check_meaning(&changed).is_err())).unwrap_or(true))
 }
 
-/// Checks the program of a seed. Returns an error if its results differ, if it cannot be run, or if something panics.
 fn check(seed: u64) -> Result<(), String> {
     let found = catch_unwind(AssertUnwindSafe(|| run::check(&generate::case(seed))));
     found.unwrap_or_else(|_| Err(format!("seed {seed}: a panic, shown above")))

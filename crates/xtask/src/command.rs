@@ -35,8 +35,6 @@ impl Outcome {
     }
 }
 
-/// Returns true for the lines of standard error that describe an error: they start with `error` or `thread '`, or they
-/// contain `panicked at`.
 fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }

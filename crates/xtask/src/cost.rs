@@ -90,14 +90,11 @@ impl Row {
         self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Returns the arguments of a command that runs the program twice, and then `calls` times to print the median time.
     fn arguments(&self, calls: usize) -> [String; 6] {
         let file = repo::root().join(&self.file).display().to_string();
         ["run".into(), file, "--random".into(), "1".into(), "--repeat".into(), calls.to_string()]
     }
 
-    /// Returns the mean number of instructions of a call by each of the two commands. Fails if a command cannot be run
-    /// or fails.
     fn instructions(&self, commands: [&PathBuf; 2]) -> Result<[f64; 2]> {
         let of = |command: &Path| -> Result<f64> {
             let [one, more] = [1, 1 + self.calls].map(|calls| self.count(command, calls));
@@ -115,8 +112,6 @@ impl Row {
         read_count(&outcome.stderr).context("valgrind prints no count")
     }
 
-    /// Returns the microseconds of a call by each of the two commands: the medians of their times in `rounds` rounds.
-    /// Fails if a command cannot be run or fails.
     fn times(&self, commands: [&PathBuf; 2], rounds: NonZeroUsize) -> Result<[f64; 2]> {
         let mut times = [vec![], vec![]];
         for _ in 0..rounds.get() {

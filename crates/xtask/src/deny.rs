@@ -70,7 +70,6 @@ struct Named {
     reason: String,
 }
 
-/// A lock file.
 #[derive(Deserialize)]
 struct Lock {
     package: Vec<Locked>,
@@ -147,7 +146,6 @@ impl Policy {
         found
     }
 
-    /// Returns a line for each crate from a source that is not allowed, and for each foreign crate without a checksum.
     fn of_sources(&self, lock: &Lock) -> Vec<String> {
         let wrong = |p: &&Locked| match &p.source {
             None => false,

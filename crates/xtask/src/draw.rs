@@ -89,13 +89,11 @@ fn doc(line: &str) -> Option<&str> {
 struct Random(u64);
 
 impl Random {
-    /// Returns the random numbers that a text determines.
     fn of(seed: &str) -> Random {
         let hash = |h: u64, byte: u8| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         Random(seed.bytes().fold(0xcbf2_9ce4_8422_2325, hash))
     }
 
-    /// Returns a number below `n`, which is not 0.
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -103,7 +101,6 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % n as u64) as usize
     }
 
-    /// Returns `count` different items in random order, or all if there are fewer.
     fn draw<T>(&mut self, mut items: Vec<T>, count: usize) -> Vec<T> {
         let count = count.min(items.len());
         (0..count).map(|_| items.swap_remove(self.below(items.len()))).collect()

@@ -70,8 +70,6 @@ fn find(op: Opcode, module: &Module) -> Option<OpView<'_>> {
     body.walk().into_iter().map(|o| OpView::new(module, body, o)).find(|v| Opcode::of_view(v) == op)
 }
 
-/// Returns the main element type of an op: that of the first array among its operands, or else among its results.
-/// Returns `None` if none of them is an array.
 fn own_dtype(view: &OpView<'_>) -> Option<DType> {
     let mut values = view.operands().iter().chain(view.results());
     values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)

@@ -84,7 +84,6 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((report, is_good))
 }
 
-/// Returns the source programs of the corpus, or every third of them. Fails if git cannot list the files.
 fn corpus(is_sample: bool) -> Result<Vec<PathBuf>> {
     let mut files = repo::files()?;
     files.retain(|file| {
@@ -96,8 +95,6 @@ fn corpus(is_sample: bool) -> Result<Vec<PathBuf>> {
     Ok(files.into_iter().step_by(step).collect())
 }
 
-/// Explains a program, and searches it exhaustively if the options ask for it, it has few specs, and it receives bytes.
-/// Fails if the program cannot be partitioned.
 fn outcome(name: String, module: &Module, options: &Options) -> Result<Outcome> {
     let begin = Instant::now();
     let how = shardwise_explain::Options { trials: options.trials, ..Default::default() };

@@ -89,7 +89,6 @@ fn kinds(name: &str) -> Result<Vec<CaseKind>> {
     Ok(vec![name.parse().map_err(|e: String| anyhow!(e))?])
 }
 
-/// Builds the worker with optimizations and the address sanitizer, and returns its path. Fails if the build does.
 fn build_with_sanitizer() -> Result<PathBuf> {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
     let folder = repo::target().join("asan");
@@ -101,8 +100,6 @@ fn build_with_sanitizer() -> Result<PathBuf> {
     Ok(folder.join(TARGET).join("release/fuzz-worker"))
 }
 
-/// Returns the number and the hash of the programs from which a worker makes mutants. Fails if the worker cannot be
-/// started or fails.
 fn corpus(worker: &Path) -> Result<String> {
     let output = Command::new(worker).arg("corpus").output();
     let output = output.with_context(|| format!("cannot start {}", worker.display()))?;
@@ -192,8 +189,6 @@ impl Campaign<'_> {
         }
     }
 
-    /// Returns the command of a worker for this kind and seed, under the limit of virtual memory. With the address
-    /// sanitizer, there is no limit.
     fn worker(&self, kind: CaseKind, seed: u64) -> Command {
         let limit = if self.options.sanitize { "unlimited".to_string() } else { MAX_VIRTUAL_KIB.to_string() };
         let mut command = Command::new("sh");
@@ -427,7 +422,6 @@ impl Tally {
         shares::below_share(counts, all, shares::PROGRAMS_PER_STRATEGY)
     }
 
-    /// Adds to each name of a strategy or special case the number of valid programs that ran and in which it is chosen.
     fn with_counts(&self, strategies: impl Iterator<Item = String>) -> impl Iterator<Item = (String, u64)> {
         let count = |name: String| self.strategies.get(&(CaseKind::Valid, name)).copied().unwrap_or(0);
         strategies.map(move |name| (name.clone(), count(name)))
@@ -466,7 +460,6 @@ fn shown_folder() -> String {
     repo::shown(Path::new(&repo::root().join("target/fuzz")))
 }
 
-/// Formats names and counts, several on a line. Returns an empty text if all counts are 0.
 fn counted(title: &str, counts: &[(&str, u64)]) -> String {
     if counts.iter().all(|(_, n)| *n == 0) {
         return String::new();

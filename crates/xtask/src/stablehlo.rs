@@ -88,8 +88,6 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((written(&reports, options.list), is_good))
 }
 
-/// Adds the `.mlir` files of a folder and of its subfolders to `out`, in the order of their names, or `path` itself if
-/// it is a file. Fails if a folder cannot be read.
 fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_file() {
         out.push(path.into());

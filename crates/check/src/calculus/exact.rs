@@ -73,8 +73,7 @@ impl<'s> Bounds<'s> {
         }
     }
 
-    /// Returns the bound on the results of an op that is not a loop or a branch. It is infinite for ops that may return
-    /// other numbers than integers, for reductions other than sums, and for ops that this function does not know.
+    /// Returns the bound on the results of an op that is not a loop or a branch, or infinity if none is known here.
     fn bound(&self, op: &OpView<'s>, code: Opcode) -> f64 {
         let x = |i: usize| self.of[op.operand(i)];
         let all = || op.operands().iter().map(|&v| self.of[v]).fold(0.0, f64::max);

@@ -131,7 +131,6 @@ impl Maker {
         }
     }
 
-    /// Selects `x` where another value is greater than [`THRESHOLD`], and a third value or zeros elsewhere.
     fn chosen(&mut self, b: &mut Builder<'_>, x: Live) {
         let (y, by) = (self.alike(b, x), self.alike(b, x));
         let ty = make::type_of(b, x.value);
@@ -146,7 +145,6 @@ impl Maker {
         self.inner.push(value, x.bound.max(y.bound));
     }
 
-    /// Writes a part of another value over a block of `x`, and makes the result live.
     fn update(&mut self, b: &mut Builder<'_>, x: Live) {
         let y = self.alike(b, x);
         let shape = make::type_of(b, x.value).shape.clone();
@@ -187,8 +185,6 @@ impl Maker {
         self.inner.push(value, x.bound * (1 + count as u64));
     }
 
-    /// Sums up the elements up to each element along a random dimension. Does nothing if `x` is a scalar, or if the
-    /// sums may be larger than [`MAX_BOUND`].
     fn running_sum(&mut self, b: &mut Builder<'_>, x: Live) {
         let ty = make::type_of(b, x.value);
         if ty.rank() == 0 {
@@ -268,8 +264,6 @@ impl Maker {
         }
     }
 
-    /// Writes two or three branches that use values from outside. Does nothing if the program has no argument that
-    /// chooses among them, or if a value may be larger than [`MAX_BOUND`].
     fn branch(&mut self, b: &mut Builder<'_>, x: Live) {
         let Some(&index) = self.branches.first() else { return };
         let y = self.alike(b, x);

@@ -23,7 +23,6 @@ use shardwise_interp::InterpEngine;
 use shardwise_ir::{Module, Type, verify};
 use shardwise_transform::Request;
 
-/// The size of a batch.
 const BATCH: usize = 3;
 /// The number of units by which results of inexact programs may differ. The unit is that of
 /// [`Tolerance::OfLargestOrOne`].
@@ -102,14 +101,11 @@ fn request(choose: &mut Chooser, module: &Module, letter: char) -> String {
     }
 }
 
-/// Returns the module after the transform that `text` names, verified. Fails if the transform does, or if its module is
-/// not valid. Panics if no transform has this name.
 fn apply(module: &Module, text: &str) -> Result<Module, Diagnostics> {
     let module = Request::parse(text).expect("the name of a transform")?.run(module)?;
     verify(&module).or(module)
 }
 
-/// Draws an input for each argument of the main function: integers from -2 to 2, or from 0 to 2 for an i32.
 fn inputs(choose: &mut Chooser, module: &Module) -> Vec<Literal> {
     let main = module.main().expect("made with a main function");
     main.body.args().iter().map(|&v| drawn(choose, main.body.ty(v))).collect()
@@ -266,7 +262,7 @@ impl Case {
     }
 }
 
-/// Returns the numbers of the arguments in a request.
+/// Returns the numbers of the arguments in a request: `vmap{args=0+2,size=3}` -> `[0, 2]`.
 fn listed(text: &str) -> Vec<usize> {
     let list = text.split_once("args=").map_or("", |(_, rest)| rest);
     let list = list.split([',', '}']).next().unwrap_or("");
@@ -277,12 +273,10 @@ fn joined(args: &[usize]) -> String {
     args.iter().map(usize::to_string).collect::<Vec<_>>().join("+")
 }
 
-/// Returns the sum, over all pairs of arrays, of the products of the elements at the same position.
 fn dot(x: &[Literal], y: &[Literal]) -> f64 {
     x.iter().zip(y).flat_map(|(x, y)| (0..x.size()).map(|i| x.get_f64(i) * y.get_f64(i))).sum()
 }
 
-/// Returns element `i` along the leading dimension.
 fn element(x: &Literal, i: usize) -> Literal {
     let shape = &x.shape()[1..];
     let size: usize = shape.iter().product();

@@ -18,10 +18,10 @@ pub struct Mutant {
 
 #[derive(Clone, Copy)]
 enum Change {
-    /// Returns the replacement of an op that the transform made, or `None` if the op stays as it is.
+    /// A function that returns the replacement of an op that the transform made, or `None` if the op stays as it is.
     Op(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
-    /// Returns the replacement of an op in a loop that the transform made, or `None` if the op stays as it is. The op
-    /// itself need not depend on cotangents.
+    /// A function that returns the replacement of an op in a loop that the transform made, or `None` if the op stays as
+    /// it is. The op itself need not depend on cotangents.
     InLoop(fn(&OpView<'_>, &[Value], &mut Builder<'_>) -> Option<Vec<Value>>),
     /// The first two branches of each `case` that the transform made change places.
     Branches,

@@ -166,9 +166,8 @@ fn explained(row: &Row) -> Result<Vec<&'static Reason>, String> {
     if wrong.is_empty() { Ok(given) } else { Err(wrong.join("\n")) }
 }
 
-/// Returns the sizes of axes over which a factor of this size is split. For a factor of at least 2 elements, these are
-/// the smallest size above 1 that divides the factor, and the smallest one that does not. Otherwise, the only size is
-/// 2.
+/// Returns the sizes of axes over which a factor of this size is split: evenly and unevenly, if it has at least 2
+/// elements.
 fn fits(size: usize) -> Vec<(Fit, usize)> {
     match size {
         0 => vec![(Fit::Empty, 2)],
@@ -206,7 +205,6 @@ impl Subject {
         self.find(&self.module).expect("looked at when made")
     }
 
-    /// Returns why the op is not run sharded at all, or `None` if it is.
     fn why_not(&self) -> Option<String> {
         let (view, facts) = (self.view(), self.op.facts());
         match (facts.semantics(&view), facts.rule(&view)) {
@@ -222,8 +220,8 @@ impl Subject {
         self.op.facts().rule(&self.view()).rule().cloned()
     }
 
-    /// Returns copies of the program in which one factor has another size, one copy for each factor and each of
-    /// [`SIZES`] that is not its size already. Copies that do not verify are left out.
+    /// Returns copies of the program, in each of which one factor has another one of [`SIZES`]. Copies that do not
+    /// verify are left out.
     fn resized(&self) -> Vec<Subject> {
         let rule = self.rule().expect("looked at before");
         let pairs = rule.all_factors().flat_map(|f| SIZES.map(|n| (f, n)));
@@ -269,8 +267,6 @@ impl Subject {
         Ok(())
     }
 
-    /// Runs the program on both engines with `factor` split over an axis of size `size`, and returns how its op ran.
-    /// Fails if a run fails or its results are not `want`.
     fn run_split(
         &self,
         rule: &Rule,

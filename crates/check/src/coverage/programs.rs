@@ -11,14 +11,13 @@ use shardwise_ops::Opcode;
 /// size, or of a size that depends on it.
 const SIZES: [usize; 4] = [0, 1, 2, 6];
 
-/// Returns the programs of an op for each of [`SIZES`] for which there are some.
 pub(super) fn of(op: Opcode) -> Vec<String> {
     let Some((_, make)) = PROGRAMS.iter().find(|row| row.0 == op) else { return vec![] };
     SIZES.iter().flat_map(|&n| make(n)).collect()
 }
 
-/// Returns the text of a function `@main` with arguments `%arg0`, `%arg1`, … of the types `args`, whose only op is
-/// `op`. Types are written as `3x4xf32`.
+/// Returns the text of a function `@main` whose only op is `op`, on the arguments `%arg0`, `%arg1`, … of the types
+/// `args`. A type is written as `3x4xf32`.
 fn main(args: &[&str], op: &str, result: &str) -> String {
     let params: Vec<String> = args.iter().enumerate().map(|(i, t)| format!("%arg{i}: tensor<{t}>")).collect();
     format!(

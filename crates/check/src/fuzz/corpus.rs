@@ -11,8 +11,8 @@ const MAX_TEXT_BYTES: usize = 6_000;
 /// `spmd`. `build.rs` lists them in the order of their paths.
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/corpus.rs"));
 
-/// Returns the programs of the repository at the time of the build, except those of more than [`MAX_TEXT_BYTES`]: those
-/// in [`FILES`], and the op table's example of each op.
+/// Returns the programs in [`FILES`] and the op table's example of each op, except texts of more than
+/// [`MAX_TEXT_BYTES`] bytes.
 pub(super) fn programs() -> &'static [String] {
     static PROGRAMS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let parts = FILES.iter().flat_map(|text| parts(text));
@@ -28,14 +28,11 @@ pub fn corpus() -> String {
     format!("{} programs, {:016x}", programs().len(), hash(programs()))
 }
 
-/// Returns the FNV-1a hash of the texts and of their lengths.
 fn hash(texts: &[String]) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.len().to_le_bytes().into_iter().chain(text.bytes()));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Returns the programs in a file's text, which lines `// -----` separate. Leaves out the expected output at the end of
-/// the text, and parts without a function.
 fn parts(text: &str) -> Vec<String> {
     let programs = text.split("// ---- expected").next().unwrap_or("");
     programs.split("// -----").map(str::to_string).filter(|part| part.contains("func")).collect()

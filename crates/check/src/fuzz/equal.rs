@@ -6,8 +6,8 @@ use shardwise_ir::{Body, Module, Value};
 use shardwise_ops::calls;
 use std::collections::{BTreeSet, HashSet};
 
-/// Describes the first difference between two lists of results, or returns `None` if they are equal. Elements are equal
-/// if their bits are, so zeros of different signs differ. NaNs are equal whatever their bits are.
+/// Describes the first difference between two lists of results, or returns `None` if they are equal up to the bits of
+/// NaNs. Zeros of different signs differ.
 pub(super) fn difference(got: &[Literal], want: &[Literal]) -> Option<String> {
     compare(got, want, |_| Tolerance::Exact).err().map(|why| why.to_string())
 }
@@ -51,7 +51,6 @@ fn units(dtype: DType, through: &BTreeSet<DType>) -> u64 {
     most.unwrap_or(0).max(places(dtype))
 }
 
-/// Returns how many units in the last place of the largest element rounding in a type may explain.
 fn places(dtype: DType) -> u64 {
     match dtype.real() {
         DType::F64 => 1 << 25,

@@ -49,8 +49,7 @@ pub(super) fn run_case(input: Input, seed: u64, run: impl FnOnce(&mut Case<'_>) 
 
 /// The reason why a case ends early.
 pub(super) enum End {
-    /// The case ended without a finding: with diagnostics or at a limit, as it may, or because the program has no main
-    /// function.
+    /// The case ended without a finding, for example with diagnostics or at a limit.
     Here,
     Wrong(Found),
 }
@@ -106,7 +105,6 @@ fn expect_read_back(stage: &str, module: &Module, (form, options): &Form) -> Res
 /// divisor with the number of notations.
 const STAGES_APART: usize = 5;
 
-/// Returns true if stage `i` is the first one, or if its module differs from that of the stage before.
 fn is_new(stages: &[(String, Module)], i: usize) -> bool {
     i == 0 || difference(&stages[i - 1].1, &stages[i].1, true).is_some()
 }
@@ -136,8 +134,6 @@ impl Case<'_> {
         Ok(Local { module: local, inputs })
     }
 
-    /// Reads and verifies the module of a text. Records how far it came, and its ops. Ends the case if the text is not
-    /// a valid module, or at a limit.
     fn read(&mut self, text: &str) -> Result<Module, End> {
         let module = self.stage("read", Reached::Nothing, || parse("fuzz.mlir", text, &OPS))?;
         self.outcome.reached = Reached::Read;
@@ -324,7 +320,6 @@ impl Case<'_> {
     }
 }
 
-/// Returns true if a value of the program has an unreduced layout.
 fn has_unreduced(module: &Module) -> bool {
     let is_unreduced = |body: &Body, v: Value| body.sharding(v).is_some_and(|s| !s.unreduced.is_empty());
     module.funcs.iter().any(|f| (0..f.body.value_count()).any(|i| is_unreduced(&f.body, Value::new(i))))
@@ -353,13 +348,11 @@ fn expect_near(what: &str, got: &[Literal], want: &[Literal], through: &[BTreeSe
     }
 }
 
-/// Returns arrays of these types, whose elements are drawn from a seed as `fill` says.
 fn inputs(seed: u64, types: &[TensorType], fill: Fill) -> Vec<Literal> {
     let mut choose = Chooser::new(seed ^ 0x1234_5678);
     types.iter().map(|ty| fill.literal(&mut choose, ty)).collect()
 }
 
-/// Returns the first 60 characters of a message's first line.
 fn head(message: &str) -> String {
     message.lines().next().unwrap_or("").chars().take(60).collect()
 }

@@ -47,8 +47,6 @@ enum Failure {
 use Failure::*;
 
 impl Failure {
-    /// Returns the name in the table of failures. `is_reported` is true if the run ended with an error, and false if it
-    /// ended with its results.
     fn counted_as(self, is_reported: bool) -> &'static str {
         match (self, is_reported) {
             (Reservation, true) => "reservation reported",
@@ -104,10 +102,10 @@ struct Run {
 }
 
 /// Runs a program once without a failure, and then with [`EACH`] failures of each kind that can occur in it, each
-/// followed by a run without a failure. Then writes its results to a file with a failure. Records each failure in the
-/// outcome. Fails, with a finding, at the first of these runs or writes that does not end as it must. Returns `Ok`
-/// without injecting anything if the first run does not end with results. Also ends the case if the text cannot be
-/// partitioned.
+/// followed by a run without one. Then writes its results to a file with a failure. Records each failure in the
+/// outcome. Fails, with a finding, at the first of these runs or writes that does not end as it must. Injects nothing
+/// if the first run does not end with results. Also ends the case if the text cannot be partitioned, or if its
+/// arguments cannot be placed on the engine.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -148,7 +146,7 @@ impl Subject<'_> {
     /// Runs with a failure at the `nth` place, counted from 1, and again without one. Returns true if the run with the
     /// failure ended with an error that reports it, and false if it ended with the results `want`. Fails, with a
     /// finding, for other errors and results, if memory stays reserved, if the pool is serial after a panic, or if the
-    /// second run does not have the results `want`.
+    /// second run does not have the results `want`. Also fails as [`Subject::run`] does.
     fn expect_recovery(&self, failure: Failure, nth: u64, want: &[Literal]) -> Result<bool, End> {
         let injection = Some((failure, nth));
         let Run { ended, account, .. } = self.run(injection)?;
@@ -187,8 +185,6 @@ impl Subject<'_> {
         Ok(run)
     }
 
-    /// Places the arguments on the engine, and charges them to `account`. Ends the case without a finding if that
-    /// fails.
     fn put(&self, account: &Account) -> Result<Vec<ArrayHandle>, End> {
         let budget = Budget::new(account.clone(), None, CancelToken::default());
         let put = || {

@@ -163,7 +163,6 @@ pub fn text(kind: CaseKind, seed: u64) -> String {
     made(kind, seed).0.text
 }
 
-/// Returns the program of a case, and the [`Input`] that says what is known of it.
 fn made(kind: CaseKind, seed: u64) -> (Program, Input) {
     match kind {
         CaseKind::Mutants => (mutants::mutant(seed), Input::Any),

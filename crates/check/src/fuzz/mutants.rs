@@ -28,8 +28,8 @@ pub(super) fn mutant(seed: u64) -> Program {
     Program { text, features: vec![] }
 }
 
-/// Returns the text with one change, or the same text if no change is found in [`TRIES`] attempts. Most often, only a
-/// text that is worth running after the change is returned. Sometimes, any change is made.
+/// Returns the text with one change, or the same text if none is found in [`TRIES`] attempts. In seven of eight cases,
+/// the changed text must be worth running ([`may_run`]).
 fn changed(choose: &mut Chooser, text: String) -> String {
     let is_any = choose.one_in(8);
     for _ in 0..TRIES {
@@ -51,7 +51,6 @@ fn may_run(text: &str) -> bool {
     catch_unwind(read).map_or(true, |read| read.is_some())
 }
 
-/// Returns the text of a program of the corpus, or of a generated one in about three of ten cases.
 fn origin(choose: &mut Chooser) -> String {
     if choose.one_in(6) {
         return program(choose.bits()).text;

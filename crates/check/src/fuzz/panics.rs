@@ -34,7 +34,7 @@ pub(super) fn catch(case: impl FnOnce() -> Outcome) -> Outcome {
     }
 }
 
-/// Forgets the panics since the case began, which were expected. The next panic counts as the first one.
+/// Forgets the panics so far, which were expected. The next panic counts as the first one.
 pub(super) fn forget() {
     take();
 }

@@ -53,14 +53,12 @@ impl Maker {
         format!("<@mesh, [{}]>", dims.join(", "))
     }
 
-    /// Writes a cumulative sum, maximum or minimum, from either end.
     fn cumulative(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let (low, high) = if self.choose.one_in(2) { (n - 1, 0) } else { (0, n - 1) };
         self.window(scope, x, dim, [n, low, high, 1])
     }
 
-    /// Writes a sum, maximum or minimum over windows of at least two elements, with strides of 1 or 2.
     fn wide_window(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let n = x.ty.shape[dim];
         let size = 2 + self.choose.below(n + 3);
@@ -88,7 +86,6 @@ impl Maker {
         self.one(scope, "stablehlo.reduce_window", &[x, &init], &attrs, &[region], to)
     }
 
-    /// Writes a `select_and_scatter` without padding, which selects the largest or the smallest element of each window.
     fn scattered_maxima(&mut self, scope: &mut Scope, x: &Live, dim: usize) -> Live {
         let (size, stride) = (1 + self.choose.below(4), 1 + self.choose.below(3));
         let with = |n: usize| (0..x.ty.rank()).map(|d| if d == dim { n } else { 1 }).collect::<Vec<_>>();
@@ -155,8 +152,7 @@ impl Maker {
         self.one(scope, "stablehlo.sort", &[x], &attrs, &[order], x.ty.clone())
     }
 
-    /// Writes a reduction along `dim` to the largest element and its index. It starts from the element -4 with the
-    /// index 0.
+    /// Writes a reduction along `dim` to the largest element and its index.
     fn largest(&mut self, scope: &mut Scope, x: &Live, dim: usize) {
         let indices = TensorType::new(DType::I32, x.ty.shape.clone());
         let iota = format!("stablehlo.iota dim = {dim} : {indices}");

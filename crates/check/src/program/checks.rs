@@ -6,8 +6,8 @@ use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 
 impl Maker {
-    /// Writes a check of the dialect `check` that holds, as an op or as a custom call. Writes nothing outside of
-    /// `@main` and in its regions, and sometimes nothing for booleans and for floats without arithmetic.
+    /// Writes a check of the dialect `check` that holds, as an op or as a custom call. Writes nothing outside of the
+    /// body of `@main`, and sometimes nothing for booleans and for floats without arithmetic.
     pub(super) fn expectation(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;
@@ -27,8 +27,6 @@ impl Maker {
         }
     }
 
-    /// Writes a check that a new constant of the type of `x` has the elements that it has. `is_near` allows a check
-    /// with a tolerance.
     fn constant_expectation(&mut self, scope: &mut Scope, is_near: bool, x: &Live) {
         let literal = Fill::Small.literal(&mut self.choose, &x.ty);
         let constant = self.constant(scope, &literal, Grade::Wild);

@@ -49,7 +49,6 @@ impl Maker {
         out
     }
 
-    /// Returns one to `most` types of existing values.
     fn some_types(&mut self, scope: &Scope, most: usize) -> Vec<TensorType> {
         (0..1 + self.choose.below(most)).map(|_| self.choose.of(&scope.live).ty.clone()).collect()
     }
@@ -143,7 +142,6 @@ impl Maker {
     }
 }
 
-/// Returns the last line of a region, which returns `values` by the op `op`.
 pub(super) fn returned(op: &str, values: &[Typed]) -> String {
     let names: Vec<&str> = values.iter().map(|v| v.name.as_str()).collect();
     let types: Vec<String> = values.iter().map(|v| v.ty.to_string()).collect();

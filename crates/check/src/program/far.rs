@@ -10,7 +10,6 @@ use shardwise_base::DType;
 const BEYOND: usize = 1 << 31;
 
 impl Maker {
-    /// Returns a program that finds the largest position along a dimension of more than 2^31 elements.
     pub(super) fn far_program(&mut self) -> String {
         let size = BEYOND + 2 + self.choose.below(1000);
         let dtype = *self.choose.of(&[DType::I64, DType::U64, DType::U32, DType::F64]);

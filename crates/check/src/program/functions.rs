@@ -16,7 +16,6 @@ pub(super) struct Function {
 }
 
 impl Maker {
-    /// Adds a function, which may call existing ones.
     pub(super) fn function(&mut self) {
         self.features.insert("several functions");
         let mut scope = Scope::isolated(Surroundings { in_function: true, depth: 1, ..Surroundings::default() });
@@ -44,8 +43,6 @@ impl Maker {
         scope.push(&name, ty.clone(), Grade::Wild).typed()
     }
 
-    /// Writes a call, a composite or a named computation. Writes nothing if there is no function to call, or if a named
-    /// computation is not allowed in this region.
     pub(super) fn call(&mut self, scope: &mut Scope) {
         if self.choose.one_in(3) {
             return self.named_computation(scope);

@@ -18,7 +18,6 @@ impl Layout {
         Layout { dims: vec![vec![]; rank], unreduced: None }
     }
 
-    /// Returns the layout with dimension `dim` split over `axes`, in place of the axes that split it before.
     fn split(mut self, dim: usize, axes: &[&'static str]) -> Layout {
         self.dims[dim] = axes.to_vec();
         self
@@ -36,7 +35,6 @@ impl Layout {
     }
 }
 
-/// Formats axes: `{"x", "y"}`.
 fn list(axes: &[&str]) -> String {
     let quoted: Vec<String> = axes.iter().map(|axis| format!("\"{axis}\"")).collect();
     format!("{{{}}}", quoted.join(", "))

@@ -7,11 +7,10 @@ use crate::single::Fill;
 use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
-/// Marks a collective as one over the devices of one program.
+/// The attribute of a collective over the devices of one program.
 const CHANNEL: &str = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
 
 impl Maker {
-    /// Writes a manual computation over some axes of the first mesh, or nothing if none is chosen.
     pub(super) fn manual(&mut self, scope: &mut Scope) {
         let axes: Vec<usize> = (0..self.meshes.first().len()).filter(|_| !self.choose.one_in(3)).collect();
         if axes.is_empty() {
@@ -98,8 +97,6 @@ impl Maker {
         (value.typed(), global, sharding(&dims))
     }
 
-    /// Writes a collective over some or all of the manual axes, or the number of a process. Writes no collective if the
-    /// chosen one does not allow the chosen value.
     fn collective(&mut self, inner: &mut Scope, manual: &[usize]) {
         let mut axes: Vec<usize> = manual.iter().copied().filter(|_| self.choose.one_in(2)).collect();
         if axes.is_empty() {
@@ -213,7 +210,6 @@ impl Maker {
         self.reduced(inner, "stablehlo.all_reduce", &x, &attrs, to)
     }
 
-    /// Writes a collective that reduces `x` with a region, and returns its result.
     fn reduced(&mut self, inner: &mut Scope, op: &str, x: &Live, attrs: &str, to: TensorType) -> Live {
         let region = self.plain_reducer(inner, to.dtype);
         self.exchanged(inner, op, x, attrs, vec![region], to, Grade::Wild)
@@ -347,14 +343,11 @@ impl Maker {
         );
     }
 
-    /// Returns a value of the type whose elements are integers from -4 to 4, within the limits of [`Maker::provide`],
-    /// so that its sums are exact.
     pub(super) fn summable(&mut self, scope: &mut Scope, ty: &TensorType) -> Live {
         self.provide(scope, ty, &Fill::Small)
     }
 }
 
-/// Formats a set of axes, whose names are in quotes already: `{"x", "y"}`.
 pub(super) fn axis_set(names: &[String]) -> String {
     format!("{{{}}}", names.join(", "))
 }

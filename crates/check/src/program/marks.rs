@@ -47,7 +47,6 @@ impl Maker {
         self.plain(scope, &op, x.ty.clone(), x.grade);
     }
 
-    /// Writes ops that are not in the table of single ops. Writes nothing if the chosen ones are not allowed here.
     pub(super) fn rare(&mut self, scope: &mut Scope) {
         match self.choose.below(14) {
             0 => self.tokens(scope),
@@ -116,7 +115,7 @@ impl Maker {
     }
 
     /// Adds the op table's example of one of three ops as a function, and writes a call of it. Does nothing outside of
-    /// `@main` and in its regions.
+    /// the body of `@main`.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;

@@ -58,7 +58,6 @@ impl Meshes {
 }
 
 impl Maker {
-    /// Returns ` {sdy.sharding = ..}` for an argument or a result, or an empty text in a third of the cases.
     pub(super) fn sharding_in_braces(&mut self, shape: &[usize]) -> String {
         match self.maybe_sharding(shape, &[]) {
             Some(sharding) => format!(" {{sdy.sharding = #sdy.sharding{sharding}}}"),

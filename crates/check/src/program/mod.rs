@@ -52,7 +52,6 @@ fn made(mut maker: Maker) -> Program {
     Program { text, features: maker.features.into_iter().collect() }
 }
 
-/// Returns true if the text makes a value that nothing uses.
 fn has_dead_code(text: &str) -> bool {
     let names = || text.split('%').skip(1).map(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
     let mut counts: HashMap<Option<&str>, usize> = HashMap::new();
@@ -117,7 +116,6 @@ impl Maker {
         self.main(scope)
     }
 
-    /// Returns the text of the module. `@main` returns some of the values.
     fn main(&mut self, mut scope: Scope) -> String {
         let count = 1 + self.choose.below(3);
         let results: Vec<Typed> = (0..count).map(|_| self.result(&mut scope)).collect();
@@ -144,7 +142,6 @@ impl Maker {
         )
     }
 
-    /// Returns the last value half of the time, and otherwise any value.
     fn result(&mut self, scope: &mut Scope) -> Typed {
         let live = &scope.live;
         let value = if self.choose.one_in(2) { live.last() } else { Some(self.choose.of(live)) };

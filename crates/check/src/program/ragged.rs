@@ -7,9 +7,9 @@ use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 
 impl Maker {
-    /// Writes a custom call in which every device sends rows of `x` to all members of its group. The number of rows
-    /// depends only on the receiver. The rows from member `i` become block `i` of the receiver's rows. The rows that
-    /// are left keep the values of another operand.
+    /// Writes a custom call in which every device sends at most two rows of `x` to each member of its group. The number
+    /// of rows depends only on the receiver. The rows from member `i` become block `i` of the receiver's rows. The rows
+    /// that are left keep the values of another operand.
     pub(super) fn ragged(&mut self, inner: &mut Scope, x: &Live, axes: &[usize]) {
         let (rows, members) = (x.ty.shape[0] as i64, self.axes_size(axes));
         let dtype = *self.choose.of(&[DType::I32, DType::I64]);
@@ -44,8 +44,6 @@ impl Maker {
         self.plain(inner, &op, ty.clone(), x.grade.join(output.grade));
     }
 
-    /// Writes ops that compute the number of the device in its group, and returns their result, a scalar of type
-    /// `dtype`.
     fn position(&mut self, inner: &mut Scope, dtype: DType, axes: &[usize]) -> Live {
         let (scalar, to) = (TensorType::new(DType::I32, []), TensorType::new(dtype, []));
         let op = format!("shardwise.axis_index <@mesh, {}> : {scalar}", axis_set(&self.axis_names(axes)));

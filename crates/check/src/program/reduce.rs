@@ -22,8 +22,6 @@ const PROMOTED: &[(DType, DType)] = &[
 ];
 
 impl Maker {
-    /// Writes a random one of `reduce`, `reduce_window` and `scatter`, whose result often has a wider element type than
-    /// its operands.
     pub(super) fn reduction(&mut self, scope: &mut Scope) {
         let (from, to) = *self.choose.of(PROMOTED);
         let shape: Vec<usize> =
@@ -93,7 +91,6 @@ impl Maker {
         self.op(scope, "stablehlo.reduce_window", &names, &attrs, &[region], &from, &result, Grade::Wild);
     }
 
-    /// Writes a scatter that updates whole rows. Some of the indices may be out of bounds.
     fn promoted_scatter(&mut self, scope: &mut Scope, x: &Live, region: String, to: DType) {
         let count = self.choose.below(4);
         let indices = self.provide(scope, &TensorType::new(DType::I32, [count, 1]), &Fill::Ints(-1, 4));
@@ -113,7 +110,6 @@ impl Maker {
     }
 }
 
-/// Formats sizes: `array<i64: 1, 2>`.
 pub(super) fn sizes(values: &[usize]) -> String {
     let list: Vec<String> = values.iter().map(usize::to_string).collect();
     if list.is_empty() { "array<i64>".into() } else { format!("array<i64: {}>", list.join(", ")) }

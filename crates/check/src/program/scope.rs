@@ -2,7 +2,6 @@
 
 use shardwise_ir::TensorType;
 
-/// A value and its type.
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
     pub name: String,
@@ -49,7 +48,6 @@ impl Live {
     }
 }
 
-/// The surroundings of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Surroundings {
     pub is_main: bool,

@@ -11,7 +11,6 @@ use shardwise_ops::Opcode;
 const MAX_DEPTH: usize = 3;
 
 impl Maker {
-    /// Writes a statement of any kind, or nothing if the chosen kind is not possible with the chosen values.
     pub(super) fn statement(&mut self, scope: &mut Scope) {
         let may_nest = scope.place.depth < MAX_DEPTH;
         if self.moves && !scope.place.in_manual && !scope.place.in_function && self.choose.one_in(3) {
@@ -30,7 +29,6 @@ impl Maker {
         }
     }
 
-    /// Adds an argument of a random type to `@main`.
     pub(super) fn any_argument(&mut self, scope: &mut Scope) {
         let ty = self.any_type();
         self.argument(scope, ty);
@@ -43,7 +41,6 @@ impl Maker {
         TensorType::new(dtype, shape)
     }
 
-    /// Records the features of a type: sizes 0 and 1, small odd primes as sizes, and the element type.
     pub(super) fn note_type(&mut self, ty: &TensorType) {
         for &n in &ty.shape {
             match n {
@@ -78,7 +75,6 @@ impl Maker {
         );
     }
 
-    /// Returns operand `i` of a draft: an existing value, or one that is made for this op.
     fn operand(&mut self, scope: &mut Scope, draft: &Draft, i: usize) -> Live {
         let (ty, fill) = &draft.operands[i];
         // The bits of a NaN are unspecified.
@@ -127,7 +123,6 @@ impl Maker {
         to.iter().enumerate().map(|(i, ty)| scope.push(&result_name(i), ty.clone(), grade)).collect()
     }
 
-    /// Returns ` {sdy.sharding = ..}` for results of these types, or most often an empty text.
     fn result_shardings(&mut self, scope: &Scope, to: &[TensorType]) -> String {
         if scope.place.in_function || to.is_empty() || !self.choose.one_in(4) {
             return String::new();
@@ -177,14 +172,12 @@ fn is_summed(op: Opcode) -> bool {
     matches!(op, Reduce | ReduceWindow | SelectAndScatter | Scatter | DotGeneral | Convolution | DynamicConv)
 }
 
-/// Returns true if every sum over the draft's operands is exact. Operands of bf16 and f16 must have at most 200
-/// elements for this.
+/// Returns false if an operand of bf16 or f16 has so many elements that their sum may be rounded.
 fn sums_exactly(draft: &Draft) -> bool {
     let is_narrow = |dtype| matches!(dtype, DType::BF16 | DType::F16);
     draft.operands.iter().all(|(ty, _)| !is_narrow(ty.dtype) || ty.size() <= 200)
 }
 
-/// Returns what is known of the results of an op.
 fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     use Opcode::*;
     let of = |i: usize| operands.get(i).map_or(Grade::Wild, |o| o.grade);
@@ -205,7 +198,6 @@ fn result_grade(op: Opcode, operands: &[Live]) -> Grade {
     }
 }
 
-/// Returns the grade of integers between the bounds, or [`Grade::Wild`] if a bound is not from -64 to 64.
 fn bounded(low: i64, high: i64) -> Grade {
     if low >= -64 && high <= 64 { Grade::Integers(low, high) } else { Grade::Wild }
 }

@@ -4,7 +4,8 @@ use crate::choose::Chooser;
 use shardwise_base::{DType, DTypeKind, Literal, bf16, f16};
 use shardwise_ir::TensorType;
 
-/// The set from which the elements of an operand are drawn. Both parts of a complex number are drawn from it.
+/// The set from which the elements of an operand are drawn. Both parts of a complex number are drawn from it, unless
+/// whole literals are made (`Exact`, `Gram` and `Solvable`).
 ///
 /// An integer that does not fit an integer type wraps around. For floats of at most 8 bits, the fills other than `Any`
 /// stand for other numbers: for the elements whose bits are the low two bits of the integer that was drawn.
@@ -42,8 +43,6 @@ impl Fill {
         Literal::from_bytes(dtype, &ty.shape, &bytes).expect("an element for each place")
     }
 
-    /// Returns the bytes of an element. Panics for the fills whose literals are made as a whole: `Exact`, `Gram` and
-    /// `Solvable`.
     fn element(&self, choose: &mut Chooser, dtype: DType) -> Vec<u8> {
         if dtype.is_complex() {
             let part = |choose: &mut Chooser| self.element(choose, dtype.real());
@@ -127,8 +126,6 @@ fn number(dtype: DType, value: f64) -> Vec<u8> {
     }
 }
 
-/// Returns the bytes of an array of square matrices in the last two dimensions. `make` returns one matrix of a given
-/// size. Panics if the array has fewer than two dimensions.
 fn matrices(ty: &TensorType, mut make: impl FnMut(usize) -> Vec<i64>) -> Vec<u8> {
     let n = ty.shape[ty.rank() - 1];
     let count = ty.shape[..ty.rank() - 2].iter().product::<usize>();

@@ -53,7 +53,6 @@ pub fn single(seed: u64) -> Single {
     Single { seed, op: draft.op, text, module, inputs }
 }
 
-/// Returns a well-formed op. Panics if the op that was drawn cannot be made.
 pub(crate) fn draft(choose: &mut Chooser) -> Draft {
     drawn_op(choose).0
 }

@@ -155,13 +155,10 @@ static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
     table.iter().copied().chain(others).collect()
 });
 
-/// Returns every op that can be drawn. An op that is drawn more often than others is listed more than once.
 pub(super) fn drawn() -> impl Iterator<Item = Opcode> {
     PLACES.iter().map(|(op, _)| *op)
 }
 
-/// Draws an op, and returns it with its row. The probability of an op is proportional to the number of times it is
-/// listed.
 pub(super) fn draw(choose: &mut Chooser) -> (Opcode, &'static Row) {
     *choose.of(&PLACES)
 }
@@ -192,7 +189,6 @@ pub fn is_elementwise(op: Opcode) -> bool {
         })
 }
 
-/// Returns true if the op is elementwise, and its cost for each element is at least that of a transcendental function.
 fn is_transcendental(op: Opcode) -> bool {
     is_elementwise(op)
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
@@ -259,7 +255,6 @@ fn exact_ints(values: &[i64]) -> (TensorType, Fill) {
     (tensor(DType::I64, &[values.len()]), Fill::Exact(values.to_vec()))
 }
 
-/// Returns the name of an op that combines two numbers or booleans.
 fn reducer(choose: &mut Chooser, dtype: DType) -> &'static str {
     match dtype.is_bool() {
         true => choose.of::<&str>(&["or", "and"]),
@@ -412,8 +407,6 @@ fn clamp(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, operands, String::new(), vec![t])
 }
 
-/// Draws a conversion to a type of [`ANY`]. Floats and complex numbers that are converted to integers are in the
-/// integers' range. Always returns `Some`.
 fn convert(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let to = *choose.of(ANY);
     let t = tensor(dtype, &shape(choose, 0, 3));
@@ -524,7 +517,6 @@ fn slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     draft(op, vec![operand], attrs, vec![tensor(dtype, &to)])
 }
 
-/// Draws starts that may be out of bounds, and are clamped. Always returns `Some`.
 fn dynamic_slice(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, 0, 3);
     let sizes: Vec<usize> = from.iter().map(|&n| choose.below(n + 1)).collect();
@@ -553,8 +545,6 @@ fn concatenate(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> 
     draft(op, operands, format!("dimension = {dim} : i64"), vec![whole])
 }
 
-/// Draws padding. A negative number at an end removes an element. Returns `None` if more elements are removed than
-/// there are.
 fn pad(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let from = shape(choose, if op == Pad { 0 } else { 1 }, 3);
     let interior: Vec<i64> = from.iter().map(|_| choose.between(0, 2)).collect();
@@ -683,8 +673,6 @@ fn select_and_scatter(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<
     Some(made)
 }
 
-/// Draws spatial dimensions, features and groups, with the dimensions of both operands and of the result in any order.
-/// Returns `None` if the padding removes more elements than there are.
 fn convolution(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let rank = choose.below(3);
     let w = Windows::draw(choose, rank, 2);
@@ -788,7 +776,6 @@ impl Indexing {
         }
     }
 
-    /// Returns the type of the indices, and the numbers from which they are drawn. Some may be out of bounds.
     fn indices(&self, choose: &mut Chooser) -> (TensorType, Fill) {
         let dtype = *choose.of(&[DType::I32, DType::I64, DType::U8]);
         (tensor(dtype, &self.indices), Fill::Ints(-2, 5))
@@ -928,7 +915,6 @@ fn dimension_size(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draf
     draft(op, vec![(t, Fill::Any)], attrs, vec![tensor(DType::I32, &[])])
 }
 
-/// Draws branches that return different values. Always returns `Some`.
 fn branch(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 2));
     let count = if op == If { 2 } else { 1 + choose.below(3) };

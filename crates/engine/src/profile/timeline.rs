@@ -13,7 +13,6 @@ const LISTED: usize = 4;
 /// The note of a span for small instructions.
 const TOGETHER: &str = "small instructions are measured together";
 
-/// Returns the timeline of a profile.
 pub(super) fn of(profile: &RunProfile, program: &str) -> Timeline {
     let mut timeline = Timeline::new(program, Maker::Measured { machine: profile.machine.clone() });
     timeline.device_count = profile.device_count;
@@ -47,7 +46,6 @@ struct Spans<'a> {
 }
 
 impl Spans<'_> {
-    /// Adds the spans of a run, in which workers worked in these periods.
     fn run(&mut self, run: &InstructionRun, periods: &[WorkerTime]) {
         let own = &self.profile.instructions[run.instruction..run.instruction + run.count];
         let time = picoseconds(run.start)..picoseconds(run.end);
@@ -83,7 +81,6 @@ impl Spans<'_> {
         }
     }
 
-    /// Returns the span of several small instructions.
     fn together(&self, own: &[InstructionTime], time: Range<Picoseconds>) -> Span {
         let sum = |of: fn(&InstructionTime) -> Option<u64>| {
             own.iter().filter_map(|i| of(i).map(|n| n.saturating_mul(i.instances as u64))).reduce(u64::saturating_add)
@@ -128,8 +125,8 @@ impl Spans<'_> {
         spans
     }
 
-    /// Adds the spans of the workers that ran a span: one for each period, with its share of the work, or one of the
-    /// first worker if there are no periods. Adds none if the number of workers is not known.
+    /// Adds the spans of the workers that ran a span: one for each period of a worker that has a lane, with its share
+    /// of the work, or one of the first worker if there are no periods. Adds none if no worker has a lane.
     fn on_workers(&mut self, span: &Span, periods: &[WorkerTime]) {
         let Some(&first) = self.workers.first() else { return };
         let all: u64 = periods.iter().map(|period| period.parts as u64).sum();
@@ -172,7 +169,6 @@ fn kind(own: &InstructionTime) -> SpanKind {
     }
 }
 
-/// Returns a name without the dialect of StableHLO.
 fn short(name: &str) -> &str {
     name.trim_start_matches("stablehlo.")
 }

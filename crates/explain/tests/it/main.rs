@@ -10,14 +10,12 @@ use shardwise_explain::{Explanation, Options, explain};
 use shardwise_ir::Module;
 use shardwise_testing::{Program, corpus};
 
-/// Parses a program that must be valid.
 #[track_caller]
 fn parsed(name: &str, text: &str) -> Module {
     let module = shardwise_ir::text::parse(name, text, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
     shardwise_ir::verify(&module).or(module).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Explains a program by bytes.
 #[track_caller]
 fn explained(text: &str) -> Explanation {
     explain(&parsed("a.mlir", text), &Options::default()).unwrap_or_else(|e| panic!("{e}"))

@@ -46,7 +46,6 @@ fn a_program_without_a_mesh_does_not_communicate() {
     assert!(e.to_string().starts_with("no communication"));
 }
 
-/// Tests that no remedy is found without trials, and that the text says so.
 #[test]
 fn a_search_without_trials_says_so() {
     let e = explain(&parsed("a.mlir", SUM), &Options { trials: Some(0), ..Options::default() }).unwrap();

@@ -90,7 +90,6 @@ fn a_constraint_is_changed_or_removed() {
     assert!(whole.contains("sdy.sharding_constraint %0 <@mesh, [{}, {}]>"), "{whole}");
 }
 
-/// In a manual computation, the axes over which it is per device are not used.
 #[test]
 fn manual_axes_are_not_used() {
     let text = r#"sdy.mesh @mesh = <["X"=4, "Y"=2]>

@@ -89,7 +89,6 @@ fn a_comparison() {
     assert_eq!((c.before, c.after), (back.after, back.before));
 }
 
-/// The colours of terminals are the only difference of the alternate form.
 #[test]
 fn colours_change_no_text() {
     let e = explain(&parsed("a.mlir", PRODUCT), &Options::default()).unwrap();

@@ -44,8 +44,8 @@ pub(super) struct Binding<'a> {
 }
 
 impl Binding<'_> {
-    /// Returns the address of each of the program's operands in an instance. An operand that counts an index has no
-    /// memory and `None`. Panics if there is no such instance.
+    /// Returns the address of each of the program's operands in an instance. It is `None` for an operand that counts an
+    /// index, which has no memory.
     fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
         let own = &self.pointers[instance * self.operand_count..];
         self.slots.iter().map(|slot| slot.map(|s| own[s]))
@@ -110,7 +110,6 @@ struct Bounce {
     size: usize,
 }
 
-/// Returns the number of bytes of the frame in which a worker runs the code.
 pub(super) fn frame_bytes(code: &Code) -> usize {
     Frame::new(code, code.wide).total
 }
@@ -157,13 +156,10 @@ impl<'a, W: Word> Bound<'a, W> {
         self.binding.code
     }
 
-    /// Returns the address of an offset in the frame.
     fn address(&self, offset: usize) -> *mut u8 {
         self.memory.wrapping_add(offset)
     }
 
-    /// Returns `count` words of the frame from byte `offset`. Panics if they are not all in the frame, or if the offset
-    /// is not a multiple of the size of a word.
     fn words(&mut self, offset: usize, count: usize) -> &mut [W] {
         assert!(offset.is_multiple_of(W::SIZE) && offset + count * W::SIZE <= self.layout.total, "words of the frame");
         // SAFETY: the frame has these bytes, which are initialised, aligned and ours; `self` is borrowed with them.
@@ -179,7 +175,6 @@ impl<'a, W: Word> Bound<'a, W> {
         phase.scalar.iter().map(bind).collect()
     }
 
-    /// Writes a word to all lanes of the temporary at offset `temp` of the frame.
     fn fill(&mut self, temp: u32, w: W) {
         self.words(temp as usize, TEMP / W::SIZE).fill(w);
     }
@@ -400,13 +395,8 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// Returns the distance in bytes at which an instruction prefetches, or `None` if it does not. The first
-    /// instruction of a phase that reads a contiguous input in rows of [`AHEAD_LANES`] or more does. In phase 0, the
-    /// distance is [`AHEAD`]. In phase 1, it is the distance to the next row, if there is one and it is not before this
-    /// row nor 4 GiB or more after it, unless columns are reduced: then it does not prefetch. Later phases do not
-    /// prefetch.
-    ///
-    /// Only loads use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
+    /// Returns the distance in bytes at which an instruction prefetches what it reads, or `None` if it does not. Only
+    /// loads of whole words use the distance. Other instructions prefetch [`AHEAD`] bytes ahead.
     fn ahead(&self, phase: usize, index: usize) -> Option<u32> {
         let (code, lanes) = (self.code(), &self.code().phases[phase].lanes);
         let Base::Operand(o) = lanes[index].base else { return None };
@@ -458,8 +448,6 @@ impl<'a, W: Word> Bound<'a, W> {
         bound.code.push(ins);
     }
 
-    /// Adds a strided operand to the list of `bound`. Returns the base with its index in this list. Panics if `base` is
-    /// not [`Base::Strided`].
     fn bind_strided(&self, bound: &mut BoundCode, base: Base) -> Base {
         let Base::Strided(index) = base else { unreachable!("asked for strided operands only") };
         let s = self.code().strided[index];
@@ -489,7 +477,7 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 
     /// Returns the address of a patched instruction for the block at `lane`, which is `local` lanes after the first
-    /// lane of the accumulators. Panics if the instruction does not access an operand, a saved row or an accumulator.
+    /// lane of the accumulators.
     fn target(&self, patch: &Patch, lane: usize, local: usize) -> *mut u8 {
         let at = |base: *mut u8, lane: usize| base.wrapping_offset(patch.size * lane as isize);
         match patch.source {
@@ -530,8 +518,6 @@ impl<'a, W: Word> Bound<'a, W> {
         self.bounce(bound, lane, count, false);
     }
 
-    /// Copies `count` elements of each input from lane `lane` to its temporary if `inputs` is true. Otherwise, copies
-    /// as many elements of each output from its temporary.
     fn bounce(&self, bound: &BoundCode, lane: usize, count: usize, inputs: bool) {
         let walks = &self.code().walks;
         for copy in bound.copies.iter().filter(|c| walks[c.operand].is_input() == inputs) {
@@ -548,7 +534,6 @@ impl<'a, W: Word> Bound<'a, W> {
     }
 }
 
-/// Returns the bits of an immediate in the form of an address.
 fn immediate(bits: u64) -> *mut u8 {
     std::ptr::without_provenance_mut(bits as usize)
 }

@@ -100,7 +100,7 @@ pub(super) struct Walk {
     pub outer: Vec<isize>,
     /// The bytes from lane to lane in a run of [`Code::run`] lanes.
     pub inner: isize,
-    /// The bytes from run to run.
+    /// The bytes from run to run, or 0 if a row is one run.
     pub run: isize,
 }
 
@@ -117,7 +117,8 @@ impl Walk {
         !self.is_output()
     }
 
-    /// Returns true if all lanes of a row, which has runs of `run` lanes, are at equal distances.
+    /// Returns true if the distance from run to run is that of `run` lanes. The result has no meaning for a row of one
+    /// run, whose [`Walk::run`] is 0.
     fn is_even(&self, run: usize) -> bool {
         self.run == self.inner.wrapping_mul(run as isize)
     }
@@ -233,8 +234,6 @@ fn is_even(outer: &Dim, inner: &Dim, i: usize) -> bool {
     outer.strides[i] == inner.strides[i].wrapping_mul(inner.size as isize)
 }
 
-/// Returns true if rows are merged along `outer`: they are shorter than [`SHORT_ROW`] and not empty, and all outputs
-/// and counted indices can access both dimensions as one.
 fn is_merged(program: &Program, outer: &Dim, row: &Dim) -> bool {
     let is_copied = |(i, operand): (usize, &Operand)| operand.role == Role::Input || is_even(outer, row, i);
     (1..SHORT_ROW).contains(&row.size) && program.operands.iter().enumerate().all(is_copied)
@@ -372,8 +371,8 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// Checks that the operands that are read or written after a reduction over leading dimensions do not vary along
-    /// them. Fails with [`Unfusable::Varies`] if one does.
+    /// Fails with [`Unfusable::Varies`] if an operand that is read or written after a reduction over leading dimensions
+    /// varies along these.
     fn check_epilogue(&self, phases: &[Phase]) -> Result<(), Unfusable> {
         let Some(phase) = phases.get(1).filter(|_| self.layout.columns) else { return Ok(()) };
         let read = phase.lanes.iter().filter_map(|t| match t.base {
@@ -392,7 +391,8 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns the values that each phase must compute. They are found from the last phase to the first. Fails with
-    /// [`Unfusable::Output`] if several lanes of a row would write one element of an output.
+    /// [`Unfusable::Output`] if an output has one element for the lanes of a row that have several values, or that
+    /// would each write it.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -437,9 +437,9 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// Counts a use of `node` in phase `level` if it is a lane value and, at the first use, of the lane values that it
-    /// is computed from. Adds the row values that are used to `mine`, and adds targets to earlier phases where they are
-    /// needed.
+    /// Counts a use of `node` in phase `level` if it is a lane value and, at the first use, of the lane values from
+    /// which this phase computes it. Adds the row values that are used to `mine`, and adds targets to earlier phases
+    /// where they are needed.
     fn visit(&self, node: usize, level: usize, mine: &mut Targets, all: &mut [Targets]) {
         match self.classes[node].kind {
             Granularity::Constant => {}
@@ -464,14 +464,14 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns true if phase `level` loads the value of `node` from the row that an earlier phase saved, and does not
-    /// compute it again. This is never the case if leading dimensions are reduced.
+    /// compute it again.
     fn is_loaded(&self, node: usize, level: usize) -> bool {
         let class = self.classes[node];
         class.level < level && class.cost > CHEAP && !self.layout.columns
     }
 
-    /// Adds a row value, and the row values that it is computed from, to `mine`. Adds the reductions among them as
-    /// targets to the phases that compute them.
+    /// Adds a row value, and the row values that it is computed from without a reduction, to `mine`. Adds the
+    /// reductions among them as targets to the phases that compute them.
     fn use_row(&self, node: usize, mine: &mut Targets, all: &mut [Targets]) {
         if !mine.rows.insert(node) {
             return;
@@ -512,8 +512,7 @@ impl<'p> Builder<'p> {
         phase
     }
 
-    /// Returns the row operands that phase `level` reads, each with its temporary. If leading dimensions are reduced,
-    /// each phase reads those that it uses. Otherwise phase 0 reads all of them, and later phases read none.
+    /// Returns the row operands that phase `level` reads, each with its temporary.
     fn fills(&self, level: usize, rows: &BTreeSet<usize>, targets: &Targets) -> Vec<(usize, u32)> {
         let wanted = |n: &&usize| if self.layout.columns { targets.rows.contains(n) } else { level == 0 };
         rows.iter()
@@ -548,8 +547,8 @@ impl<'p> Builder<'p> {
         Reduction { op, identity, temp: self.rows.get(&node).copied().unwrap_or(0) }
     }
 
-    /// Returns the code for those of `rows` that are computed at `level`. In a program that reduces leading dimensions,
-    /// this is the code for all of `rows`. Inputs, indices and reductions need no code.
+    /// Returns the code for those of `rows` that are computed at `level`, or for all of `rows` if the program reduces
+    /// leading dimensions.
     fn scalar_code(&mut self, level: usize, rows: &BTreeSet<usize>) -> Vec<Template> {
         let here = |n: &usize| self.layout.columns || self.classes[*n].level == level;
         let computed =
@@ -631,8 +630,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     /// Emits the instructions that combine the value that was computed last with the accumulator or the partial results
-    /// of a reduction. The reduction is `node`, and its accumulator is number `index` of the phase. Panics if `node` is
-    /// no reduction.
+    /// of the reduction `node`, which have the number `index` in the phase.
     fn fold(&mut self, index: usize, node: usize) {
         let Node::Reduce { op, identity, .. } = self.builder.program.nodes[node] else {
             unreachable!("only reductions are folded")
@@ -687,7 +685,6 @@ impl<'b, 'p> Emitter<'b, 'p> {
         (self.builder.strided.len() - 1, temp)
     }
 
-    /// Emits the code that computes a row value and stores it to its temporary. Panics if it has none.
     fn row_value(&mut self, node: usize) {
         let temp = self.builder.rows.remove(&node).expect("row values have temporaries");
         self.compute(node);
@@ -708,8 +705,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.code.push(self.template(op, base));
     }
 
-    /// Emits code that puts a value into the accumulator, if it is not there yet. If the value has several remaining
-    /// uses and cannot be read directly, the code also stores it to a temporary.
+    /// Emits code that puts a value into the accumulator, if it is not there yet. If the value is no constant, has
+    /// several remaining uses and cannot be read directly, this code also stores it to a temporary.
     fn value(&mut self, node: usize) {
         if self.held == Some(node) {
             return;
@@ -756,8 +753,6 @@ impl<'b, 'p> Emitter<'b, 'p> {
         self.push(Op::Store, Base::Temp(temp));
     }
 
-    /// Counts a use of a value. After the last one its temporary, if it has one, becomes free. Does nothing for values
-    /// whose uses are not counted.
     fn used(&mut self, node: usize) {
         let Some(uses) = self.uses.get_mut(&node) else { return };
         *uses = uses.saturating_sub(1);
@@ -872,8 +867,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 }
 
-/// Returns the operation that computes the same with its operands exchanged. Returns `None` if the machine has none,
-/// for [`Op::FRdiv`], and for operations that do not have two operands or take an immediate.
+/// Returns the operation that computes the same with its operands exchanged, or `None` if there is none. Also returns
+/// `None` for [`Op::FRdiv`].
 fn reversed(op: Op) -> Option<Op> {
     use Op::*;
     Some(match op {
@@ -900,8 +895,6 @@ fn reversed(op: Op) -> Option<Op> {
     })
 }
 
-/// Returns the operation that combines two whole blocks as the reduction `op` combines elements. Panics if `op` is not
-/// the operation of a reduction.
 fn elementwise(op: Op) -> Op {
     use Op::*;
     match op {

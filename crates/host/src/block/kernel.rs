@@ -107,8 +107,6 @@ impl Code {
         })
     }
 
-    /// Returns the number of outermost loops in which a phase runs: all of them for phase 0, and those over kept
-    /// dimensions for later phases.
     fn loops(&self, phase: usize) -> usize {
         if phase == 0 { self.outer.len() } else { self.kept }
     }
@@ -174,8 +172,6 @@ impl Kernel {
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
-    /// Runs the kernel as [`run`](Kernel::run) does, at the given level of vector instructions or at the machine's best
-    /// one, whichever is lower. Panics as it does.
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
@@ -192,7 +188,8 @@ impl Kernel {
     /// Adds the addresses of an instance's operands to `pointers`. Panics if an operand is not of the kind that the
     /// program has in its place, or does not have all bytes that the kernel reaches.
     ///
-    /// A `Target` is the only access to its array while it is borrowed, so outputs overlap nothing.
+    /// A `Target` is the only access to its array while it is borrowed, so an output overlaps no operand except an
+    /// [`Operand::InPlace`].
     fn add_pointers(&self, operands: &[Operand<'_>], pointers: &mut Vec<Pointer>) {
         let is_written = |slot: usize| self.walk(slot).is_output();
         for (slot, (operand, reach)) in operands.iter().zip(self.operands.iter().map(|o| o.1)).enumerate() {
@@ -210,7 +207,6 @@ impl Kernel {
         }
     }
 
-    /// Returns how operand `slot` of an instance is accessed.
     fn walk(&self, slot: usize) -> &Walk {
         &self.code.walks[self.operands[slot].0]
     }
@@ -264,7 +260,6 @@ impl Kernel {
         }
     }
 
-    /// Returns how the work is divided into parts.
     fn by(&self) -> By {
         match () {
             () if self.code.columns => By::Columns,
@@ -279,7 +274,6 @@ impl Kernel {
         self.code.phases.len() > 1 || self.code.row_len <= PART
     }
 
-    /// Returns the number of rows of each part that consists of whole rows. The last one may have fewer.
     fn row_group(&self) -> usize {
         (PART / self.code.row_len.max(1)).max(1)
     }
@@ -289,8 +283,7 @@ impl Kernel {
         if is_small { Effort::Small } else { Effort::Large }
     }
 
-    /// Returns true if the first phase reduces rows and nothing else is computed on lanes: no lane value is saved, no
-    /// output has lanes, and later phases compute row values only.
+    /// Returns true if the first phase reduces rows and nothing else is computed on lanes.
     fn only_reduces(&self) -> bool {
         let (first, rest) = self.code.phases.split_first().expect("there is a phase");
         let stores = first.lanes.iter().any(|t| matches!(t.base, Base::Saved(_)));
@@ -311,7 +304,7 @@ impl Kernel {
     }
 }
 
-/// Operands of so many bytes are taken to be in a core's own caches.
+/// The largest number of bytes of operands that are taken to be in a core's own caches.
 const OWN_CACHE: usize = 1 << 19;
 
 /// The bytes that a core reads or writes in a nanosecond outside of its own caches.
@@ -377,7 +370,6 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Runs elementwise programs, and programs that reduce rows without dividing them into segments.
     fn run_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
         if self.kernel.has_whole_rows() {
@@ -395,7 +387,6 @@ impl<'a, W: Word> Job<'a, W> {
         }
     }
 
-    /// Runs reductions of rows that are so long that their segments are parts.
     fn run_long_rows(&self, workers: &Workers, effort: Effort) {
         let (rows, row_len) = (self.kernel.rows(), self.kernel.code.row_len);
         let (segments, count) = (row_len.div_ceil(SEGMENT), self.kernel.code.phases[0].reductions.len());
@@ -418,7 +409,6 @@ impl<'a, W: Word> Job<'a, W> {
         });
     }
 
-    /// Runs programs that reduce leading dimensions.
     fn run_columns(&self, workers: &Workers, effort: Effort) {
         let kernel = self.kernel;
         let (rows, reduced, row_len) = (kernel.rows(), kernel.reduced_rows(), kernel.code.row_len);

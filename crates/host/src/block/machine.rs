@@ -133,8 +133,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Returns true if estimates of the time count the operation as several additions. These are the functions
-            /// with formulas, and `FDiv`, `Gather` and `Scatter`.
+            /// Returns true if estimates of the time count the operation as several additions.
             pub(crate) fn is_long(self) -> bool {
                 matches!(self, $(Op::$function |)* $(Op::$function2 |)* Op::FDiv | Op::Gather | Op::Scatter)
             }
@@ -158,7 +157,6 @@ macro_rules! machine {
                 }
             }
 
-            /// Computes a unary or binary operation on lanes. Panics for any other operation.
             #[inline(always)]
             pub(crate) fn on_lanes<W: Word>(self, lanes: &mut Lanes<'_, W>) {
                 match self {
@@ -177,7 +175,6 @@ macro_rules! machine {
 
             /// Folds the elements that `get` returns for the numbers below `len` into one, in the order that
             /// `shardwise_mathfn::order` states for a row with `N` partial results. `identity` changes no element.
-            /// Panics if `self` is not the operation of a reduction.
             #[inline(always)]
             pub(crate) fn fold_row<W: Word, const N: usize>(
                 self,
@@ -195,7 +192,6 @@ macro_rules! machine {
                 }
             }
 
-            /// Combines two partial results of a reduction. Panics if `self` is not the operation of a reduction.
             pub(crate) fn combine<W: Word>(self, a: W, b: W) -> W {
                 match self {
                     $(Op::$reduce => a.$reduce_fn(b),)*
@@ -204,8 +200,7 @@ macro_rules! machine {
             }
 
             /// Folds the upper half of the partial results into the lower until one is left, and returns it. Their
-            /// number must be a power of two. Panics if there are none, or if `self` is not the operation of a
-            /// reduction.
+            /// number must be a power of two.
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
@@ -604,16 +599,14 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
     }
 }
 
-/// Returns an element, given by its bytes, as a word. The element must be real and fit into a word. Panics if `bytes`
-/// does not have the size of one element.
+/// Returns an element, given by its bytes, as a word. The element must be real and fit into a word.
 pub(crate) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.
     unsafe { read_word(elem, bytes.as_ptr()) }
 }
 
-/// Writes a word as an element to its bytes. The element must be real and fit into a word. Panics if `bytes` does not
-/// have the size of one element.
+/// Writes a word as an element to its bytes. The element must be real and fit into a word.
 pub(crate) fn put_word<W: Word>(elem: Elem, bytes: &mut [u8], word: W) {
     assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
     // SAFETY: there are as many bytes as an element has.

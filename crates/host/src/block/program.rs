@@ -65,8 +65,6 @@ macro_rules! declare {
             }
         }
 
-        /// Returns the machine's operation for a function of two floats that has a formula, or `None` for other
-        /// functions.
         fn binary_formula(function: Binary) -> Option<Op> {
             match function {
                 $(Binary::$binary => Some(Op::$binary),)*
@@ -396,8 +394,8 @@ impl Program {
         if self.wide { x.to_bits() } else { (x as f32).to_bits().into() }
     }
 
-    /// Rounds or wraps a computed node to the element type `elem`, and returns the new node. Returns the node itself if
-    /// there is nothing to do, which is so for `Bool` and for types that fill a lane.
+    /// Rounds or wraps a computed node to the element type `elem`, if a lane can hold other values, and returns the new
+    /// node.
     fn fit(&mut self, elem: Elem, node: usize) -> usize {
         match elem {
             Elem::BF16 => self.op(Op::RoundBf16, node),

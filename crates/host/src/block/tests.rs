@@ -176,8 +176,6 @@ fn strided_outputs_are_scattered() {
     assert!((0..13).all(|i| (0..140).all(|j| y[j * 13 + i] == -x[i * 140 + j])));
 }
 
-/// Checks that a program that adds two arrays computes for each pair of elements what `add` does. The elements are
-/// those that `make` returns for random bits.
 fn check_add<T: Pod + PartialEq + std::fmt::Debug>(
     elem: Elem,
     wide: bool,

@@ -32,8 +32,6 @@ fn code(plan: &Plan, block: &Code) -> Result<(), Diagnostic> {
     })
 }
 
-/// Checks that each input's map has an entry for each instance of the step, and that the entries are instances of the
-/// slot that is read. Fails with a description of the first input that is not so.
 fn inputs(plan: &Plan, step: &Step) -> Result<(), String> {
     let count = step.points.count();
     for (i, input) in step.inputs.iter().enumerate() {
@@ -87,9 +85,6 @@ fn kind(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that each instance of the step has a group, a position and a first instance, that groups refer to instances
-/// of the operand, first instances to those of the step, and positions to members of the groups. Any position fits an
-/// empty group. Fails with a description of the lists that are not so.
 fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> {
     let held = step.inputs.first().map_or(0, |input| plan.slots[input.slot].count);
     let fits = |(group, &position): (&Group, &usize)| {
@@ -110,8 +105,6 @@ fn exchanged(plan: &Plan, step: &Step, members: &Members) -> Result<(), String> 
     Ok(())
 }
 
-/// Checks that every output has the same points as the step. Fails with a description of the first output that is not
-/// so.
 fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     let differs = |&&slot: &&Slot| plan.slots[slot].points != step.points;
     match step.outputs.iter().find(differs) {
@@ -123,9 +116,8 @@ fn computed(plan: &Plan, step: &Step) -> Result<(), String> {
     }
 }
 
-/// Checks that there are as many slots in `from` as in `to`, and that `fits` accepts each pair of a slot and the one to
-/// which its value is passed. Messages call the slots of `to` by the name `what`. Fails with a description of the
-/// difference.
+/// Fails if `from` and `to` have different lengths, or if `fits` refuses a slot of `from` and the one to which its
+/// value is passed. Messages call the slots of `to` by the name `what`.
 fn equal(
     plan: &Plan,
     what: &str,
@@ -146,8 +138,6 @@ fn equal(
     }
 }
 
-/// Checks that there is a slot, and that the first one is a scalar of one of these types. Fails with a description if
-/// this is not so.
 fn decides(plan: &Plan, slots: &[Slot], dtypes: &[DType]) -> Result<(), String> {
     let Some(slot) = slots.first() else { return Err("has no value that decides what runs".to_string()) };
     let ty = &plan.slots[*slot].ty;

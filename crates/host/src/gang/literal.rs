@@ -26,9 +26,8 @@ pub fn fill(memory: &Memory, literal: &Literal) -> Result<Buffer, OutOfMemory> {
 /// The number of bytes that are copied between two polls; a multiple of every element's size.
 const POLLED: usize = 1 << 20;
 
-/// Fills `out`, which has room for a whole number of elements, with copies of an element, given by its bytes. Panics if
-/// the element has no bytes. Unwinds if `out` has more than [`POLLED`] bytes and the run is cancelled or has exceeded
-/// its limit of steps.
+/// Fills `out`, which has room for a whole number of elements, with copies of an element, given by its bytes. Unwinds
+/// if `out` has more than [`POLLED`] bytes and the run is cancelled or has exceeded its limit of steps.
 fn repeat(element: &[u8], out: &mut [u8]) {
     let (first, rest) = out.split_at_mut(out.len().min(POLLED));
     first.chunks_exact_mut(element.len()).for_each(|to| to.copy_from_slice(element));

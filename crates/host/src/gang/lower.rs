@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// Returns the units of a block, in program order of their last ops. A unit that joins no run becomes a step.
+    /// Returns the units of some ops, in program order of their last ops. A unit that joins no run becomes a step.
     fn units(&self, ops: &[Op]) -> Vec<Unit> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();
@@ -148,9 +148,8 @@ impl<'m> Lowering<'m> {
         units
     }
 
-    /// Builds the step of an op. Returns `None` for an op whose value is known now, as [`Lowering::constant`]
-    /// determines it. Fails if this engine cannot run the op or an op of its regions, or if there is no memory for a
-    /// value that is known now.
+    /// Builds the step of an op. Returns `None` if [`Lowering::constant`] has added its value to the constants. Fails
+    /// if this engine cannot run the op or an op of its regions, or if there is no memory for a constant.
     fn op(&mut self, op: Op) -> Result<Option<Step>, Diagnostics> {
         let view = self.plan.view(op);
         if self.constant(&view)? {
@@ -188,9 +187,8 @@ impl<'m> Lowering<'m> {
         step
     }
 
-    /// Computes the result of an op whose value is known now: a constant, the index of a device along axes, the id of a
-    /// device or replica, or a token. Adds its buffers, one for each instance, to the constants and returns true.
-    /// Returns false for any other op. Fails if there is no memory. Panics if the op is not valid.
+    /// Adds the result of an op to the constants, with one buffer for each instance, if its value does not depend on
+    /// the arguments and is computed when the program is planned. Returns false otherwise. Fails if there is no memory.
     fn constant(&mut self, view: &OpView<'m>) -> Result<bool, Diagnostics> {
         let points = self.plan.result_points(view);
         let at = |i: usize| points.coordinates(i);
@@ -224,8 +222,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// Builds the step of the op in an asynchronous start. It runs at once and writes into the future's slot. Fails as
-    /// [`Lowering::op`] does for this op, if the region does not have one result, or if the op needs no step because
-    /// its value is known now.
+    /// [`Lowering::op`] does, and if the op has no step or the region does not have one result.
     fn started(&mut self, view: &OpView<'m>) -> Result<Step, Diagnostics> {
         let region = view.regions()[0];
         for (&arg, &operand) in self.plan.body[region].args.iter().zip(view.operands()) {
@@ -296,8 +293,8 @@ const SMALL_BYTES: usize = 4096;
 /// The largest number of element operations of a small step with a kernel, of all instances.
 const SMALL_WORK: u64 = 2048;
 
-/// Sets how the steps of a block are measured. Returns true if all of them are small: steps that take less than about
-/// two microseconds, and loops and branches of such steps only.
+/// Sets how the steps of a block are measured. Returns true if all of them are small, as [`is_small`] decides, or loops
+/// and branches of such steps only.
 fn set_timing(code: &mut Code, slots: &EntityVec<Slot, SlotInfo>) -> bool {
     let (mut all_small, mut together) = (true, 0);
     for step in code.steps.iter_mut().rev() {
@@ -350,7 +347,6 @@ fn drop_dead(steps: &mut Vec<Step>, results: &[Slot]) {
     *steps = kept;
 }
 
-/// Returns the `results` that are outputs of `steps`, each once and in ascending order.
 fn own_results(steps: &[Step], results: &[Slot]) -> Vec<Slot> {
     let outputs: BTreeSet<Slot> = steps.iter().flat_map(|s| s.outputs.iter().copied()).collect();
     let own: BTreeSet<Slot> = results.iter().copied().filter(|slot| outputs.contains(slot)).collect();

@@ -127,7 +127,7 @@ impl<'a> Run<'a> {
     }
 
     /// Describes the largest arrays that are alive when a step runs, or that it reads or writes: at most
-    /// [`SHOWN_ARRAYS`], the largest first. Of slots that share their buffers, only one is listed.
+    /// [`SHOWN_ARRAYS`], the largest first. Of slots with the same first buffer, one is listed.
     fn largest(&self, step: Step<'a>) -> Vec<String> {
         let is_alive = |&slot: &Slot| self.values[slot].iter().any(Option::is_some);
         let used: Vec<Slot> = step.inputs.iter().map(|i| i.slot).chain(step.outputs.iter().copied()).collect();
@@ -158,8 +158,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs steps and measures them. Inside of a loop or branch whose steps are not timed, only counts them. Fails if a
-    /// step fails or the run is stopped.
     fn timed_steps(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
         if self.times.as_ref().is_some_and(|times| times.is_quiet) {
             return self.counted_steps(steps, selected);
@@ -247,7 +245,6 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns the instances of a step that are selected, in ascending order.
     fn instances(step: Step<'a>, selected: &[Selection<'a>]) -> Cow<'a, [usize]> {
         if selected.is_empty() {
             return Cow::Borrowed(&step.instances);
@@ -278,7 +275,6 @@ impl<'a> Run<'a> {
     /// output. An instance without a group gets zeros. The members differ in the first operand only. All other values
     /// that the op reads are those of the first device of the group, so groups that have the same instances of the
     /// first operand and other first devices run separately. Fails if the reference does, or if there is no memory.
-    /// Panics if an input was not computed.
     fn exchange(
         &mut self,
         step: Step<'a>,
@@ -355,8 +351,6 @@ impl<'a> Run<'a> {
         self.place(slot, instance, buffer);
     }
 
-    /// Puts all instances of a result of a step into a slot. Panics if a buffer is missing, or does not have the bytes
-    /// of the slot's type.
     fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
         assert_eq!(buffers.len(), self.plan.slots[slot].count, "a buffer for each instance");
         for buffer in &buffers {
@@ -422,8 +416,6 @@ impl<'a> Run<'a> {
     }
 
     /// Puts the results of a kernel into the slots of its outputs. The inputs that it took are released after that.
-    /// Panics if the kernel has not set an instance that was to be computed, or has set it to a buffer of another size
-    /// than its type has.
     fn finish(&mut self, cx: KernelCx<'a>, selected: &[Selection<'a>]) {
         let KernelCx { step, inputs: _inputs, instances, outputs, .. } = cx;
         for (&slot, mut output) in step.outputs.iter().zip(outputs) {
@@ -502,8 +494,8 @@ impl<'a> Run<'a> {
         self.clear(&body.params);
     }
 
-    /// Returns the predicate or index of the selected instances. Fails if it differs between them. Panics if none is
-    /// selected.
+    /// Returns the predicate or index of the selected instances, of which there must be one. Fails if it differs
+    /// between them.
     fn agreed(
         &self,
         slot: Slot,
@@ -531,8 +523,6 @@ impl<'a> Run<'a> {
         self.assign(to, values, selected);
     }
 
-    /// Assigns the results of a block that has run to the slots `to`, for the selected instances. Clears the results
-    /// that the block itself defines.
     fn hand_over(&mut self, code: &'a Code, to: &[Slot], selected: &[Selection<'a>]) {
         self.bind(&code.results, to, selected);
         // The block's own references are dropped, so that the next users of the values may write in place.
@@ -616,7 +606,6 @@ fn panicked(loc: &Loc, name: &str, message: &str) -> Diagnostic {
         .help("this is a bug of the engine or of a user's kernel: please report the program that shows it")
 }
 
-/// Returns a diagnostic about memory with the descriptions of arrays, as [`Run::largest`] returns them, as its facts.
 fn named(d: Diagnostic, arrays: Vec<String>) -> Diagnostic {
     arrays.into_iter().fold(d, Diagnostic::facts)
 }
@@ -649,8 +638,8 @@ fn covered(points: &Points, selected: &[Selection<'_>]) -> bool {
 /// The largest number of devices that a message lists for each value of a predicate.
 const MAX_SHOWN: usize = 32;
 
-/// Returns the error for a loop or branch that has a collective inside and whose predicate differs between devices. It
-/// lists the devices for each value of the predicate. `found` has the value and the devices of each instance.
+/// Returns the error for a loop or branch that has a collective inside and whose predicate differs between devices.
+/// `found` has the value and the devices of each instance.
 fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, divergence: &Divergence) -> Diagnostic {
     let collective = divergence.collective.clone().unwrap_or(Loc::UNKNOWN);
     let mut sides: Vec<(i64, Vec<usize>)> = vec![];

@@ -164,7 +164,6 @@ fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Sou
     Some(Source { value: v, strides: copied, copy })
 }
 
-/// Returns how an operand is read through the transpose that made it, or `None` if it was not made by one.
 fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
     let view = plan.view(plan.body.def_op(v)?);
     if Opcode::of_view(&view) != Opcode::Transpose {
@@ -179,7 +178,6 @@ fn transposed(plan: &PlanCx<'_>, v: Value) -> Option<Source> {
 /// that can be merged have at least this many columns. There is then a product for each index of the others.
 const COLUMNS: usize = 64;
 
-/// Returns the kernel of a product, and how it reads its operands, or `None` if there is no kernel for it.
 fn product(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<(DotKernel, [Source; 2])> {
     let dims = DotDims::of(view)?;
     let (a, b, c) = (view.operand_tensor(0), view.operand_tensor(1), view.result_tensor(0));
@@ -253,7 +251,6 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Returns an array of integers from -4 to 4.
     fn ramp(shape: &[usize]) -> Literal {
         let values: Vec<f32> = (0..shape.iter().product::<usize>()).map(|i| (i * 7 % 9) as f32 - 4.0).collect();
         Literal::new(shape, &values)
@@ -330,7 +327,6 @@ mod tests {
         (1..list.len()).for_each(|i| list.swap(i, random.next() as usize % (i + 1)));
     }
 
-    /// Generates a product whose operands have up to two dimensions of each role, in any order, and its arguments.
     fn any_layout(seed: u64) -> (String, [Literal; 2]) {
         let mut random = Random(seed);
         let mut draw =

@@ -7,7 +7,6 @@ use shardwise_ir::OpView;
 use shardwise_ops::{Opcode, Semantics};
 
 struct Empty {
-    /// The number of results.
     results: usize,
 }
 

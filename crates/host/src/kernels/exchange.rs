@@ -51,7 +51,6 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, ExchangeKernel { exchange, output_bytes: output_bytes(view), groups, positions }))
 }
 
-/// Returns how the parts of `n` members become a result, or `None` if there is no kernel for it.
 fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchange> {
     let (from, to) = (view.operand_shape(0), view.result_shape(0));
     Some(match *kind {
@@ -136,7 +135,6 @@ impl Kernel for ExchangeKernel {
 }
 
 impl ExchangeKernel {
-    /// Returns, for each instance that is to be computed, the buffer of the first member of its group.
     fn first(&self, cx: &KernelCx<'_>) -> Vec<Buffer> {
         cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
     }

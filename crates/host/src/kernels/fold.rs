@@ -119,8 +119,6 @@ impl FoldKernel {
         Some(FoldKernel { one, several, offsets, sizes, count: space.iter().product() })
     }
 
-    /// Returns, for each result, a new buffer for each instance that is to be computed. Fails if there is no memory for
-    /// them.
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }

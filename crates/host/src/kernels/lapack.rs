@@ -30,9 +30,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 struct Part<'a> {
     /// The position of the instance among those to compute.
     position: usize,
-    /// The number of the first matrix.
     first: usize,
-    /// The results of these matrices.
     results: Vec<&'a mut [u8]>,
 }
 

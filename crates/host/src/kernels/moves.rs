@@ -85,7 +85,6 @@ fn join(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: None, output_bytes: output_bytes(view) })
 }
 
-/// Returns the kernel of a `pad`, or `None` if a low or high amount is negative.
 fn padding(view: &OpView<'_>) -> Option<Moves> {
     let size = element_bytes(view);
     let [low, high, interior] = Pad::amounts(view);
@@ -119,7 +118,6 @@ impl Start {
         dtype.is_integer().then_some(Start { first, dtype, limits, strides })
     }
 
-    /// Returns the offset of the block in bytes, from the clamped starts that an instance reads.
     fn offset(&self, cx: &KernelCx<'_>, instance: usize) -> usize {
         let at = |d: usize| clamp(Indices::new(cx.input(self.first + d, instance), self.dtype).get(0), self.limits[d]);
         (0..self.limits.len()).map(|d| at(d) * self.strides[d]).sum()

@@ -67,7 +67,6 @@ fn device(points: &Points, i: usize) -> usize {
 }
 
 impl RaggedExchange {
-    /// Returns the groups whose instances are among those to be computed.
     fn present<'a>(&'a self, cx: &'a KernelCx<'_>) -> impl Iterator<Item = &'a Group> {
         self.groups.iter().filter(|g| cx.instances.binary_search(&(g[0] as usize)).is_ok())
     }

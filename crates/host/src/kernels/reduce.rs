@@ -94,8 +94,6 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Checks that a kernel runs the reduction over `dims`, of elements made from small numbers, with the interpreter's
-    /// bits.
     fn check(shape: &[usize], dims: &[usize], elem: &str, reducer: &str) {
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
         let (given, x, result) = (tensor(shape, "f32"), tensor(shape, elem), tensor(&kept, elem));

@@ -85,7 +85,6 @@ fn kernel(view: &OpView<'_>) -> Option<SelectAndScatter> {
     })
 }
 
-/// Returns the comparison of two elements by which the first of them is kept, or `None` for another selection.
 fn comparison(view: &OpView<'_>) -> Option<Comparison> {
     let region = view.regions()[0];
     let compare = view.at(view.body.def_op(view.body.region_results(region)[0])?);
@@ -189,7 +188,6 @@ fn run(kernel: &block::Kernel, from: &[&Buffer], to: &mut [Buffer]) {
 }
 
 impl SelectAndScatter {
-    /// Returns the number of bytes that are charged when positions are selected in `count` instances.
     fn select_scratch(&self, count: usize) -> usize {
         self.selections.iter().map(|part| part.0.scratch_bytes(Workers::global(), count)).max().unwrap_or(0)
     }
@@ -205,8 +203,6 @@ impl SelectAndScatter {
         }
     }
 
-    /// Combines the sources of each instance into its sums, at the positions `places`. Each worker has pieces of its
-    /// own.
     fn scatter(&self, sources: &[&Buffer], places: &[Buffer], sums: &mut [Buffer]) {
         let size = self.elems[0].size();
         let effort = if self.counts[1] * sums.len() < SMALL { Effort::Small } else { Effort::Large };
@@ -229,8 +225,6 @@ impl SelectAndScatter {
     }
 }
 
-/// Returns the function that combines elements of this type as the reference does, which rounds each result. Returns
-/// `None` if the reduction is not defined for the type.
 fn scatter(elem: Elem, kind: ReduceKind) -> Option<Scatter> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

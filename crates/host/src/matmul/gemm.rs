@@ -68,13 +68,11 @@ pub(super) struct Pieces {
 }
 
 impl Product<'_> {
-    /// Checks that each operand has the bytes that are reached of it. Panics if one does not.
     pub(super) fn check(&self, [a, b, c]: &[Reach; 3]) {
         let has_all = self.a.has(*a) && self.b.has(*b) && self.c.has(*c);
         assert!(has_all, "the operands of {self:?} have what is reached: {a:?}, {b:?} and {c:?}");
     }
 
-    /// Returns the addresses of the operands' positions, each moved by its offset in bytes.
     pub(super) fn places(&self, offsets: [isize; 3]) -> Places {
         Places { a: self.a.pointer(), b: self.b.pointer(), c: self.c.pointer() }.offset(offsets)
     }

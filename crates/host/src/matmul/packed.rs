@@ -79,7 +79,6 @@ pub(super) unsafe fn run(
     workers.run(parts.len(), effort, |i| unsafe { job.run(&parts[i]) });
 }
 
-/// Returns the number of bytes that [`run`] charges.
 pub(super) fn scratch_bytes(gemm: &Gemm, tile: &Tile, workers: &Workers, groups: &[Group], effort: Effort) -> usize {
     let job = Job::new(gemm, tile, workers, groups, None);
     job.charged_bytes(&job.shared(), &job.parts(), workers, effort)
@@ -114,8 +113,6 @@ impl<'a> Job<'a> {
         job
     }
 
-    /// Returns the number of bytes that are charged for the rows that are packed in advance and for the parts that run
-    /// at one time.
     fn charged_bytes(&self, shared: &[Vec<usize>], parts: &[Part], workers: &Workers, effort: Effort) -> usize {
         let mut is_shared = vec![false; self.groups.len()];
         shared.iter().flatten().for_each(|&group| is_shared[group] = true);
@@ -368,7 +365,6 @@ impl<'a> Job<'a> {
         to
     }
 
-    /// Returns where the results of some rows and columns are written.
     fn results<'r>(&self, rows: &'r [Row], columns: &Range<usize>) -> Results<'r> {
         let stride = self.gemm.c[1] * self.gemm.out.size() as isize;
         let start = columns.start as isize * stride;

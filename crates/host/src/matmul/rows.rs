@@ -212,7 +212,6 @@ impl<V: Vector<Word = u32>> ProductStep for Words<V> {
     }
 }
 
-/// Returns the bits of one or two `bf16`, and 0 for a missing one.
 fn bf16_bits(elements: &[u8]) -> [u32; 2] {
     let mut bits = elements.chunks_exact(2).map(|x| u32::from(u16::from_ne_bytes([x[0], x[1]])));
     [0, 1].map(|_| bits.next().unwrap_or(0))

@@ -385,7 +385,6 @@ unsafe fn four<A: Arithmetic, E: Element>(p: *const u8, stride: isize) -> [u32; 
     words
 }
 
-/// Returns the transpose of a square.
 #[inline(always)]
 fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     #[cfg(target_arch = "x86_64")]

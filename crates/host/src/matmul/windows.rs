@@ -114,13 +114,11 @@ impl Windows {
         self.chunks(instances.len()).map(of_rows).max().unwrap_or(0)
     }
 
-    /// Returns the rows of windows in chunks. Those of a chunk are multiplied together.
     fn chunks(&self, instances: usize) -> impl Iterator<Item = &[[isize; 2]]> {
         let at_a_time = (MAX_ROWS / (self.row.len() * self.groups * instances).max(1)).max(1);
         self.rows.chunks(at_a_time)
     }
 
-    /// Returns the number of bytes that are charged for the list of all windows of this number of rows of windows.
     fn tables_bytes(&self, rows: usize, instances: usize) -> usize {
         table_bytes::<Row>(rows * self.row.len() * self.groups * instances)
     }
@@ -129,7 +127,6 @@ impl Windows {
         Gemm { m: groups.iter().map(|g| g.rows.len()).sum(), ..self.gemm }.effort(1)
     }
 
-    /// Returns the matrices, each with the windows of all instances that use it.
     fn groups(&self, instances: &[Places], rows: &[[isize; 2]]) -> Vec<Group> {
         let mut groups: Vec<Group> = vec![];
         for instance in instances {

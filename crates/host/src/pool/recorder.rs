@@ -24,7 +24,6 @@ pub(crate) struct Recorder {
 pub(crate) struct WorkerRun {
     /// The number of the worker. The caller is number 0.
     pub(crate) worker: usize,
-    /// The key of the call.
     pub(crate) key: usize,
     pub(crate) start: Instant,
     pub(crate) end: Instant,
@@ -72,14 +71,12 @@ impl Recorder {
         self.key.store(key.unwrap_or(NO_KEY), Relaxed);
     }
 
-    /// Adds a run, unless it has no parts.
     pub(super) fn add(&self, run: WorkerRun) {
         if run.parts > 0 {
             self.list().push(run);
         }
     }
 
-    /// Removes and returns all runs.
     pub(crate) fn take(&self) -> Vec<WorkerRun> {
         std::mem::take(&mut self.list())
     }

@@ -38,9 +38,7 @@ macro_rules! lanewise {
 
 /// Several lanes. Loads and stores need `LANES` elements at `p`, at any alignment unless stated otherwise.
 pub(crate) trait Vector: Copy {
-    /// The type of one lane.
     type Word: Word;
-    /// The number of lanes.
     const LANES: usize;
     /// True if eight vectors fit into the registers.
     const IN_REGISTERS: bool;
@@ -53,14 +51,12 @@ pub(crate) trait Vector: Copy {
     fn fused(self, m: Self, a: Self) -> Self;
     unsafe fn load(p: *const u8) -> Self;
     unsafe fn store(self, p: *mut u8);
-    /// Returns the first `LANES` words of a list. Panics if there are fewer.
     #[inline(always)]
     fn read(words: &[Self::Word]) -> Self {
         let words = &words[..Self::LANES];
         // SAFETY: there are as many words.
         unsafe { Self::load(words.as_ptr().cast()) }
     }
-    /// Writes the lanes to the first `LANES` words of a list. Panics if there are fewer.
     #[inline(always)]
     fn write(self, words: &mut [Self::Word]) {
         let words = &mut words[..Self::LANES];

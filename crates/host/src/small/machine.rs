@@ -73,7 +73,6 @@ impl AtLevel for &mut Run<'_, '_> {
 }
 
 impl Run<'_, '_> {
-    /// Reads the small inputs.
     fn load(&mut self) {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {
@@ -83,7 +82,6 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Runs instruction number `at`, and returns the number of the next one.
     #[inline(always)]
     fn instruction(&mut self, at: u32, ins: &Ins) -> u32 {
         match *ins {

@@ -147,7 +147,6 @@ fn store<W: Word>(words: &[W], place: Place, bytes: &mut [u8]) {
 
 /// Words of one width, on which the actions of this width work.
 pub(crate) trait Area: Word {
-    /// Returns all words of this width.
     fn of(words: &mut Words) -> &mut [Self];
 
     /// Folds the elements that `get` returns for the numbers below `len` into one, in the order of a row.

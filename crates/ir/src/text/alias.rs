@@ -181,7 +181,6 @@ impl<'t> Parser<'t> {
         Ok(ty)
     }
 
-    /// Reads an alias of a function's type: `!f = (tensor<2xf32>) -> tensor<2xf32>`.
     pub(super) fn function_type_alias(&mut self, name: &'t str, at: At) -> Parsed<FunctionType> {
         if !self.aliases.function_types.contains_key(name) {
             let ty = self.at_alias(name, at, Self::function_type)?;

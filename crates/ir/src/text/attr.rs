@@ -98,13 +98,12 @@ impl<'t> Parser<'t> {
         let start = self.at();
         let name = self.symbol()?;
         if self.is("::") {
-            return self.elsewhere_then_skip(start);
+            return self.opaque_from(start);
         }
         Ok(Attr::Symbol(name))
     }
 
-    /// Goes back to `start`, and reads the attribute that starts there as opaque text.
-    fn elsewhere_then_skip(&mut self, start: At) -> Parsed<Attr> {
+    fn opaque_from(&mut self, start: At) -> Parsed<Attr> {
         self.jump(start.0);
         self.opaque()
     }
@@ -127,7 +126,6 @@ impl<'t> Parser<'t> {
         self.list("[", "]", Self::int)
     }
 
-    /// Returns true if the token after the current one is `:`, which a type follows.
     fn has_type(&self) -> bool {
         let next = lexer::token(self.text, self.tok.end);
         &self.text[next.start..next.end] == ":"
@@ -144,7 +142,7 @@ impl<'t> Parser<'t> {
                 return self.int_attr(at, scalar, None);
             }
             if types::is_other_builtin(self.tok_text()) {
-                return self.elsewhere_then_skip(at);
+                return self.opaque_from(at);
             }
             Some(self.dtype()?)
         } else {
@@ -211,7 +209,7 @@ impl<'t> Parser<'t> {
         self.expect("<")?;
         let dtype = self.dtype()?;
         if dtype.is_float() || dtype.is_complex() {
-            return self.elsewhere_then_skip(start);
+            return self.opaque_from(start);
         }
         let items = if self.eat(":") {
             self.list_until(">", |p| p.int_of(dtype))?
@@ -225,8 +223,7 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`. A
-    /// number that does not fit the type is a mistake.
+    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`.
     pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -327,7 +324,6 @@ impl<'t> Parser<'t> {
     }
 
     /// Skips a word, a name, a number, a string, or brackets with their contents, and an optional `-` before it.
-    /// Anything else is a mistake.
     fn skip_part_of_value(&mut self) -> Parsed<()> {
         self.eat("-");
         match self.tok.kind {
@@ -343,9 +339,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips an opening bracket, everything up to its closing one, and that one. Another current token, and brackets
-    /// that do not match, are mistakes. The `<` of `<=` is no bracket, nor is a `>` whose innermost open bracket is not
-    /// `<`, as in `affine_set<(d0) : (d0 > 0)>`.
+    /// Skips an opening bracket, everything up to its closing one, and that one. The `<` of `<=` is no bracket, nor is
+    /// a `>` whose innermost open bracket is not `<`, as in `affine_set<(d0) : (d0 > 0)>`.
     fn skip_brackets(&mut self) -> Parsed<()> {
         let mut closing = vec![];
         loop {
@@ -482,8 +477,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text with
-/// neither line ends nor comments is returned unchanged.
+/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text
+/// without line ends and `//` is returned unchanged.
 fn on_one_line(text: &str) -> String {
     if !text.contains('\n') && !text.contains("//") {
         return text.to_string();
@@ -503,7 +498,6 @@ fn on_one_line(text: &str) -> String {
     }
 }
 
-/// Writes `dense<..> : tensor<..>`.
 pub(super) fn write_dense_attr(out: &mut String, literal: &shardwise_base::Literal) {
     dense::write_dense(out, literal);
     let ty = crate::TensorType::new(literal.dtype(), literal.shape());

@@ -7,7 +7,6 @@ use crate::{Attr, Attrs};
 use shardwise_base::DType;
 use std::fmt::Write;
 
-/// Writes an attribute as it appears after `name = `.
 pub(super) fn write_attr(out: &mut String, attr: &Attr) {
     match attr {
         Attr::Unit => out.push_str("unit"),
@@ -95,13 +94,11 @@ fn write_bool_array(out: &mut String, values: &[bool]) {
     out.push('>');
 }
 
-/// Writes `@name`, in quotes if they are needed.
 pub(super) fn write_symbol(out: &mut String, name: &str) {
     out.push('@');
     if is_plain_word(name) { out.push_str(name) } else { out.push_str(&escape(name)) }
 }
 
-/// Writes `{a = 1, flag}`.
 pub(super) fn write_dict<'a>(out: &mut String, fields: impl Iterator<Item = (&'a str, &'a Attr)>) {
     out.push('{');
     for (i, (name, value)) in fields.enumerate() {
@@ -130,7 +127,6 @@ pub(super) fn is_property(name: &str) -> bool {
     !name.contains('.')
 }
 
-/// Returns the entries of a dictionary whose names `keep` accepts.
 pub(super) fn filtered<'a>(
     attrs: &'a Attrs,
     keep: impl Fn(&str) -> bool + 'a,

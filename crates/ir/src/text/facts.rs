@@ -146,7 +146,6 @@ impl<'t> Parser<'t> {
         self.fail(at, "text-attribute", message)
     }
 
-    /// Returns the items of an array of length `count`. Anything else is a mistake in the attribute `name`.
     fn fact_items(&mut self, attr: &Attr, count: usize, name: &str, at: At) -> Parsed<Vec<Attr>> {
         match attr {
             Attr::Array(items) if items.len() == count => Ok(items.clone()),
@@ -233,8 +232,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Returns the mesh to which varying and manual axes belong, or `None` if no mesh has been read: the first mesh
-    /// that has axes, or else the first one.
+    /// Returns the mesh to which varying and manual axes belong, or `None` if no mesh has been read.
     pub(super) fn main_mesh(&self) -> Option<Arc<Mesh>> {
         main_mesh(self.meshes.list()).cloned()
     }
@@ -300,8 +298,6 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Removes the attribute `sdy.sharding` of a function's result from `attrs`, and returns the sharding, or `None` if
-    /// there is no such attribute. It is a mistake if the attribute is not a sharding.
     pub(super) fn take_result_sharding(&mut self, attrs: &mut Attrs, at: At) -> Parsed<Option<Sharding>> {
         attrs.remove(SHARDING).map(|attr| self.one_sharding(attr, at)).transpose()
     }
@@ -543,7 +539,6 @@ fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {
     }
 }
 
-/// Returns a number of bytes as an attribute of type `u64`.
 fn bytes(n: u64) -> Attr {
     Attr::Int { value: n as i64, dtype: Some(DType::U64) }
 }

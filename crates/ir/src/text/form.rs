@@ -386,7 +386,6 @@ impl Piece {
     }
 }
 
-/// Returns true if some piece prints the attribute `name`, also a piece inside an optional one.
 fn prints(pieces: &[Piece], name: &str) -> bool {
     pieces.iter().any(|piece| match piece {
         Piece::Optional(inner) => prints(inner, name),
@@ -563,7 +562,6 @@ fn is_complex_of_parts(op: &OpView<'_>) -> bool {
 }
 
 impl Types {
-    /// Returns true if this notation can express the types of the op.
     fn fits(self, op: &OpView<'_>) -> bool {
         let (operands, results) = (op.operands().len(), op.results().len());
         let same = |ty: &Type| op.operands().iter().all(|&v| op.body.ty(v) == ty);

@@ -28,7 +28,6 @@ pub(super) enum TokenKind {
     End,
 }
 
-/// A token: its kind, and the bytes that it takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,
@@ -63,7 +62,7 @@ pub(super) fn token(text: &str, from: usize) -> Token {
     Token { kind, start, end }
 }
 
-/// Stops a computation that was cancelled or has exceeded its limit, at each 2^20th byte of a loop over a text.
+/// Checks for cancellation at every 2^20th byte of a loop over a text.
 #[inline]
 pub(super) fn poll_at(byte: usize) {
     if byte & 0xf_ffff == 0xf_ffff {
@@ -224,8 +223,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// Returns true if a name needs no quotes after `@` or as an attribute's name: a letter or `_`, and after it letters,
-/// digits, `_`, `$` and `.`.
+/// Returns true if a name needs no quotes after `@` or as an attribute's name.
 pub(super) fn is_plain_word(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|&b| b.is_ascii_alphabetic() || b == b'_') && bytes.iter().all(|&b| is_word(b))

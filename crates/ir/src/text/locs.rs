@@ -32,7 +32,6 @@ impl<'t> Parser<'t> {
         self.loc_info().map(|info| Some(info.loc))
     }
 
-    /// Reads `loc(..)`.
     pub(super) fn loc_info(&mut self) -> Parsed<LocInfo> {
         self.expect("loc")?;
         self.expect("(")?;
@@ -164,7 +163,6 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the length of a location's own text in bytes, without its parts.
 fn text_len(kind: &LocKind) -> usize {
     match kind {
         LocKind::File(pos) => pos.file.len(),

@@ -11,7 +11,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The name of a function's argument if none is written.
 const UNNAMED: &str = "";
 
 /// The attributes in the generic form of a function that are stored in the function itself.
@@ -64,7 +63,7 @@ impl<'t> Parser<'t> {
         self.end(module)
     }
 
-    /// Reads what may follow a module: its location, and aliases. Anything else is a mistake.
+    /// Reads what may follow a module: its location, and aliases.
     fn end(&mut self, module: &mut Module) -> Parsed<()> {
         if let Some(loc) = self.optional_loc()? {
             module.loc = loc;
@@ -81,7 +80,6 @@ impl<'t> Parser<'t> {
         if self.is_kind(TokenKind::End) { Ok(()) } else { Err(self.unexpected("the end of the text")) }
     }
 
-    /// Reports that `what` are not supported, with `way_out` as the help, and skips the rest of the text.
     fn refuse(&mut self, what: &str, way_out: &str) -> Failed {
         let at = self.at();
         self.report(at, |loc| mistakes::unsupported(loc, what, way_out));
@@ -260,8 +258,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
-    /// and its topology. Removes these attributes from `attrs`. It is a mistake if one of them is malformed, or if
-    /// there are more or fewer kinds than axes.
+    /// and its topology. Removes these attributes from `attrs`.
     fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
         if let Some(attr) = attrs.remove(AXIS_KINDS) {
             let kinds = axis_kinds(&attr).filter(|kinds| kinds.len() == mesh.axes.len());
@@ -329,7 +326,6 @@ pub(super) struct Meshes {
 }
 
 impl Meshes {
-    /// Adds a mesh, unless there is one with its name.
     fn add(&mut self, mesh: Arc<Mesh>) {
         if let Entry::Vacant(place) = self.by_name.entry(mesh.name.clone()) {
             place.insert(self.list.len());
@@ -413,7 +409,7 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
 // ── functions
 
 impl<'t> Parser<'t> {
-    /// Reads everything after `func.func`, which is at `at`. A function without a body is a mistake.
+    /// Reads everything after `func.func`, which is at `at`.
     fn func(&mut self, at: At) -> Parsed<Func> {
         let visibility = self.visibility();
         let mut func = Func::new(self.symbol()?, self.loc_of(at));
@@ -467,8 +463,7 @@ impl<'t> Parser<'t> {
         Ok(func)
     }
 
-    /// Reads `%arg0: T {..} loc(..)`. `%arg0:` may be absent, as in a function without a body, and so may the
-    /// attributes and the location. The name is [`UNNAMED`] if it is absent.
+    /// Reads `%arg0: T {..} loc(..)`, of which only the type must be there. The name is [`UNNAMED`] if it is absent.
     fn func_arg(&mut self) -> Parsed<(RegionArg<'t>, Attrs)> {
         let at = self.at();
         let name = if self.is_operand() {

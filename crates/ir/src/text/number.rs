@@ -7,7 +7,6 @@
 use shardwise_base::{DType, bf16, f16};
 use std::fmt::Write;
 
-/// A number or a boolean in text.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Scalar<'t> {
     Bool(bool),
@@ -84,7 +83,6 @@ fn encode_bits(is_negative: bool, text: &str, dtype: DType) -> Result<Vec<u8>, S
         .ok_or_else(|| format!("the number has more bits than {dtype}"))
 }
 
-/// Returns the bytes of `x` rounded to this float type.
 pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     match dtype {
         DType::F64 => x.to_le_bytes().to_vec(),
@@ -95,7 +93,6 @@ pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     }
 }
 
-/// Returns the value of a float's bytes.
 fn decode_float(bytes: &[u8], dtype: DType) -> f64 {
     let two = || [bytes[0], bytes[1]];
     match dtype {
@@ -120,7 +117,6 @@ pub(super) fn float_attr(scalar: Scalar<'_>, dtype: DType) -> Result<f64, String
     Ok(f64::from_bits(f64::NAN.to_bits() | u64::from_le_bytes(bits)))
 }
 
-/// Writes an element from its bytes.
 pub(super) fn write_element(out: &mut String, dtype: DType, bytes: &[u8]) {
     if dtype.is_complex() {
         let (re, im) = bytes.split_at(bytes.len() / 2);

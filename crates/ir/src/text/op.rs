@@ -91,7 +91,7 @@ impl<'t> Parser<'t> {
         }
         for (&(v, at), ty) in operands.iter().zip(types) {
             if self.body.ty(v) != ty {
-                let (given, name) = (self.body.ty(v).to_string(), self.text[at.0 + 1..].to_string());
+                let (given, name) = (self.body.ty(v).to_string(), &self.text[at.0 + 1..]);
                 let name: String = name.chars().take_while(|c| c.is_alphanumeric() || "_$.-#".contains(*c)).collect();
                 self.report(at, |loc| mistakes::value_type(loc, &name, &given, &ty.to_string()));
                 return Err(Failed);
@@ -207,7 +207,6 @@ impl<'t> Parser<'t> {
 // ── ops
 
 impl<'t> Parser<'t> {
-    /// Reads an op and appends it to `region`.
     pub(super) fn op(&mut self, region: Region) -> Parsed<()> {
         let at = self.at();
         self.op_at = at;

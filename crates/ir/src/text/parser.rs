@@ -104,7 +104,6 @@ impl<'t> Parser<'t> {
         At(self.tok.start)
     }
 
-    /// Returns the text of the current token.
     pub(super) fn tok_text(&self) -> &'t str {
         &self.text[self.tok.start..self.tok.end]
     }
@@ -118,18 +117,15 @@ impl<'t> Parser<'t> {
         self.tok = lexer::token(self.text, self.tok.end);
     }
 
-    /// Returns true if a line ends between the token before the current one and the current one.
     pub(super) fn is_on_new_line(&self) -> bool {
         self.text[self.last_end..self.tok.start].contains('\n')
     }
 
-    /// Continues reading at a byte position.
     pub(super) fn jump(&mut self, to: usize) {
         self.last_end = to;
         self.tok = lexer::token(self.text, to);
     }
 
-    /// Reads with `f` at another position, and returns to the current one.
     pub(super) fn elsewhere<T>(&mut self, place: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let saved = (self.tok, self.last_end);
         self.jump(place.0);
@@ -223,8 +219,7 @@ impl<'t> Parser<'t> {
         self.list_until(close, item)
     }
 
-    /// Runs `f` one level deeper, and returns its result. More than [`MAX_NESTING`] levels are a mistake, and not a
-    /// stack overflow.
+    /// Runs `f` one level deeper. More than [`MAX_NESTING`] levels are a mistake.
     pub(super) fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.nested_to(MAX_NESTING, f)
     }
@@ -256,7 +251,6 @@ impl<'t> Parser<'t> {
         (line, column)
     }
 
-    /// Returns the position as a location.
     pub(super) fn loc_of(&self, at: At) -> Loc {
         let (line, column) = self.line_column(at);
         let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

@@ -123,7 +123,6 @@ impl<'m> Printer<'m> {
         self.out.extend(std::iter::repeat_n("  ", self.indent));
     }
 
-    /// Removes the last character of the text if it is a space.
     pub(super) fn trim_space(&mut self) {
         if self.out.ends_with(' ') {
             self.out.pop();
@@ -147,7 +146,6 @@ impl<'m> Printer<'m> {
         write_attr(&mut self.out, attr);
     }
 
-    /// Writes `1.5`, without its type.
     pub(super) fn float(&mut self, value: f64, dtype: shardwise_base::DType) {
         super::number::write_float(&mut self.out, value, dtype);
     }
@@ -162,7 +160,6 @@ impl<'m> Printer<'m> {
         records::write_ints(&mut self.out, values);
     }
 
-    /// Writes `<a = 1, b = 2>`.
     pub(super) fn record_body(&mut self, name: &str, fields: &Attrs) {
         records::write_record_body(&mut self.out, name, fields);
     }
@@ -172,7 +169,6 @@ impl<'m> Printer<'m> {
         records::write_conv_dimensions(&mut self.out, fields).then_some(())
     }
 
-    /// Writes `<@mesh, {"x"}>`.
     pub(super) fn short_mesh_axes(&mut self, mesh: &shardwise_base::Mesh, axes: &[shardwise_base::AxisRef]) {
         sharding::write_short_mesh_axes(&mut self.out, mesh, axes);
     }
@@ -291,7 +287,6 @@ impl<'m> Printer<'m> {
         self.options.locations
     }
 
-    /// Writes ` loc(#loc3)`, if locations are printed.
     fn loc(&mut self, loc: &Loc) {
         if self.options.locations {
             self.write(" loc(");

@@ -39,7 +39,6 @@ impl Field {
         }
     }
 
-    /// Describes the field to a user.
     fn in_words(self) -> &'static str {
         match self {
             Int => "an integer",
@@ -127,16 +126,13 @@ const CONV_PARTS: [(&str, [(&str, &str); 2]); 3] = [
     ("output", [("b", "batch_dimension"), ("f", "feature_dimension")]),
 ];
 
-/// Returns the names and kinds of the fields of a record, in the order in which they are printed. Returns `None` for a
-/// record that is not in [`RECORDS`].
 pub(super) fn fields(name: &str) -> Option<Fields> {
     RECORDS.iter().find(|(n, _)| *n == name).map(|(_, fields)| *fields)
 }
 
 impl<'t> Parser<'t> {
-    /// Reads `<field = value, ..>` after the record's name `name`. A field that is not in `known` is a mistake, and so
-    /// is a value that does not fit its field. A field with an empty list is left out, except in the records of
-    /// [`KEEPS_EMPTY_LISTS`].
+    /// Reads `<field = value, ..>` after the record's name `name`. A field with an empty list is left out, except in
+    /// the records of [`KEEPS_EMPTY_LISTS`].
     pub(super) fn record(&mut self, name: &str, known: &[(&str, Field)]) -> Parsed<Attr> {
         self.expect("<")?;
         self.record_fields(name, known)
@@ -164,8 +160,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: name.into(), fields })
     }
 
-    /// Reads the fields of the record `record` up to `>`, separated by commas. `field` reads one after its name. There
-    /// may be a comma after the last one. A field that occurs twice is a mistake.
+    /// Reads the fields of the record `record` up to `>`. `field` reads one after its name. There may be a comma after
+    /// the last one.
     fn fields(&mut self, record: &str, mut field: impl FnMut(&mut Self, &'t str, At) -> Parsed<()>) -> Parsed<()> {
         let mut names = vec![];
         while !self.eat(">") {
@@ -317,7 +313,6 @@ fn write_field(out: &mut String, value: &Attr) {
     }
 }
 
-/// Writes `[1, 2]`.
 pub(super) fn write_ints(out: &mut String, values: &[i64]) {
     out.push('[');
     for (i, v) in values.iter().enumerate() {

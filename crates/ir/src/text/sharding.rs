@@ -249,7 +249,6 @@ impl<'t> Parser<'t> {
 // ── meshes
 
 impl<'t> Parser<'t> {
-    /// Reads `@mesh`, or a mesh without a name that is written out: `mesh<["x"=2]>`.
     fn mesh_or_name(&mut self) -> Parsed<Arc<Mesh>> {
         if self.eat("mesh") {
             return self.mesh_body("".into()).map(Arc::new);
@@ -323,7 +322,6 @@ impl<'t> Parser<'t> {
         Ok(self.axes_attr(&raw, &mesh))
     }
 
-    /// Reads `<@mesh, {"x", "y"}>`.
     pub(super) fn short_mesh_axes(&mut self) -> Parsed<Attr> {
         self.expect("<")?;
         let mesh = self.mesh_or_name()?;
@@ -469,14 +467,12 @@ fn write_axis_list(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     }
 }
 
-/// Writes `{"x", "y"}`.
 pub(super) fn write_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push('{');
     write_axis_list(out, mesh, axes);
     out.push('}');
 }
 
-/// Writes `[{"x"}, {}]`.
 pub(super) fn write_axes_per_dim(out: &mut String, mesh: &Mesh, dims: &[Vec<AxisRef>]) {
     out.push('[');
     for (i, axes) in dims.iter().enumerate() {
@@ -486,7 +482,6 @@ pub(super) fn write_axes_per_dim(out: &mut String, mesh: &Mesh, dims: &[Vec<Axis
     out.push(']');
 }
 
-/// Writes `#sdy<manual_axes{"x"}>`.
 pub(super) fn write_named_axes(out: &mut String, name: &str, mesh: &Mesh, axes: &[AxisRef]) {
     write!(out, "#sdy<{name}").expect("writing to a string");
     write_axes(out, mesh, axes);
@@ -511,7 +506,6 @@ pub(super) fn write_mesh_body(out: &mut String, mesh: &Mesh) {
     out.push('>');
 }
 
-/// Writes `@mesh`, or `mesh<["x"=2]>` for a mesh without a name.
 fn write_mesh_or_name(out: &mut String, mesh: &Mesh) {
     if mesh.name.is_empty() {
         out.push_str("mesh");
@@ -521,7 +515,6 @@ fn write_mesh_or_name(out: &mut String, mesh: &Mesh) {
     }
 }
 
-/// Writes `<@mesh, {"x", "y"}>`.
 pub(super) fn write_short_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
     out.push('<');
     write_mesh_or_name(out, mesh);
@@ -563,7 +556,6 @@ fn write_dim(out: &mut String, mesh: &Mesh, dim: &DimSharding) {
     }
 }
 
-/// Writes `[<..>, <..>]`.
 pub(super) fn write_shardings<'a>(out: &mut String, list: impl Iterator<Item = &'a Sharding>) {
     out.push('[');
     for (i, sharding) in list.enumerate() {

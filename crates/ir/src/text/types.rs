@@ -180,8 +180,7 @@ impl<'t> Parser<'t> {
         ty.intern().map_err(|(label, rule)| self.fail(at, label, rule))
     }
 
-    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`. A type that is not an integer type of at most 32
-    /// bits is a mistake.
+    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`.
     fn storage(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.word("the type of the integers, such as `i8` or `u8`")?;
@@ -205,7 +204,6 @@ impl<'t> Parser<'t> {
         number.ok_or_else(|| self.fail(at, "text-literal", "expected an integer that fits 64 bits".to_string()))
     }
 
-    /// Reads the dimension of per-axis quantization.
     fn axis(&mut self) -> Parsed<usize> {
         let at = self.at();
         if self.is("{") {
@@ -261,7 +259,6 @@ pub(super) fn is_other_builtin(name: &str) -> bool {
     is_builtin && DType::parse(name).is_none()
 }
 
-/// Writes `(T, U) -> V`.
 pub(super) fn write_function_type(out: &mut String, operands: &[Type], results: &[Type]) {
     out.push('(');
     write_types(out, operands);
@@ -269,7 +266,6 @@ pub(super) fn write_function_type(out: &mut String, operands: &[Type], results: 
     write_results(out, results.iter());
 }
 
-/// Writes `T, U`.
 pub(super) fn write_types<'a>(out: &mut String, types: impl IntoIterator<Item = &'a Type>) {
     for (i, ty) in types.into_iter().enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });
@@ -277,7 +273,6 @@ pub(super) fn write_types<'a>(out: &mut String, types: impl IntoIterator<Item = 
     }
 }
 
-/// Writes `T`, or `(T, U)` if there is not exactly one type.
 pub(super) fn write_results<'a>(out: &mut String, types: impl ExactSizeIterator<Item = &'a Type>) {
     let is_list = types.len() != 1;
     out.push_str(if is_list { "(" } else { "" });

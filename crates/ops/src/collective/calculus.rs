@@ -25,8 +25,8 @@ use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, TensorType, Type, Value
 use std::sync::Arc;
 
 // ── all_reduce
-/// Returns the derivative of an `all_reduce`. A sum is linear. The tangent of a maximum or minimum is the mean of the
-/// tangents of the members that have it. Other kinds, and unknown ones, have no derivative.
+/// Returns the derivative of an `all_reduce`. The tangent of a maximum or minimum is the mean of the tangents of the
+/// members that have it.
 pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => linear_derivative(),
@@ -37,8 +37,6 @@ pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<
     }
 }
 
-/// Returns the derivative of a collective that reduces with `kind`: the same op on the tangents if it is a sum, else
-/// `Derivative::None`.
 pub(super) fn derivative_if_sum<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => linear_derivative(),
@@ -46,8 +44,8 @@ pub(super) fn derivative_if_sum<'f>(kind: Option<ReduceKind>) -> Derivative<'f> 
     }
 }
 
-/// Returns the derivative of a collective that is linear in the operands for which it has results: the same op on their
-/// tangents. Operands after these, the roots, are kept.
+/// Returns the derivative of a collective that is linear in its first operands, one for each result. The operands after
+/// these, the roots, are kept.
 pub(super) fn linear_derivative<'f>() -> Derivative<'f> {
     Derivative::by(|cx| {
         let count = cx.results.len();
@@ -70,7 +68,6 @@ fn tangent_of_extreme(cx: &mut TangentCx<'_, '_, '_>, i: usize) -> Option<Value>
     Some(make::divide(cx.b, sum, count))
 }
 
-/// Builds the sum of `x` over the groups of a collective.
 fn sum_like(op: &OpView<'_>, x: Value, b: &mut Builder<'_>) -> Value {
     let ty = make::type_of(b, x);
     let region = reduction_region(b, ReduceKind::Add, ty.dtype);
@@ -122,7 +119,6 @@ fn axes_of(op: &OpView<'_>, groups: &Groups) -> Option<(Arc<Mesh>, Vec<AxisRef>)
     }
 }
 
-/// Returns the attributes with `from` renamed to `to`, or unchanged if `from` is absent.
 fn moved(attrs: &Attrs, from: &str, to: &'static str) -> Attrs {
     let mut attrs = attrs.clone();
     if let Some(value) = attrs.remove(from) {
@@ -295,7 +291,6 @@ fn each_operand(
     each_numbered(cx, |cx, _, ct, ty| f(cx, ct, ty))
 }
 
-/// Returns what [`each_operand`] does, for an `f` that also takes the operand's index.
 fn each_numbered(
     cx: &mut CotangentCx<'_, '_, '_>,
     f: impl Fn(&mut CotangentCx<'_, '_, '_>, usize, Value, TensorType) -> Value,
@@ -310,7 +305,6 @@ fn each_numbered(
 }
 
 // ── batches
-/// Returns the batch of a collective: the same op with 1 added to its attributes `dims`, which are dimensions.
 pub(super) fn batch<'f>(op: &OpView<'_>, dims: &[&'static str]) -> Batched<'f> {
     let mut attrs = op.attrs().clone();
     for &name in dims {

@@ -133,7 +133,7 @@ pub fn axes_between<'a>(mesh: &Mesh, rows: impl Iterator<Item = &'a [usize]>) ->
     Some(mesh.all_axes().flat_map(|axis| axis.minus(mesh, &same)).filter(|a| a.size(mesh) > 1).collect())
 }
 
-/// Returns the axes, major to minor, along which the positions `group` of a group run, or `None` if there are none. The
+/// Returns the axes, major to minor, along which the positions `group` of a group run, or `None` if it finds none. The
 /// positions are read as digits of mixed radix: each run of `size` steps of `stride` positions is along one or more
 /// axes.
 fn axes_of_offsets(mesh: &Mesh, group: &[usize]) -> Option<Vec<AxisRef>> {
@@ -161,7 +161,7 @@ fn major_to_minor(mesh: &Mesh, minor_to_major: Vec<AxisRef>) -> Vec<AxisRef> {
     axes
 }
 
-/// Appends the axes along which `size` steps of `stride` positions run, minor to major. Returns `None` if there are
+/// Appends the axes along which `size` steps of `stride` positions run, minor to major. Returns `None` if it finds
 /// none, and may have appended axes then.
 fn push_axes_of_stride(mesh: &Mesh, mut stride: usize, mut size: usize, out: &mut Vec<AxisRef>) -> Option<()> {
     let mut suffix = 1;
@@ -202,7 +202,6 @@ mod tests {
         ]
     }
 
-    /// Returns all lists of up to three disjoint prime parts in any order, also the empty list.
     fn axis_lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let parts = mesh.prime_parts();
         let mut lists: Vec<Vec<AxisRef>> = vec![vec![]];

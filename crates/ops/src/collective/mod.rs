@@ -253,8 +253,6 @@ pub fn groups_of(attr: &Attr) -> Option<Groups> {
     }
 }
 
-/// Returns the elements of a literal of integers in row-major order. Returns `None` for any other attribute, and for a
-/// splat too large for a list.
 fn ids_of(attr: &Attr) -> Option<Vec<i64>> {
     attr.as_dense().filter(|ids| ids.dtype().is_integer()).and_then(|_| attr.to_ints())
 }

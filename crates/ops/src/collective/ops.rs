@@ -45,10 +45,8 @@ pub(super) use collective;
 
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
-/// Reads groups from `attr`, and checks that they can be read and name no process or axis twice (`label`), and that
-/// they name only processes that exist (`range`). If the number of processes is not known, it is taken to be the number
-/// of processes that the groups name, unless the op allows that some are in no group. Returns `None` if the groups
-/// cannot be read.
+/// Reads groups from `attr`, and checks that they name no process or axis twice (`label`), and only processes that
+/// exist (`range`). Returns `None` if the groups cannot be read, which is reported too.
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,
@@ -78,8 +76,8 @@ pub(super) fn checked_groups(
     groups
 }
 
-/// Checks that the groups, if they are lists, have every process: all that run the module if `is_flat`, else as many as
-/// the module's attribute `counted` says. If the number is not known, any number is right.
+/// Checks that groups that are lists name as many processes as there are: those that run the module if `is_flat`, else
+/// as many as the module's attribute `counted` says. Passes if that number is not known.
 fn check_all_named(
     op: &OpView<'_>,
     groups: Option<&Groups>,
@@ -95,10 +93,9 @@ fn check_all_named(
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
-/// Returns the number of members of each group, and checks that all groups have as many. Of groups of different sizes,
-/// the largest counts. A replica that is in a group with all of its partitions counts as so many members. For one group
-/// of all processes, the module determines the number. If the number is zero or not known, reports this and returns 1.
-/// Returns 1 if `groups` is `None`, too.
+/// Returns the number of members of the largest group, and checks that all groups have as many. A replica that is in a
+/// group with all of its partitions counts as so many members, if their number is known. If the number of members is
+/// zero or not known, reports this and returns 1. Returns 1 if `groups` is `None`, too.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
@@ -120,8 +117,7 @@ pub(super) fn group_size(
 }
 
 /// Returns the number of processes that a number in the op's groups stands for: the partitions of a replica if the
-/// groups are of replicas with all of their partitions, else 1. A mesh has one replica. Returns `None` if the number is
-/// not known.
+/// groups are of replicas with all of their partitions, else 1. Returns `None` if the number is not known.
 fn partitions_of_member(op: &OpView<'_>) -> Option<usize> {
     if super::CollectiveView::of(op).is_none_or(|v| v.ids != super::IdSpace::CrossReplicaAndPartition) {
         return Some(1);
@@ -140,8 +136,8 @@ fn partitions_of_group(op: &OpView<'_>, types: &[&TensorType], dim: usize) -> us
     if whole > 0 && result.is_multiple_of(whole) && process_count(op).is_none() { result / whole } else { 1 }
 }
 
-/// Returns the types of results, or the errors of the constraints that were broken. If `types` is `None`, a size is too
-/// large, and the constraint `label` is one of them.
+/// Returns `types`, or the errors of the constraints that were broken. `None` stands for a size that is too large,
+/// which breaks the constraint `label`.
 fn give_sized(
     check: &mut Check<'_, '_>,
     label: &'static str,
@@ -151,8 +147,6 @@ fn give_sized(
     check.give(types.unwrap_or_default())
 }
 
-/// Returns the size of dimension `dim` of the first result, or `None` if the op has no result or the result no such
-/// dimension.
 fn result_size(op: &OpView<'_>, dim: usize) -> Option<usize> {
     op.body.ty(*op.results().first()?).shape().get(dim).copied()
 }
@@ -186,7 +180,6 @@ fn check_global_ids(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static 
     check.that(label, holds, "`use_global_device_ids` needs a `channel_handle` with a positive handle");
 }
 
-/// The use of the reducer by a collective, which combines the elements of each operand with it.
 const REDUCER: Reducer = Reducer {
     region: 0,
     argument: |op, index| (index < data_operands(op).len()).then_some(0),
@@ -222,25 +215,20 @@ fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
     RuleFact::Rule(rule.build())
 }
 
-/// Returns the type with dimension `dim` of another size.
 fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     let mut shape = t.shape.to_vec();
     shape[dim] = size;
     Type::tensor(t.dtype, shape)
 }
 
-/// Describes the attribute with the groups of processes among which a collective communicates. `label` is its number
-/// among the specification's inputs.
 const fn replica_groups(label: &'static str) -> AttrSpec {
     required("replica_groups", Some(label), AttrKind::Own("rows of process ids, or axes of a mesh"))
 }
 
-/// Describes the attribute with the channel of a collective. `label` is its number among the specification's inputs.
 const fn channel(label: &'static str) -> AttrSpec {
     optional("channel_handle", Some(label), CHANNEL_HANDLE, "the groups are of replicas, not of partitions")
 }
 
-/// Describes a collective of StableHLO, which is written in the generic form.
 const fn collective_schema(attributes: &'static [AttrSpec], operands: Operands, results: ResultLabels) -> Schema {
     Schema {
         attributes,
@@ -355,7 +343,6 @@ impl Facts for AllReduce {
     }
 }
 
-/// Returns the cost of one operation for each element of the operands.
 fn reducing(op: &OpView<'_>) -> Cost {
     let elements: usize = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.size()).sum();
     Cost { flops: elements as f64, ..Cost::streams(op, 0.0) }
@@ -598,7 +585,6 @@ impl Facts for CollectiveBroadcast {
     collective!();
 }
 
-/// Returns the batch of a collective with one sender or receiver. The roots, if there are any, are not batched.
 fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
     Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
 }
@@ -625,8 +611,8 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     );
 }
 
-/// Reports a root that is not below the size of the largest group. Only checks roots that are constants, and nothing if
-/// the size of the groups is not known.
+/// Checks that roots that are constants are members of the largest group. Passes if the size of the groups is not
+/// known.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };
@@ -690,7 +676,6 @@ impl Facts for CollectiveReduce {
 }
 
 impl ProcessId {
-    /// The schema of both ops.
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
@@ -817,7 +802,6 @@ impl Facts for Async {
     answer!(usual);
     answer!(rule = none("it starts other ops"));
     answer!(cost = streams(0.0));
-    /// Returns the answer of the op that is started, or `Jointly` if there is none.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let started = op.regions().first().and_then(|&region| op.body[region].ops.first());
         started.map_or(Linear::Jointly, |&inner| {
@@ -836,7 +820,6 @@ fn async_done(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     }
 }
 
-/// Returns true if `async_start` may contain the op.
 fn can_start(op: &OpView<'_>) -> bool {
     use Opcode::*;
     let code = Opcode::of_view(op);

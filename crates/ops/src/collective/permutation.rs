@@ -59,12 +59,10 @@ impl AxisList {
         Attr::Axes { mesh: self.mesh.clone(), axes: self.axes.clone() }
     }
 
-    /// Returns the axes sorted by the mesh and merged.
     fn covered(&self) -> Vec<AxisRef> {
         AxisRef::union(&self.mesh, self.axes.iter().copied())
     }
 
-    /// Returns true if no two axes overlap or contradict each other.
     fn is_disjoint(&self) -> bool {
         let fits = |a: AxisRef, b: AxisRef| !a.overlaps(b) && a.can_coexist(b);
         self.axes.iter().enumerate().all(|(i, &a)| self.axes[..i].iter().all(|&b| fits(a, b)))
@@ -121,8 +119,8 @@ impl Permutation {
         Permutation::Reorder { from, to }
     }
 
-    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` if one is broken, or if they
-    /// are not those of one row of the table above.
+    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` unless they are valid and
+    /// those of one row of the table above.
     pub(super) fn of(op: &OpView<'_>) -> Option<Permutation> {
         let list = |name: &str| op.attr(name).map(|attr| AxisList::of_attr(attr).ok_or(())).transpose();
         let (along, from, to) = (list(AXES).ok()?, list(FROM).ok()?, list(TO).ok()?);
@@ -275,8 +273,6 @@ impl Permutation {
         }
     }
 
-    /// Checks that the permutation can be read, that its axes fit together, that its shift and positions are in range,
-    /// and that no process sends or receives twice.
     pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         let permutation = Permutation::of(op);
         let rule = format!(
@@ -390,7 +386,6 @@ fn fixed_count(from: &AxisList, to: &AxisList) -> usize {
 /// positions of the mesh's grid.
 type Digit = (usize, usize);
 
-/// Returns the digits of positions along the list, minor to major.
 fn digits_of(list: &AxisList) -> Vec<Digit> {
     list.axes.iter().rev().map(|a| (a.size(&list.mesh), a.stride(&list.mesh))).collect()
 }
@@ -577,8 +572,8 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the coordinates in `to`, whose devices have these positions, of the device at `coordinates` of `from`, or
-/// `None` if `to` does not have the device.
+/// Returns the coordinates in `to` of the device at `coordinates` of `from`, or `None` if `to` does not have the
+/// device. `positions` are those of the devices of `to`.
 fn moved(from: &Mesh, coordinates: &[usize], to: &Mesh, positions: &Positions) -> Option<Vec<usize>> {
     Some(to.coordinates(positions.of(from.device(from.position(coordinates)))?))
 }
@@ -629,8 +624,6 @@ mod tests {
         AxisRef::full(AxisIndex::new(axis))
     }
 
-    /// Returns the pairs of devices, computed from the definition: from each position along one list to the same
-    /// position along the other.
     fn slow_pairs(from: &AxisList, to: &AxisList) -> Vec<(usize, usize)> {
         let (mesh, n) = (&from.mesh, from.mesh.size());
         let rest: Vec<AxisRef> = mesh.all_axes().flat_map(|a| a.minus(mesh, &from.covered())).collect();
@@ -641,8 +634,6 @@ mod tests {
         all.filter(|&(s, t)| key(from, s) == key(to, t)).collect()
     }
 
-    /// Returns pairs of lists of all axes or of all prime parts of a mesh, in many orders, also in equal ones. The
-    /// sizes of some pairs refine each other, and those of others do not.
     fn reorderings() -> Vec<(AxisList, AxisList)> {
         let mut out = vec![];
         for mesh in [mesh(&[("x", 4), ("y", 2), ("z", 2)]), mesh(&[("x", 3), ("y", 4)]), mesh(&[("x", 2), ("y", 6)])] {

@@ -27,7 +27,6 @@ pub const RAGGED_ALL_TO_ALL: &str = "ragged_all_to_all";
 /// The facts of the custom call that has this target.
 pub struct RaggedAllToAll;
 
-/// Returns true if the op is a `ragged_all_to_all`.
 pub(crate) fn is_ragged(op: &OpView<'_>) -> bool {
     Opcode::of_view(op) == Opcode::CustomCall && op.attrs().str("call_target_name") == Some(RAGGED_ALL_TO_ALL)
 }
@@ -232,7 +231,6 @@ fn overlap(members: &[RaggedMember], a: RowMove, b: RowMove, loc: &Loc) -> Diagn
 mod tests {
     use super::*;
 
-    /// Returns two members, in whose operands the rows for member 0 come before those for member 1.
     fn members(send: [[i64; 2]; 2], output: [[i64; 2]; 2]) -> Vec<RaggedMember> {
         let member = |i: usize| RaggedMember {
             device: i,

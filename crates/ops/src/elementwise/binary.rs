@@ -52,7 +52,6 @@ impl Binary {
         }
     }
 
-    /// Computes the op on two literals of one type. Returns `None` if it is not computed on this type.
     pub(crate) fn apply(&self, x: &Literal, y: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
             DTypeKind::Bool => {
@@ -489,7 +488,6 @@ fn power_signed(a: i64, b: i64) -> i64 {
     }
 }
 
-/// Computes `a^b`, wrapped.
 fn power_unsigned(mut a: u64, mut b: u64) -> u64 {
     let mut result = 1u64;
     while b > 0 {

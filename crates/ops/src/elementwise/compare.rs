@@ -12,8 +12,6 @@ use std::cmp::Ordering;
 /// `compare`, which compares two tensors element by element. Complex numbers are compared in lexicographic order.
 pub struct Compare;
 
-/// Returns true if two elements with this order fulfil the direction. The order is `None` if they are not ordered,
-/// because one is a NaN. Every word but `EQ`, `NE`, `LT`, `LE` and `GT` is read as `GE`.
 fn holds(direction: &str, order: Option<Ordering>) -> bool {
     match direction {
         "EQ" => order == Some(Ordering::Equal),
@@ -79,7 +77,6 @@ comparable_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// Returns true if the comparison kind is defined on elements of this type.
 fn kind_fits(dtype: DType, kind: &str) -> bool {
     use shardwise_base::DTypeKind;
     match dtype.kind() {
@@ -97,7 +94,6 @@ fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
     op.attrs().str("compare_type").filter(|&kind| kind != "NOTYPE")
 }
 
-/// Returns the kind of comparison by value for elements of this type. Booleans are compared as unsigned numbers.
 fn kind_by_value(dtype: DType) -> &'static str {
     use shardwise_base::DTypeKind;
     match dtype.kind() {

@@ -11,12 +11,10 @@ pub fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }
 
-/// Returns the exponent in base 2 of the part of larger magnitude, or 0 if `z` is zero or a part is infinite or NaN.
 fn exponent(z: Complex64) -> i32 {
     fns::exponent_f64(fns::max_f64(z.re.abs(), z.im.abs()))
 }
 
-/// Computes `z * 2^n`.
 fn scaled(z: Complex64, n: i32) -> Complex64 {
     Complex64::new(fns::scale_f64(z.re, n), fns::scale_f64(z.im, n))
 }
@@ -47,9 +45,8 @@ pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     if quotient.re.is_nan() && quotient.im.is_nan() { divide_special(a, b) } else { quotient }
 }
 
-/// Computes `a / b` if one of them is zero or infinite. The result has an infinite part if `b` is zero and `a` is
-/// neither zero nor NaN, or if `a` is infinite and `b` is finite. It is zero if `a` is finite and `b` is infinite.
-/// Otherwise, both parts are NaN.
+/// Computes `a / b` where the plain formula yields NaN because an operand is zero or infinite. Returns NaN if that is
+/// not the reason.
 fn divide_special(a: Complex64, b: Complex64) -> Complex64 {
     let is_infinite = |z: Complex64| z.re.is_infinite() || z.im.is_infinite();
     let is_finite = |z: Complex64| z.re.is_finite() && z.im.is_finite();
@@ -103,8 +100,8 @@ fn exp_times(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Computes `e^x * share * y` for an `x` above [`EXP_LIMIT`] and a `share` of 1 or 1/2. Neither the exponential alone
-/// overflows, nor is `y` rounded by the share, even if it is subnormal.
+/// Computes `e^x * share * y` for an `x` above [`EXP_LIMIT`] and a `share` of 1 or 1/2. The exponential does not
+/// overflow if the product does not, and `y` is not rounded by the share, even if it is subnormal.
 fn large_exp_times(x: f64, share: f64, y: f64) -> f64 {
     let root = fns::exp_f64(x / 2.0);
     root * share * y * root
@@ -244,12 +241,10 @@ pub fn atan2(y: Complex64, x: Complex64) -> Complex64 {
     turn_back(log(divide(x + turn(y), sqrt(x * x + y * y))))
 }
 
-/// Computes `i z`.
 fn turn(z: Complex64) -> Complex64 {
     Complex64::new(-z.im, z.re)
 }
 
-/// Computes `-i z`.
 fn turn_back(z: Complex64) -> Complex64 {
     Complex64::new(z.im, -z.re)
 }

@@ -28,8 +28,6 @@ impl Convert {
 }
 
 impl Facts for Convert {
-    /// Returns the derivative: the conversion of the tangent if both types are floats or complex numbers, and zero
-    /// otherwise.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         match self.linear(op) {
             Linear::No => Derivative::Zero("integers have no tangents"),
@@ -57,15 +55,13 @@ impl Facts for Convert {
         Ok(vec![eval::convert(&x[0], op.result_tensor(0).dtype)])
     }
 
-    /// Returns that a conversion between floats or complex numbers is linear, as a rounded identity. Any other
-    /// conversion is not.
     fn linear(&self, op: &OpView<'_>) -> Linear {
         let is_smooth = |t: &TensorType| t.dtype.is_float() || t.dtype.is_complex();
         if is_smooth(op.operand_tensor(0)) && is_smooth(op.result_tensor(0)) { Linear::Jointly } else { Linear::No }
     }
 
-    /// Returns the operand if the types are equal. If an integer was converted to an integer type of at least as many
-    /// bits and is converted back, returns that integer. Otherwise returns `None`.
+    /// Returns the operand if the types are equal, and the original of an integer that was converted to an integer type
+    /// of at least as many bits and back. Otherwise returns `None`.
     fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
         if has_operand_type(op) {
             return Some(op.operand(0));
@@ -92,8 +88,7 @@ impl Facts for Convert {
 pub struct BitcastConvert;
 
 /// Returns the shape of the operand's bits in type `to`: with an extra minor dimension if `to` is narrower, and without
-/// the minor dimension if it is wider. Returns `None` if the width of the wider type is not a multiple of the narrower
-/// one's, and if `to` is wider and the minor dimension is missing or has not the ratio of the widths as its size.
+/// the minor dimension if it is wider. Returns `None` if there is no such shape.
 fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
     let (from_bits, to_bits) = (x.dtype.bits(), to.bits());
     let mut shape = x.shape.clone();
@@ -179,7 +174,6 @@ impl Facts for BitcastConvert {
             .give([to.clone().into()])
     }
 
-    /// Lets the common leading dimensions pass through. An extra minor dimension must be whole.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let common = x.len().min(y.len());
@@ -196,7 +190,6 @@ impl Facts for BitcastConvert {
         RuleFact::Rule(rule.build())
     }
 
-    /// Returns `Elementwise` if the elements keep their width, and `Other` otherwise.
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass {
         let same_width = op.operand_shape(0).len() == op.result_shape(0).len();
         if same_width { PropagationClass::Elementwise } else { PropagationClass::Other }
@@ -226,7 +219,6 @@ impl Facts for BitcastConvert {
 /// `stablehlo.reduce_precision`: rounds to fewer exponent and mantissa bits within the type.
 pub struct ReducePrecision;
 
-/// The widths of the exponent and of the mantissa of a float format.
 #[derive(Clone, Copy)]
 struct Format {
     exponent: u32,
@@ -261,7 +253,6 @@ fn reduce_bits(bits: u64, own: Format, target: Format) -> u64 {
     sign | magnitude
 }
 
-/// Returns the width of the exponent of a float type of eight bits or less, or `None` for any other type.
 fn small_exponent(dtype: DType) -> Option<u32> {
     use DType::*;
     match dtype {
@@ -298,7 +289,6 @@ impl ReducePrecision {
 }
 
 impl Facts for ReducePrecision {
-    /// Returns the derivative: the tangent is rounded as the value is.
     fn derivative(&self, _: &OpView<'_>) -> Derivative<'_> {
         Derivative::by(|cx| vec![cx.tangents[0].map(|t| cx.same_op(&[t])[0])])
     }

@@ -21,7 +21,6 @@ pub use unary::*;
 
 use crate::schema::*;
 
-/// Returns the schema of a `stablehlo` op of a family.
 const fn stablehlo(results: ResultLabels, on_quantized: OnQuantized, syntax: Syntax) -> Schema {
     Schema {
         attributes: NONE,

@@ -38,7 +38,6 @@ impl Facts for Select {
             vec![None, on_true, on_false]
         })
     }
-    /// Returns the batch. A scalar condition that is mapped is repeated along the dimensions of the other operands.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         scalars_to_shape(op, mapped, &[0], 1)
     }
@@ -90,7 +89,6 @@ impl Clamp {
     };
 }
 
-/// Builds `x` repeated to this shape if it is a scalar. Returns `x` if it has the shape already.
 fn spread(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     if b.body.ty(x).shape().len() == shape.len() { x } else { make::broadcast_scalar(b, x, shape) }
 }
@@ -141,7 +139,6 @@ impl Facts for Clamp {
         })
     }
     answer!(transpose = none("it is not linear"));
-    /// Returns the batch. Bounds that are mapped scalars are repeated along the dimensions of the operand.
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         scalars_to_shape(op, mapped, &[0, 2], 1)
     }

@@ -165,8 +165,6 @@ macro_rules! next_after {
     };
 }
 
-/// Returns the floats next to those in `x` in the direction of those in `y`, as [`next_code`] does. Panics if their
-/// type is not a float type of eight bits or less.
 fn next_codes(x: &Literal, y: &Literal) -> Literal {
     let mut out = LiteralWriter::new(x.dtype(), x.shape());
     for i in 0..x.size() {
@@ -175,8 +173,8 @@ fn next_codes(x: &Literal, y: &Literal) -> Literal {
     out.finish()
 }
 
-/// Returns the code of the float next to that of `code` in the direction of that of `target`. Returns `target` if the
-/// two are equal, and the code of NaN if one is NaN. Panics if `dtype` is not a float type of eight bits or less.
+/// Returns the code of the float next to that of `code` in the direction of that of `target`. `dtype` must be a float
+/// type of eight bits or less.
 fn next_code(dtype: DType, code: u8, target: u8) -> u8 {
     let value = |code| dtype.small_float(code).expect("a small float type");
     let (x, y) = (value(code), value(target));

@@ -61,7 +61,6 @@ impl Unary {
         if matches!(self.complex, OfComplex::Real(_)) { dtype.real() } else { dtype }
     }
 
-    /// Computes the op on all elements. Returns `None` if it is not computed on this type.
     fn apply(&self, x: &Literal) -> Option<Literal> {
         match x.dtype().kind() {
             DTypeKind::Bool => self.boolean.map(|f| eval::map(x, |b: Bool8| Bool8::from(f(b.into())))),
@@ -121,7 +120,6 @@ impl Unary {
 /// The derivative of a unary op.
 #[derive(Clone, Copy)]
 enum Slope {
-    /// The op is linear.
     Linear,
     /// The op is piecewise constant, or defined on integers only.
     Zero,
@@ -148,52 +146,45 @@ fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(b, along, length))
 }
 
-/// Builds an array of the type of `x` whose elements are all `value`.
 pub(super) fn like(b: &mut Builder<'_>, x: Value, value: f64) -> Value {
     let to = make::type_of(b, x);
     let element = make::float(b, to.dtype, value);
     make::broadcast_scalar(b, element, &to.shape)
 }
 
-/// Builds `value / x`.
 pub(super) fn over(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::divide(b, value, x)
 }
 
-/// Builds `value + x`.
 pub(super) fn plus(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::add(b, value, x)
 }
 
-/// Builds `value * x`.
 pub(super) fn scaled(b: &mut Builder<'_>, value: f64, x: Value) -> Value {
     let value = like(b, x, value);
     make::multiply(b, value, x)
 }
 
-/// Builds `1 - x * x`.
 fn one_minus_square(b: &mut Builder<'_>, x: Value) -> Value {
     let square = make::multiply(b, x, x);
     let one = like(b, x, 1.0);
     make::subtract(b, one, square)
 }
 
-/// Builds `(1 + x) * (1 - x)`, which is exact to the last digits where `x * x` is close to 1.
+/// Builds `(1 + x) * (1 - x)`, which is more exact than `1 - x * x` where that is close to 0.
 fn distance_to_ones(b: &mut Builder<'_>, x: Value) -> Value {
     let one = like(b, x, 1.0);
     let [above, below] = [make::add(b, one, x), make::subtract(b, one, x)];
     make::multiply(b, above, below)
 }
 
-/// Builds `1 + x * x`.
 fn one_plus_square(b: &mut Builder<'_>, x: Value) -> Value {
     let square = make::multiply(b, x, x);
     plus(b, 1.0, square)
 }
 
-/// Builds `factor * exp(sign * x * x)`.
 fn gaussian(b: &mut Builder<'_>, factor: f64, sign: f64, x: Value) -> Value {
     let square = make::multiply(b, x, x);
     let exponent = scaled(b, sign, square);

@@ -5,11 +5,8 @@ use crate::ReduceKind;
 use shardwise_base::Complex64;
 use shardwise_mathfn as fns;
 
-/// Returns `a` combined with `b`. The caller rounds or wraps it to the element type.
-///
-/// # Panics
-/// Panics if the numbers are of different kinds, or if the reduction is not defined for their kind: see
-/// [`can_combine`].
+/// Returns `a` combined with `b`, which must be of one kind, for which [`can_combine`] is true. The caller rounds or
+/// wraps the result to the element type.
 pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Bool(a), Number::Bool(b)) => Number::Bool(match kind {
@@ -59,7 +56,6 @@ fn combine_complex(kind: ReduceKind, a: Complex64, b: Complex64) -> Complex64 {
     }
 }
 
-/// Returns true if [`combine`] is defined for this reduction on elements of this type.
 pub(crate) fn can_combine(kind: ReduceKind, dtype: shardwise_base::DType) -> bool {
     use ReduceKind::*;
     match kind {

@@ -11,7 +11,6 @@ pub(crate) use strided::{Layout, copy, gather, row_major};
 
 use shardwise_base::{Element, Literal};
 
-/// Returns one element repeated.
 pub(crate) fn splat<T: Element>(shape: &[usize], value: T) -> Literal {
     Literal::splat(T::DTYPE, shape, bytemuck::bytes_of(&value))
 }
@@ -30,7 +29,6 @@ pub(crate) fn map<A: Element, R: Element>(x: &Literal, f: impl Fn(A) -> R) -> Li
     each(x, &f)
 }
 
-/// Applies `f` to the elements of two literals of one shape at each position. The result for two splats is a splat.
 pub(crate) fn zip<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: impl Fn(A, B) -> R) -> Literal {
     fn each<A: Element, B: Element, R: Element>(x: &Literal, y: &Literal, f: &dyn Fn(A, B) -> R) -> Literal {
         if y.is_splat() {
@@ -54,7 +52,6 @@ pub(crate) fn zip_fn<'a, T: Element>(x: &'a Literal, y: &'a Literal) -> impl Fn(
     move |first, i| if first { x(i) } else { y(i) }
 }
 
-/// Returns a function that returns the element at an index in row-major order. A splat has the same element at each.
 pub(crate) fn elements<T: Element>(x: &Literal) -> impl Fn(usize) -> T + '_ {
     let (slice, step) = if x.is_splat() { (bytemuck::cast_slice(x.raw_bytes()), 0) } else { (x.as_slice(), 1) };
     move |i| slice[i * step]

@@ -153,7 +153,7 @@ small_floats! {
     F4E2M1FN F6E2M3FN F6E3M2FN F8E3M4 F8E4M3 F8E4M3FN F8E4M3FNUZ F8E4M3B11FNUZ F8E5M2 F8E5M2FNUZ F8E8M0FNU
 }
 
-/// Returns a function that returns the element of `x` at a row-major index. Panics if `x` is a splat.
+/// Returns a function that returns the element of `x` at a row-major index. `x` must not be a splat.
 pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     with_element!(x.dtype(), T => {
         let elements = x.as_slice::<T>();
@@ -161,18 +161,15 @@ pub(crate) fn read_numbers(x: &Literal) -> Box<dyn Fn(usize) -> Number + '_> {
     })
 }
 
-/// Returns a literal whose element `i`, row-major, is `get(i)`, converted to `dtype` as [`Numeric`] specifies.
 pub(crate) fn fill(dtype: DType, shape: &[usize], get: impl Fn(usize) -> Number) -> Literal {
     fill_with(dtype, shape, &get)
 }
 
-/// Returns a literal whose element `i` is `get(i)`, as [`fill`] does. This function is not generic, so that it is
-/// compiled once and not for each caller.
+/// Fills a literal as [`fill`] does. This function is not generic, so that it is compiled once and not for each caller.
 fn fill_with(dtype: DType, shape: &[usize], get: &dyn Fn(usize) -> Number) -> Literal {
     with_element!(dtype, T => Literal::from_fn(shape, |i| T::from_number(get(i))))
 }
 
-/// Converts elements to another type, as [`Numeric`] specifies. The result for a splat is a splat.
 pub(crate) fn convert(x: &Literal, to: DType) -> Literal {
     match (x.dtype(), to) {
         (from, to) if from == to => x.clone(),

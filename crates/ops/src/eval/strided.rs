@@ -11,7 +11,6 @@ pub(crate) struct Layout {
     pub strides: Vec<isize>,
 }
 
-/// Returns the strides of a row-major array of this shape, counted in elements.
 pub(crate) fn row_major(shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -35,8 +34,6 @@ impl Layout {
     }
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into a new row-major literal. The block of a splat
-/// is a splat.
 pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     if x.is_splat() {
         return Literal::splat(x.dtype(), shape, x.raw_bytes());
@@ -46,9 +43,7 @@ pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     out
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. If `x` is
-/// a splat, its element is copied to each position and `from` is not used. Panics if `x` and `out` have different
-/// element types.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`.
 pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
     assert_eq!(x.dtype(), out.dtype(), "element type");
     if shape.contains(&0) {
@@ -90,7 +85,7 @@ fn copy_row<T: Copy>(source: &[T], a: isize, s: isize, target: &mut [T], b: isiz
 
 /// Calls `f` for each row of `row` elements, in row-major order of the outer dimensions, with the positions of the
 /// first element of the row in `from` and in `to`. `outer` are the sizes of the outer dimensions, none of which may be
-/// 0. Takes a step of the budget for each 2^16 elements.
+/// 0.
 fn for_each_row(outer: &[usize], row: usize, from: &Layout, to: &Layout, mut f: impl FnMut(isize, isize)) {
     let mut index = vec![0; outer.len()];
     let (mut a, mut b) = (from.base, to.base);

@@ -14,14 +14,12 @@ use shardwise_base::{DType, Data, Diagnostics, Literal};
 use shardwise_ir::{Attr, Attrs, Builder, OpView, TensorType, Value};
 use shardwise_sharding::FactorSpec;
 
-/// The kind of `dimension_numbers` of `gather` and `dynamic_gather`.
 pub(crate) const GATHER_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.gather",
     "`stablehlo.gather {offset_dims?, collapsed_slice_dims?, operand_batching_dims?, start_indices_batching_dims?, \
      start_index_map?: integers; index_vector_dim?: integer (0)}`",
 );
 
-/// The kind of `scatter_dimension_numbers`.
 pub(crate) const SCATTER_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.scatter",
     "`stablehlo.scatter {update_window_dims?, inserted_window_dims?, input_batching_dims?, \
@@ -111,13 +109,10 @@ impl IndexDims {
         })
     }
 
-    /// Returns the dimension numbers `dims`. Fails if they are `None`: the attribute `name` could not be read.
     pub(super) fn expect(op: &OpView<'_>, dims: Option<IndexDims>, name: &str) -> Result<IndexDims, Diagnostics> {
         dims.ok_or_else(|| bad_attribute(op, name, "dimension numbers").into())
     }
 
-    /// Returns `attrs` with `self.index_map` as the field `map` of the record `name`. Returns them unchanged if the map
-    /// is empty or if `name` is not a record.
     pub(super) fn mapped(&self, attrs: &Attrs, name: &str, map: &str) -> Attrs {
         let Some(Attr::Record { name: kind, fields }) = attrs.get(name).filter(|_| !self.index_map.is_empty()) else {
             return attrs.clone();
@@ -146,8 +141,6 @@ impl IndexDims {
         (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()
     }
 
-    /// Reports to `check` the constraints of both ops that are broken. `operand` and `indices` are shapes, which may
-    /// lack dimensions that the attributes name.
     pub(super) fn check(&self, check: &mut Check<'_, '_>, l: &Labels, operand: &[usize], indices: &[usize]) {
         let (rank, indices_rank) = (operand.len(), indices.len());
         self.check_operand(check, l, rank, indices_rank);
@@ -191,7 +184,6 @@ impl IndexDims {
         check.that(l.batching_sizes, same, "batching dimensions of operand and indices must have the same sizes");
     }
 
-    /// Checks the dimensions of the window, the collapsed or inserted ones and the batching ones of the operand.
     fn check_operand(&self, check: &mut Check<'_, '_>, l: &Labels, rank: usize, indices_rank: usize) {
         let dropped = [&self.collapsed[..], &self.operand_batching].concat();
         let window_count = self.window.len() + dropped.len();
@@ -252,7 +244,7 @@ impl IndexDims {
     }
 
     /// Returns the factors, each with its dimensions of operand, indices and slices, as Shardy's registry lists them
-    /// for both ops. `operand`, `indices` and `slices` are shapes.
+    /// for both ops.
     pub(super) fn factors(
         &self,
         operand: &[usize],
@@ -300,18 +292,15 @@ impl IndexDims {
         self.in_scatter(&Attrs::new())
     }
 
-    /// Builds the attributes of a scatter that updates no element twice.
     pub(crate) fn unique_scatter_attrs(&self) -> Attrs {
         self.scatter_attrs().with("unique_indices", Attr::Bool(true))
     }
 
-    /// Returns `attrs`, the attributes of a gather, with these dimension numbers and slices of these sizes instead.
     pub(super) fn in_gather(&self, attrs: &Attrs, slice_sizes: &[usize]) -> Attrs {
         let dims = self.to_attr("stablehlo.gather", GATHER_LISTS, "start_index_map");
         attrs.clone().with("dimension_numbers", dims).with("slice_sizes", Attr::sizes(slice_sizes))
     }
 
-    /// Returns `attrs`, the attributes of a scatter, with these dimension numbers instead.
     pub(super) fn in_scatter(&self, attrs: &Attrs) -> Attrs {
         let dims = self.to_attr("stablehlo.scatter", SCATTER_LISTS, "scatter_dims_to_operand_dims");
         attrs.clone().with("scatter_dimension_numbers", dims)
@@ -348,7 +337,6 @@ impl IndexDims {
         make::broadcast_in_dim(b, vector, &indices.shape, &[self.index_vector_dim])
     }
 
-    /// Builds the indices clamped so that slices of these sizes are inside an operand of shape `operand`.
     pub(crate) fn clamped(&self, b: &mut Builder<'_>, indices: Value, operand: &[usize], sizes: &[usize]) -> Value {
         let ty = make::type_of(b, indices);
         let most: Vec<i64> = self.index_map.iter().map(|&d| (operand[d] - sizes[d]) as i64).collect();
@@ -356,8 +344,8 @@ impl IndexDims {
         make::clamp(b, zeros, indices, most)
     }
 
-    /// Builds a boolean for each slice, which is true if the index of the slice is inside an operand of shape
-    /// `operand`. The result has the batch dimensions of the indices.
+    /// Builds a boolean for each index, which is true if the index is inside an operand of shape `operand`. The result
+    /// has the batch dimensions of the indices.
     fn inside(&self, b: &mut Builder<'_>, indices: Value, operand: &[usize]) -> Value {
         let ty = make::type_of(b, indices);
         let last: Vec<i64> = self.index_map.iter().map(|&d| operand[d] as i64 - 1).collect();
@@ -368,7 +356,6 @@ impl IndexDims {
         if is_vector { make::reduce(b, ReduceKind::And, inside, &[self.index_vector_dim]) } else { inside }
     }
 
-    /// Returns the sizes of a scatter's slices, one for each dimension of the inputs.
     fn update_sizes(&self, operand: &[usize], updates: &[usize]) -> Vec<usize> {
         let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
         for (&o, &d) in self.window_operand_dims(operand.len()).iter().zip(&self.window) {
@@ -414,7 +401,6 @@ impl IndexDims {
         make::gather(b, padded, shifted, self, sizes)
     }
 
-    /// Returns the dimension numbers as a record. Empty lists are left out.
     fn to_attr(&self, record: &str, lists: [&str; 4], map: &str) -> Attr {
         let all = [&self.window, &self.collapsed, &self.operand_batching, &self.indices_batching];
         let named = lists.into_iter().zip(all).chain([(map, &self.index_map)]);
@@ -425,7 +411,6 @@ impl IndexDims {
     }
 }
 
-/// One factor of gather or scatter.
 pub(super) struct IndexFactor {
     pub operand: Option<usize>,
     pub indices: Option<usize>,
@@ -479,7 +464,6 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// Calls `f` with every index of a shape, row-major. Takes a step of the budget for each 2^16 of them.
 pub(crate) fn for_each_index(shape: &[usize], mut f: impl FnMut(&[usize])) {
     let f: &mut dyn FnMut(&[usize]) = &mut f;
     if shape.contains(&0) {

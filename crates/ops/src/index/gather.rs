@@ -45,9 +45,6 @@ fn dims(op: &OpView<'_>) -> IndexDims {
 }
 
 /// Returns the factors of a window dimension: `o` of size `full` in the operand, and `d` of size `size` in the slices.
-/// A dimension that slices have whole has one factor, which passes through. If slices have a single element of it, it
-/// has a reduction factor in the operand and another factor in the slices. Otherwise it has one factor, which must be
-/// whole.
 fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -81,7 +78,6 @@ impl Gather {
 
 impl Facts for Gather {
     answer!(derivative = linear);
-    /// Returns the transpose, which adds the cotangents of slices where the slices were read.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let dims = dims(op);
         let sizes = dims.slice_sizes(op);
@@ -206,7 +202,7 @@ fn gather(dims: &IndexDims, sizes: &[usize], operand: &Literal, indices: &Litera
 }
 
 /// Returns the dimensions of the operand that are split and of which slices do not have all elements, with their axes.
-/// Batching dimensions are not among them. Each device finds only the elements of its own part.
+/// Batching dimensions are not among them.
 fn split_dims<'c>(cx: &'c LocalizeCx<'_, '_>, dims: &IndexDims) -> Vec<(usize, &'c [AxisRef])> {
     let sharding = cx.operand_shardings[0].as_ref().expect("a tensor has a sharding");
     let sizes = dims.slice_sizes(&cx.op);
@@ -252,7 +248,6 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Value {
     }
 }
 
-/// Builds `x` where the mask over the batch dimensions is true, and [`nothing`] elsewhere.
 fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value {
     let t = make::type_of(b, x);
     let mask = make::broadcast_in_dim(b, mask, &t.shape, &dims.batch_dims(t.rank()));
@@ -263,7 +258,6 @@ fn masked(b: &mut Builder<'_>, dims: &IndexDims, mask: Value, x: Value) -> Value
 /// The components of index vectors, each a tensor over the batch dimensions.
 pub(super) struct IndexParts {
     parts: Vec<Value>,
-    /// The type of each component.
     dtype: DType,
     batch: Vec<usize>,
     /// The dimension of the components, or `None` if there is one component without a dimension.
@@ -343,14 +337,12 @@ fn at_most(b: &mut Builder<'_>, x: Value, most: i64) -> Value {
     make::minimum(b, x, most)
 }
 
-/// Builds `x` clamped to `0..=most`.
 fn clamp_index(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
     let dtype = make::type_of(b, x).dtype;
     let (low, high) = (make::number(b, dtype, 0), make::number(b, dtype, most as i64));
     make::clamp(b, low, x, high)
 }
 
-/// Builds the test `0 <= x <= most`, element by element.
 fn is_within(b: &mut Builder<'_>, x: Value, most: usize) -> Value {
     let t = make::type_of(b, x);
     let bounds = [0, most as i64].map(|n| {

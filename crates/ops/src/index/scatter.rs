@@ -60,9 +60,8 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// Returns the reduction that combines the elements of all inputs, by which partial results can be combined. Returns
-/// `None` if it is not known or differs among the inputs, if it has no neutral element for one of them, if it is `and`
-/// or `or` of integers, and if the computation takes wider elements than an input has.
+/// Returns the reduction that combines the elements of all inputs, if partial results can be combined by it too.
+/// Returns `None` otherwise.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -110,10 +109,6 @@ impl Scatter {
 }
 
 impl Facts for Scatter {
-    /// Returns the derivative. Sums and replacements of fewer than 16 inputs are linear. For one input, differences,
-    /// products and extrema have derivatives too: products in updates only if the op has `unique_indices`, and extrema
-    /// with the mean of the tangents of the elements that are equal to the result. Any other scatter has none, also one
-    /// whose computation takes wider elements than an input has.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) != Linear::No {
             return Derivative::Linear;
@@ -204,8 +199,6 @@ impl Facts for Scatter {
         )
     }
 
-    /// Returns, for updates, the element that leaves the result unchanged at any position, and for indices, zero.
-    /// Returns `None` for inputs, and for updates if [`common_kind`] does.
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
         let (n, dtype) = (arity(op), op.operand_tensor(index).dtype);
         match index.cmp(&n) {
@@ -260,7 +253,6 @@ impl Facts for Scatter {
     );
 }
 
-/// Returns true if the op subtracts the updates from the elements of one input.
 fn subtracts(op: &OpView<'_>) -> bool {
     let region = op.regions()[0];
     let difference = op.body.region_results(region).first().and_then(|&v| op.body.def_op(v)).map(|def| op.at(def));
@@ -269,7 +261,6 @@ fn subtracts(op: &OpView<'_>) -> bool {
     arity(op) == 1 && !promote::is_promoted(op) && difference.is_some_and(is_difference)
 }
 
-/// Returns true if the program promises that no element is updated twice.
 fn is_unique(op: &OpView<'_>) -> bool {
     op.attr("unique_indices").and_then(Attr::as_bool) == Some(true)
 }
@@ -352,7 +343,6 @@ fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::divide(cx.b, total, count))
 }
 
-/// Checks that updates have the batch dimensions of the indices, and windows that fit.
 fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], indices: &[usize], updates: &[usize]) {
     let rank = dims.slices_rank(indices.len());
     if !check.holds("scatter_c4", updates.len() == rank, &format!("updates must be of rank {rank}")) {
@@ -365,8 +355,6 @@ fn check_updates(dims: &IndexDims, check: &mut Check<'_, '_>, input: &[usize], i
     check.that("scatter_c4", updates == expected, "updates must have the batch dimensions of the indices");
 }
 
-/// Checks the computation's type, and returns the element types of its results. Returns no types if it does not take
-/// two scalars for each of the `n` inputs and return one of the same type.
 fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Vec<shardwise_base::DType> {
     let region = op.regions()[0];
     let args = check::types_of(op, &op.body[region].args);
@@ -385,7 +373,6 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     if fits { dtypes } else { vec![] }
 }
 
-/// The change of an element by an update.
 #[derive(Clone, Copy)]
 enum Change {
     Replace,
@@ -403,7 +390,7 @@ fn change(op: &OpView<'_>, i: usize) -> Option<Change> {
 }
 
 /// Returns the row-major position in the operand of each element of the updates, in row-major order, or `None` for an
-/// element outside the operand. `updates` is the shape of the updates.
+/// element outside the operand.
 fn places(dims: &IndexDims, operand: &Literal, indices: &Literal, updates: &[usize]) -> Data<Option<usize>> {
     let starts = Starts::new(dims, indices, operand.rank());
     let strides = eval::row_major(operand.shape());
@@ -441,8 +428,6 @@ fn apply(change: Change, operand: &Literal, updates: &Literal, places: &[Option<
     out
 }
 
-/// Runs the region for each element of the updates that has a place, and returns the inputs with its results there.
-/// Fails if the region does.
 fn apply_region(
     op: &OpView<'_>,
     x: &[Literal],
@@ -468,8 +453,8 @@ fn run(regions: &mut dyn RegionEval, region: Region, args: Vec<Literal>) -> Resu
 }
 
 /// Builds the scatter of one device. Its indices are relative to the start of the device's part, and updates outside
-/// the part are dropped. If the updates are split along [`partial_axes`] and combined by sums or products, one device
-/// starts from the inputs, and the others start from the reduction's neutral element.
+/// the part are dropped. If the updates are split along [`partial_axes`] and combined by sums or products, only the
+/// first device along these axes starts from the inputs, and the others start from the reduction's neutral element.
 fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut dims = dims(&cx.op);
     let n = arity(&cx.op);

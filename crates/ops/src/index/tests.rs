@@ -69,8 +69,6 @@ fn rule(module: &Module) -> String {
     }
 }
 
-/// Gathers rows of a table, whole and split along each factor of the rule. An index out of range selects the first or
-/// the last row.
 #[test]
 fn gather_takes_rows_and_clamps() {
     let (table, rows) = (iota(&[4, 2]), Literal::new([4, 1], &[3i32, 0, -7, 9]));
@@ -96,7 +94,7 @@ fn gather_keeps_dimensions_of_size_one_and_unsigned_indices() {
     assert_eq!(x, [Literal::new([2, 1, 2], &[7i32, 8, 3, 4])]);
 }
 
-/// Computes the gather in the StableHLO specification's example, whole and split along each factor of the rule.
+/// Computes the gather in the StableHLO specification's example.
 #[test]
 fn gather_with_batching_dims() {
     let operand = iota(&[2, 3, 4, 2]);
@@ -143,7 +141,7 @@ fn scatter_replaces_in_order() {
     assert_eq!(run_split(&module, &x), [Literal::new([4], &[20i32, 2, 30, 4])]);
 }
 
-/// Computes the scatter in the StableHLO specification's example, whole and split along each factor of the rule.
+/// Computes the scatter in the StableHLO specification's example.
 #[test]
 fn scatter_with_batching_dims() {
     let indices: [i64; 24] = [0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 0, 9, 0, 0, 2, 1, 2, 2, 1, 2, 0, 1, 1, 0];
@@ -157,7 +155,6 @@ fn scatter_with_batching_dims() {
     assert_eq!(run_split(&module, &x), [Literal::new([2, 3, 4, 2], &expected)]);
 }
 
-/// Tests that a computation that is no known reduction, `a * 2 + b`, is run as a region for one update after the other.
 #[test]
 fn scatter_runs_any_computation() {
     let x = [iota(&[2]), Literal::new([2, 1], &[1i32, 1]), Literal::new([2], &[10i32, 20])];
@@ -184,8 +181,6 @@ fn scatter_with(x: &[Literal; 3]) -> Module {
     })
 }
 
-/// Returns gathers of rows, of windows that overlap and are clamped, and with batching dimensions: for each, the
-/// operand, the indices and a module with the gather.
 fn gathers() -> Vec<(Literal, Literal, Module)> {
     let make = |operand: Literal, indices: Literal, dims: Dims<'_>, vector, sizes: &[usize]| {
         let module = gather(&operand, &indices, dims, vector, sizes);
@@ -222,8 +217,7 @@ fn gathers_of_a_batch() {
     }
 }
 
-/// Returns scatters of rows, of windows that overlap and are partly outside, and with batching dimensions: for each,
-/// the operands and a module with the scatter. Updates are combined by `kind`, or replace elements if it is `None`.
+/// Returns scatters whose updates are combined by `kind`, or replace elements if it is `None`.
 fn scatters(kind: Option<ReduceKind>) -> Vec<([Literal; 3], Module)> {
     let make = |x: [Literal; 3], dims: Dims<'_>, vector| {
         let module = scatter(&x, dims, vector, kind);

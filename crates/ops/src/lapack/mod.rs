@@ -80,7 +80,6 @@ pub struct Call {
     pub dtype: DType,
 }
 
-/// The element type of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The element type of the matrices.
@@ -308,7 +307,6 @@ impl Routine {
         }
     }
 
-    /// Returns an estimate of the multiply-adds for one matrix.
     fn multiply_adds(self, shapes: &[&[usize]]) -> f64 {
         let (m, n) = (shapes[0][0] as f64, shapes[0].last().map_or(0.0, |&n| n as f64));
         let k = m.min(n);
@@ -337,8 +335,8 @@ struct Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    /// Divides the dimensions of the operands. Returns `None` if an operand has too few, or if the sizes of their
-    /// batches differ.
+    /// Divides the dimensions of the operands into those of the batch and the others. Returns `None` if the operands do
+    /// not suit the routine.
     fn of(routine: Routine, operands: &[&'a TensorType]) -> Option<Shapes<'a>> {
         let ranks = routine.ranks();
         let split = |(t, &rank): (&&'a TensorType, &usize)| Some(t.shape.split_at(t.rank().checked_sub(rank)?));
@@ -350,11 +348,9 @@ impl<'a> Shapes<'a> {
 }
 
 impl Call {
-    /// Returns what a custom call asks for. Returns `None` for other ops and targets, and for calls with one of the
-    /// names for other machines whose operands or results are not those of the routine.
-    ///
-    /// # Errors
-    /// Returns the reason for which the options of a call of LAPACK are wrong.
+    /// Reads a custom call that asks for a routine, or returns the reason for which the options of a call of LAPACK are
+    /// wrong. Returns `None` for other ops and targets, and for calls with one of the names for other machines whose
+    /// operands or results are not those of the routine.
     pub(crate) fn read(op: &OpView<'_>) -> Option<Result<Call, String>> {
         let target = CustomCall::target(op)?;
         if let Some((dtype, name)) = lapack_name(target) {
@@ -484,7 +480,6 @@ fn is_computed(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }
 
-/// The facts of calls of LAPACK.
 pub(crate) struct Lapack;
 
 impl Facts for Lapack {
@@ -492,8 +487,7 @@ impl Facts for Lapack {
         derivative = none("JAX states derivatives around the call; use the functions of `linalg`, which have them")
     );
     answer!(transpose = none("it is not linear"));
-    /// Returns that the call computes the batch, without the attributes for layouts and shardings, which have an entry
-    /// for each dimension.
+    /// Leaves out the attributes for layouts and shardings, which have an entry for each dimension.
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         let mut attrs = op.attrs().clone();
         for name in ["operand_layouts", "result_layouts", "sdy.sharding_rule", "mhlo.frontend_attributes"] {

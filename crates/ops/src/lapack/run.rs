@@ -16,7 +16,6 @@ trait Stored: Pod {
 
     fn widen(self) -> Self::Wide;
 
-    /// Rounds to the stored type.
     fn narrow(wide: Self::Wide) -> Self;
 }
 
@@ -73,7 +72,6 @@ impl Batch {
         )
     }
 
-    /// Returns the batch of a call on operands of these types. Returns `None` if they are not those of the routine.
     fn new(call: Call, operands: &[&TensorType], results: &[&TensorType]) -> Option<Batch> {
         let shapes = Shapes::of(call.routine, operands)?;
         let rest = |t: &&TensorType| t.shape[shapes.batch.len()..].to_vec();
@@ -140,7 +138,6 @@ pub(crate) fn evaluate(op: &OpView<'_>, x: &[Literal]) -> Vec<Literal> {
     found.iter().map(|y| eval::convert(y, call.dtype)).collect()
 }
 
-/// Computes all matrices of a call.
 fn computed(call: Call, x: &[Literal], results: &[&TensorType]) -> Vec<Literal> {
     let x: Vec<Literal> = x.iter().map(Literal::to_dense).collect();
     let given: Vec<TensorType> = x.iter().map(|x| TensorType::new(x.dtype(), x.shape())).collect();

@@ -63,7 +63,6 @@ fn types(list: &str, [same, real, complex]: [&str; 3]) -> Vec<String> {
     list.split(", ").map(|ty| format!("tensor<{}>", with(ty))).collect()
 }
 
-/// Returns the name for an element type: those of Hermitian matrices and unitary factors have one for complex numbers.
 fn name(letter: char, routine: &str, is_complex: bool) -> String {
     let routine = match (routine, is_complex) {
         ("syevd", true) => "heevd",
@@ -97,7 +96,6 @@ fn parse(source: &str) -> Module {
     text::parse("test", source, &crate::OPS).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Returns arrays of the types of the arguments. Square matrices are Hermitian and positive definite.
 fn inputs(module: &Module) -> Vec<Literal> {
     let func = module.main().expect("a main function");
     func.body.args().iter().map(|&v| input(func.body.ty(v).as_tensor().expect("a tensor"))).collect()
@@ -129,7 +127,6 @@ fn config(options: &str) -> String {
     format!("mhlo.backend_config = {{{options}}}")
 }
 
-/// Runs a call whole, and split over its batch, where each part must have the same bits.
 fn run_call(target: &str, options: &str, operands: &[String], results: &[String]) -> Vec<Literal> {
     let module = parse(&program(target, &config(options), operands, results));
     run_split(&module, &inputs(&module))
@@ -150,7 +147,6 @@ fn all_routines_of_all_types_run_split_over_the_batch() {
     }
 }
 
-/// Names are divided at their first letter, also if they have letters that are longer than a byte.
 #[test]
 fn names_are_divided() {
     let name = super::lapack_name;
@@ -187,7 +183,6 @@ fn results_do_not_depend_on_what_was_in_memory() {
     }
 }
 
-/// All infos are zero, because the matrices are regular.
 #[test]
 fn infos_are_zero() {
     for (routine, options, operands, results) in CALLS.iter().filter(|(.., results)| results.ends_with("i32")) {
@@ -198,7 +193,6 @@ fn infos_are_zero() {
     }
 }
 
-/// `[[4, 2], [2, 5]]` is `L L^T` with `L = [[2, 0], [1, 2]]`. The other triangle stays as it is.
 #[test]
 fn a_factor_by_hand() {
     let text = program(

@@ -8,7 +8,6 @@ use crate::{OPS, Opcode};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Quantized};
 use shardwise_ir::{Body, Builder, Module, OpView, Type, Value};
 
-/// The constraint on values that must not be quantized along a dimension.
 const PER_TENSOR: &str = "values may be quantized per tensor only";
 
 /// A function that infers the result types of an op on plain values.
@@ -16,8 +15,7 @@ type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// Infers the result types of an op with quantized operands or results, after a check of the specification's
 /// constraints on them. `plain` infers the result types of the op on plain values. Fails if the op takes no quantized
-/// values, if a constraint on them is broken, if declared result types that the op needs are missing or do not fit, or
-/// if `plain` fails.
+/// values, or if a check or `plain` fails.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any => plain(op),
@@ -47,8 +45,8 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
     }
 }
 
-/// Returns the declared result types, after a check that they fit: mapped by `of`, they must be the types that `plain`
-/// infers from the operand types, mapped too. Fails if they do not fit, if the op has no results, or if `plain` fails.
+/// Returns the declared result types. Mapped by `of`, they must be the types that `plain` infers from the operand
+/// types, mapped too. Fails otherwise.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
         let message = format!("`{}` must state the types of its results", op.name());
@@ -75,7 +73,6 @@ fn quantized<'v>(op: &OpView<'v>) -> impl Iterator<Item = &'static Quantized> + 
     op.operands().iter().chain(op.results()).filter_map(move |&v| of(&op, v))
 }
 
-/// Fails if an operand is quantized along a dimension. Reports the first one.
 fn check_per_tensor(op: &OpView<'_>) -> Result<(), Diagnostics> {
     let is_per_axis = |&v: &Value| of(op, v).is_some_and(|q| q.axis.is_some());
     match op.operands().iter().position(is_per_axis) {
@@ -93,8 +90,6 @@ fn is_alike(a: &Quantized, b: &Quantized) -> bool {
     (a.storage, a.range, a.expressed, a.axis) == (b.storage, b.range, b.expressed, b.axis)
 }
 
-/// Checks an op whose values with float or quantized elements must all be quantized per tensor, by types that differ in
-/// scales and zero points only. Fails otherwise. Panics if no value is quantized.
 fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Result<(), Diagnostics> {
     let takes = |d: DType| d.is_float() || d.quantized().is_some();
     let dtypes = op.operands().iter().chain(op.results()).filter_map(|&v| Some(op.body.ty(v).as_tensor()?.dtype));
@@ -108,8 +103,6 @@ fn check_alike(op: &OpView<'_>, which: &'static str, alike: &'static str) -> Res
         .so_far()
 }
 
-/// Checks the quantized types of an op that adds its two operands, and fails if they break a constraint. Other numbers
-/// of operands or results are not reported here.
 fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> {
     let ([a, b], [c]) = (op.operands(), op.results()) else { return Ok(()) };
     let (Some(a), Some(b), Some(c)) = (of(op, *a), of(op, *b), of(op, *c)) else {
@@ -135,8 +128,6 @@ fn check_sum(op: &OpView<'_>, labels: &QuantizedSum) -> Result<(), Diagnostics> 
         .so_far()
 }
 
-/// Checks the quantized types of an op that multiplies its first two operands, and fails if they break a constraint.
-/// Other numbers of operands or results are not reported here.
 fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diagnostics> {
     let ([lhs, rhs, ..], [result]) = (op.operands(), op.results()) else { return Ok(()) };
     let (x, y, z) = (of(op, *lhs), of(op, *rhs), of(op, *result));
@@ -175,9 +166,6 @@ fn check_product(op: &OpView<'_>, product: &QuantizedProduct) -> Result<(), Diag
     check.so_far()
 }
 
-/// Checks an op that moves values quantized along a dimension. Operand and result must be quantized alike, and the
-/// result along the dimension that the operand's quantized dimension becomes, with scales and zero points that fit.
-/// Fails otherwise, and if the op has not exactly one result. That operands are missing is not reported here.
 fn check_moved(op: &OpView<'_>, moved: &QuantizedMove) -> Result<(), Diagnostics> {
     let [x, ..] = op.operands() else { return Ok(()) };
     let [y] = op.results() else { return Err(needs_result_type(op).into()) };

@@ -22,12 +22,10 @@ pub fn is_quantized(op: &OpView<'_>) -> bool {
     op.operands().iter().chain(op.results()).any(|&v| of(op, v).is_some())
 }
 
-/// Returns the quantization parameters of a value's type, or `None` if it is not quantized.
 pub(crate) fn of(op: &OpView<'_>, v: Value) -> Option<&'static Quantized> {
     op.body.ty(v).as_tensor()?.dtype.quantized()
 }
 
-/// Returns the type with its element types mapped by `of`.
 fn with_dtype(ty: &Type, of: fn(DType) -> DType) -> Type {
     match ty {
         Type::Tensor(t) => t.clone().with_dtype(of(t.dtype)).into(),
@@ -120,7 +118,6 @@ fn parameter(
     }
 }
 
-/// Evaluates the decomposition of the op on the integers of its operands. Fails if an op of the decomposition does.
 pub(crate) fn run(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
     let module = Module::new("quantized", &OPS);
     let mut body = Body::new();

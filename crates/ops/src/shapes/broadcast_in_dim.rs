@@ -10,7 +10,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct BroadcastInDim;
 
 /// Returns false if the operand's quantized dimension has size 1 and the result has a scale or zero point other than
-/// the one of that dimension. Returns true otherwise.
+/// the one of that dimension.
 fn scales_fit(op: &OpView<'_>, operand: &Quantized, result: &Quantized) -> bool {
     let is_repeated = operand.axis.is_some_and(|axis| op.operand_shape(0)[axis] == 1);
     let have_same_scale = || result.scales.iter().all(|&scale| scale == operand.scales[0]);
@@ -19,7 +19,6 @@ fn scales_fit(op: &OpView<'_>, operand: &Quantized, result: &Quantized) -> bool 
 }
 
 impl BroadcastInDim {
-    /// The constraints on values that are quantized along a dimension.
     pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
         operand: "broadcast_in_dim_i1",
         alike: "broadcast_in_dim_c1",
@@ -54,7 +53,6 @@ impl BroadcastInDim {
 
 impl Facts for BroadcastInDim {
     answer!(derivative = linear);
-    /// Returns the transpose, which sums over the dimensions along which the operand is repeated.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (dims, from, to) = (BroadcastInDim::dims(op), op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
         Transposed::by(move |cx| {
@@ -106,8 +104,6 @@ impl Facts for BroadcastInDim {
         .give([to.clone().into()])
     }
 
-    /// Makes a factor of each dimension of the result. The operand's dimension has the same factor if it is not
-    /// repeated, and a factor of its own otherwise.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let dims = op.sizes("broadcast_dimensions");

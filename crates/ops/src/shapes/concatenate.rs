@@ -74,7 +74,6 @@ impl Facts for Concatenate {
         c.give_tensor(first.dtype, shape)
     }
 
-    /// Makes the concatenated dimension one factor of all tensors, along which elements move.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         rule(op, FactorSpec::permutation)
     }

@@ -53,7 +53,6 @@ pub fn constant_value<'v>(op: &OpView<'v>) -> Option<&'v Literal> {
     op.attr("value").filter(|_| is_constant).and_then(Attr::as_dense)
 }
 
-/// Returns the name of the result: `c` for integers and booleans, `cst` for others.
 fn constant_name(op: &OpView<'_>) -> &'static [&'static str] {
     let is_integer = op.result_type(0).as_tensor().is_some_and(|t| t.dtype.is_integer() || t.dtype.is_bool());
     if is_integer { &["c"] } else { &["cst"] }
@@ -108,7 +107,6 @@ impl Facts for Constant {
         Ok(vec![constant_value(op).expect("verified").clone()])
     }
 
-    /// Builds a smaller constant if all elements are equal, and otherwise the device's block of the whole array.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let value = constant_value(&cx.op).expect("verified");
         let local = cx.result_types[0].shape().to_vec();
@@ -121,7 +119,6 @@ impl Facts for Constant {
         Ok(vec![make::block_of(cx.builder, whole, sharding.as_ref(), &local)])
     }
 
-    /// Enlarges the array at the ends of its dimensions, with zeros, or with its element if it is a splat.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let value = constant_value(op).expect("verified");
         op.attrs().clone().with("value", Attr::Dense(padded(value, types.results[0].shape())))
@@ -149,8 +146,6 @@ impl Facts for Constant {
     }
 }
 
-/// Returns the literal enlarged to `shape` with zeros at the ends of its dimensions. A splat repeats its element
-/// instead.
 fn padded(value: &Literal, shape: &[usize]) -> Literal {
     if value.shape() == shape {
         return value.clone();

@@ -13,8 +13,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct DynamicSlice;
 
-/// Checks the start indices of a block. The labels are for their number, for being scalar integers, and for having one
-/// type.
 pub(super) fn check_starts(
     c: &mut Check<'_, '_>,
     starts: &[&TensorType],
@@ -30,14 +28,11 @@ pub(super) fn check_starts(
         .that(same, starts.windows(2).all(|w| w[0] == w[1]), "start indices must have one type");
 }
 
-/// Returns the start of a block of `sizes` in an array of `shape`: the indices, clamped so that the block is inside the
-/// array.
 pub(super) fn clamped_starts(indices: &[Literal], shape: &[usize], sizes: &[usize]) -> Vec<usize> {
     let clamp = |(d, index): (usize, &Literal)| index.get_i128(0).clamp(0, (shape[d] - sizes[d]) as i128) as usize;
     indices.iter().enumerate().map(clamp).collect()
 }
 
-/// Builds a start index, clamped to `0..=most`, as i64.
 pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> Value {
     let dtype = make::type_of(b, index).dtype;
     // Unsigned 64-bit indices may exceed i64, so they are clamped before the conversion.
@@ -53,15 +48,15 @@ pub(super) fn clamped_start(b: &mut Builder<'_>, index: Value, most: usize) -> V
     make::minimum(b, above, bound)
 }
 
-/// Builds the start index 0 for the leading dimension of a batch. Operand `first` is the first start index of the op,
-/// whose type all start indices have. It is of type `i32` if the op has no start indices.
+/// Builds the start index 0 for the leading dimension of a batch, in the type of operand `first`, which is the first
+/// start index of the op. It is of type `i32` if the op has no start indices.
 pub(super) fn first_start(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let dtype = cx.op.operands().get(first).map_or(DType::I32, |_| cx.op.operand_tensor(first).dtype);
     make::number(cx.b, dtype, 0)
 }
 
 /// Builds the start indices of a batch of blocks as one array, with a row for each block. Operand `first` is the first
-/// start index of the op. Panics if the op has no start indices.
+/// start index of the op, which must have one.
 pub(super) fn indices(cx: &mut BatchCx<'_, '_, '_>, first: usize) -> Value {
     let columns: Vec<Value> = (first..cx.operands.len())
         .map(|i| {
@@ -156,7 +151,7 @@ impl Facts for DynamicSlice {
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move if the start is constant. If
-    /// it is not, each device takes the part of the slice that is in its block, and the parts are added up.
+    /// it is not, each device takes the part of the slice that is in its block, and the parts are combined.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let starts = vec![None; op.operands().len() - 1];
@@ -175,8 +170,6 @@ impl Facts for DynamicSlice {
         RuleFact::Rule(rule.build())
     }
 
-    /// Combines the parts of devices as [`combine_parts`] says. Each element comes from one device, and all others have
-    /// [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }
@@ -250,14 +243,11 @@ fn rule_builder(op: &OpView<'_>) -> RuleBuilder {
     RuleBuilder::new([op.operand_shape(0).len()].into_iter().chain(starts), [op.result_shape(0).len()])
 }
 
-/// Returns the start of the slice along a dimension, clamped so that the slice is inside the operand, or `None` if it
-/// is not a constant.
 fn known_start(op: &OpView<'_>, dim: usize) -> Option<usize> {
     let most = op.operand_shape(0)[dim] - op.result_shape(0)[dim];
     Some(constant_operand(op, 1 + dim)?.get_i128(0).clamp(0, most as i128) as usize)
 }
 
-/// Builds the slice that takes all of its windows, or returns the window if nothing has to be cut.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     if cx.is_first_operand() {
         return vec![cx.operands[0]];
@@ -293,7 +283,6 @@ impl PartOfSlice<'_> {
         self.widened(b, operands[0], &starts, &local)
     }
 
-    /// Builds the start index along `d` in the device's block, of type i64.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
         if self.global[d] == self.slice[d] {
             return make::number(b, DType::I64, 0);

@@ -123,15 +123,12 @@ impl Facts for DynamicUpdateSlice {
     fn enlarged(&self, op: &OpView<'_>, _: &Enlarged<'_>) -> Attrs {
         op.attrs().clone()
     }
-    /// Returns bounds for the start indices of dimensions that are updated in part, which keep the update inside the
-    /// operand.
     fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound> {
         let (x, update) = (op.operand_shape(0), op.operand_shape(1));
         let cut = (0..x.len()).filter(|&d| update[d] != x[d]);
         cut.map(|dim| IndexBound { operand: 2 + dim, dim, most: x[dim] - update[dim] }).collect()
     }
 
-    /// Returns the rule of [`Facts::rule`], in which the update's own factors pass through if the position is constant.
     fn propagation_rule(&self, op: &OpView<'_>, _: bool) -> RuleFact {
         self.rule(op).map(|rule| if has_constant_starts(op) { with_split_updates(rule) } else { rule })
     }
@@ -174,7 +171,6 @@ impl Straddling<'_> {
         make::slice(b, updated, &margin, &limit, &vec![1; limit.len()])
     }
 
-    /// Builds the start index along `d`, of type i64, in the widened block.
     fn start(&self, b: &mut Builder<'_>, index: Value, d: usize, local: usize) -> Value {
         let inside = clamped_start(b, index, self.global[d] - self.update[d]);
         if !self.cut.contains(&d) {
@@ -189,7 +185,6 @@ impl Straddling<'_> {
     }
 }
 
-/// Returns the rule with the factors that had to be whole, which only the update has, passing through.
 fn with_split_updates(mut rule: Rule) -> Rule {
     for spec in rule.factors.iter_mut().filter(|s| s.kind == FactorKind::NeedReplication && !s.is_blocked) {
         spec.kind = FactorKind::PassThrough;

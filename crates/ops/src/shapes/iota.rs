@@ -52,8 +52,8 @@ impl Facts for Iota {
         Ok(vec![eval::fill(to.dtype, &to.shape, index)])
     }
 
-    /// Builds the sum of local indices and the start of the device's block. It is a sum of integers, so that it is
-    /// rounded once. Builds an `iota` of the local shape if the dimension of the numbers is not split.
+    /// Builds an `iota` of the local shape. If the dimension of the numbers is split, adds the start of the device's
+    /// block to integers, so that the numbers are rounded once.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let dim = cx.op.attrs().size("iota_dimension").expect("verified");
         let sharding = cx.result_shardings[0].clone();
@@ -88,7 +88,6 @@ impl Facts for Iota {
     );
 }
 
-/// Returns the type in which indices below `size` are added for a result of type `dtype`.
 fn index_dtype(dtype: DType, size: usize) -> DType {
     match dtype {
         DType::I32 | DType::I64 | DType::U32 | DType::U64 => dtype,

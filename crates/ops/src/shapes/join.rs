@@ -50,7 +50,6 @@ impl Join {
         op.attrs().size("dimension").expect("verified")
     }
 
-    /// Builds the attributes of a join along `dim`.
     fn attrs(dim: usize, parts: &[Part]) -> Attrs {
         let numbers: Vec<usize> = parts.iter().flat_map(|p| [p.operand, p.start, p.size]).collect();
         Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers))
@@ -75,8 +74,8 @@ impl Join {
 }
 
 /// Returns the pieces of which a concatenation along `dim` consists, or a slice without strides that cuts no other
-/// dimension. Operands that are such ops are replaced by their own pieces. Pieces without elements are left out.
-/// Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
+/// dimension. An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are
+/// left out. Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
@@ -91,7 +90,6 @@ fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     (pieces.len() <= MAX_PARTS).then_some(pieces)
 }
 
-/// Returns true if a slice takes all of the other dimensions, and every element between its ends along `dim`.
 fn cuts_only(op: &OpView<'_>, dim: usize) -> bool {
     let is_whole = |d: usize| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d];
     Slice::strides(op)[dim] == 1 && (0..op.result_shape(0).len()).all(is_whole)
@@ -181,7 +179,6 @@ impl Facts for Join {
         Ok(vec![out])
     }
 
-    /// Builds the slices and their concatenation.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (dim, parts) = (Join::dim(&cx.op), parts(&cx.op));
         let cut = |p: &Part| make::slice_dim(cx.builder, cx.operands[p.operand], dim, p.start, p.start + p.size);

@@ -10,7 +10,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Pad;
 
-/// Padding along one dimension.
 #[derive(Clone, Copy)]
 struct DimPadding {
     low: i64,
@@ -22,7 +21,6 @@ impl DimPadding {
     /// The padding before and after the elements that adds, removes and moves none.
     const NONE: (i64, i64) = (0, 0);
 
-    /// Returns the padded size, or `None` if that is negative or overflows.
     fn padded(self, size: usize) -> Option<usize> {
         let gaps = size.saturating_sub(1) as i128 * i128::from(self.interior);
         let padded = size as i128 + i128::from(self.low) + i128::from(self.high) + gaps;
@@ -49,7 +47,6 @@ impl DimPadding {
     }
 }
 
-/// Returns the padding of each dimension, or nothing if the attributes are missing.
 fn paddings(op: &OpView<'_>) -> Vec<DimPadding> {
     let [low, high, interior] = Pad::amounts(op);
     low.into_iter().zip(high).zip(interior).map(|((low, high), interior)| DimPadding { low, high, interior }).collect()

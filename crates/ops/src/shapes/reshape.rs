@@ -9,13 +9,11 @@ use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 pub struct Reshape;
 
-/// Returns the number of elements in front of a dimension, its own size, and the number of elements behind it.
 fn sizes_around(shape: &[usize], dim: usize) -> (usize, usize, usize) {
     (shape[..dim].iter().product(), shape[dim], shape[dim + 1..].iter().product())
 }
 
 impl Reshape {
-    /// The constraints on values that are quantized along a dimension.
     pub(crate) const QUANTIZED: QuantizedMove = QuantizedMove {
         operand: "reshape_i1",
         alike: "reshape_c1",

@@ -56,7 +56,6 @@ impl Facts for Reverse {
             .give([x.clone().into()])
     }
 
-    /// Makes reversed dimensions permutations, which move elements between devices.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, dims) = (op.operand_shape(0), op.sizes("dimensions"));
         let mut rule = RuleBuilder::new([x.len()], [x.len()]);

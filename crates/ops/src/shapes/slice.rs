@@ -53,7 +53,6 @@ impl Slice {
 
 impl Facts for Slice {
     answer!(derivative = linear);
-    /// Returns the transpose, which puts zeros around and between the elements of the slice's cotangent.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let (starts, strides) = (Slice::starts(op), Slice::strides(op));
         let (from, to) = (op.operand_shape(0).to_vec(), op.result_shape(0).to_vec());
@@ -93,7 +92,7 @@ impl Facts for Slice {
     }
 
     /// Lets dimensions that are taken whole pass through. Along the others elements move. If a single element is taken,
-    /// one device has it, and the parts of all devices are added up.
+    /// one device has it, and the parts of all devices are combined.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let mut rule = RuleBuilder::new([x.len()], [y.len()]);
@@ -118,8 +117,6 @@ impl Facts for Slice {
         Some(nothing(op.operand_tensor(0).dtype))
     }
 
-    /// Returns the attributes with the enlarged size as the limit of each dimension that is taken whole. Its stride
-    /// becomes 1, because a single element may have been taken with any stride.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let limits = Slice::limits(op).into_iter().enumerate();
@@ -131,9 +128,8 @@ impl Facts for Slice {
         Slice::attrs(&Slice::starts(op), &limits, &strides)
     }
 
-    /// Returns the rule that Shardy has for this op. All dimensions that are not taken whole have factors of one kind,
-    /// along which elements move, even if a single element is taken. If `is_conservative`, nothing propagates along
-    /// them.
+    /// Returns the rule of Shardy, in which elements move along all dimensions that are not taken whole, even if a
+    /// single element is taken.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let moved = |size| FactorSpec::permutation(size).blocked_if(is_conservative);
@@ -145,8 +141,6 @@ impl Facts for Slice {
         Ok(vec![eval::gather(&x[0], &from, op.result_shape(0))])
     }
 
-    /// Builds the slice with the limit of a dimension that is taken whole set to its local size. If a single element is
-    /// taken along a sharded dimension, builds the device's part of the slice.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (global, result) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let sharding = cx.operand_shardings[0].clone();
@@ -167,9 +161,8 @@ impl Facts for Slice {
     answer!(index_bounds = none);
     answer!(usual but forwards, enlarged, movement, read_through, propagation_rule, constness);
 
-    /// Returns the padding that adds less if a `pad` makes the operand. Otherwise returns the join of the operand's
-    /// pieces if the operand is a concatenation or a slice and only one dimension is not taken whole. Returns `None`
-    /// for other slices, if all dimensions are taken whole, and as [`Pad::cut`] and [`Join::read_through`] do.
+    /// Returns the padding that adds less if a `pad` makes the operand, and otherwise the join of the operand's pieces.
+    /// Returns `None` if there is none.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let is_cut = |d: &usize| op.operand_shape(0)[*d] != op.result_shape(0)[*d];
         let mut cut = (0..op.result_shape(0).len()).filter(is_cut);
@@ -206,7 +199,6 @@ impl Facts for Slice {
     );
 }
 
-/// Returns true if the slice takes a single element of several along a dimension.
 fn takes_one(op: &OpView<'_>, dim: usize) -> bool {
     op.operand_shape(0)[dim] > 1 && op.result_shape(0)[dim] == 1
 }
@@ -230,7 +222,6 @@ fn part_of_slice(cx: &mut LocalizeCx<'_, '_>, sharding: &Sharding, cut: &[usize]
     make::slice(cx.builder, part, &starts, &limits, &strides)
 }
 
-/// Builds the slice that takes every `stride`th element of its windows, or returns the window if it is the slice.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let (mut start, mut limit) = (Slice::starts(&cx.op), Slice::limits(&cx.op));
     for WindowsDim { dim, .. } in cx.dims.clone() {

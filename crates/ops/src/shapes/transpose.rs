@@ -10,7 +10,6 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct Transpose;
 
 impl Transpose {
-    /// The constraints on values that are quantized along a dimension.
     const QUANTIZED: QuantizedMove = QuantizedMove {
         operand: "transpose_i1",
         alike: "transpose_c1",

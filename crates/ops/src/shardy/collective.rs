@@ -85,12 +85,10 @@ fn all_to_all_param(attr: &Attr) -> Option<AllToAllParam> {
     Some(AllToAllParam { axes, src_dim: fields.size("src_dim")?, tgt_dim: fields.size("tgt_dim")? })
 }
 
-/// Returns the reduction of `reduction_op`, which is a sum if it is absent. Returns `None` if it names no reduction.
 fn reduction(op: &OpView<'_>) -> Option<ReduceKind> {
     op.attr("reduction_op").map_or(Some(ReduceKind::Add), |a| ReduceKind::parse(a.as_str()?))
 }
 
-/// The kind of `reduction_op`.
 const REDUCTION_OP: AttrKind =
     AttrKind::Enum(&Enumeration { dialect: "sdy", kind: "reduction_op", words: &["prod", "max", "min", "and", "or"] });
 
@@ -127,7 +125,6 @@ impl ShardyCollective {
         })
     }
 
-    /// Returns the name of the attribute with the axes.
     fn attribute(op: Opcode) -> &'static str {
         match op {
             Opcode::SdyAllGather => "gathering_axes",
@@ -254,14 +251,12 @@ fn gather(out: &mut Sharding, dims: &[Vec<AxisRef>], verb: &str) -> Result<(), S
     Ok(())
 }
 
-/// Adds axes at the minor end of a dimension.
 fn put_minor(mesh: &Mesh, dim: &mut DimSharding, axes: &[AxisRef]) {
     for &axis in axes {
         AxisRef::push_or_merge(&mut dim.axes, axis, mesh);
     }
 }
 
-/// Returns an error if the value is already split by one of the axes or is a sum over it, or if the axes overlap.
 fn expect_free(out: &Sharding, axes: &[AxisRef], verb: &str) -> Result<(), String> {
     let mesh = &out.mesh;
     let taken = |a: AxisRef| out.split_axes().chain(out.unreduced.iter().copied()).any(|b| a.overlaps(b));
@@ -313,7 +308,6 @@ fn leave_unreduced(out: &mut Sharding, axes: &[AxisRef]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns an error unless the meshes have axes of the same sizes in the same order.
 fn expect_same_axes(from: &Mesh, to: &Mesh) -> Result<(), String> {
     let sizes = |mesh: &Mesh| mesh.axes.iter().map(|axis| axis.size).collect::<Vec<_>>();
     if sizes(from) == sizes(to) {
@@ -359,7 +353,6 @@ pub fn set_stays_in_loop(attrs: &mut Attrs) {
     attrs.set(IN_EACH_TURN, Attr::Unit);
 }
 
-/// Returns the sharding of a value. A value without one is replicated.
 fn sharding_or_whole(op: &OpView<'_>, v: Value, mesh: &Arc<Mesh>) -> Sharding {
     let rank = op.body.ty(v).shape().len();
     op.body.sharding(v).cloned().unwrap_or_else(|| Sharding::replicated(mesh, rank))
@@ -399,7 +392,6 @@ fn check_step(op: &OpView<'_>, step: &ShardyCollective, out: &Sharding, check: &
     }
 }
 
-/// Describes a collective of Shardy with these attributes, which is written in this form.
 const fn schema(attributes: &'static [AttrSpec], form: &'static CollectiveForm) -> Schema {
     Schema {
         attributes,

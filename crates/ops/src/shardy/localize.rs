@@ -11,8 +11,7 @@ use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
 use shardwise_ir::{Builder, Op, Value};
 use std::sync::Arc;
 
-/// Builds the per-device ops of a step, whose sharded dimensions all divide evenly at this stage. Builds a constant
-/// instead if the result has no elements. Always returns `Ok`.
+/// Builds the per-device ops of a step, whose sharded dimensions all divide evenly at this stage. Always returns `Ok`.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
     use ShardyCollective::{
         AllGather, AllReduce, AllSlice, AllToAll, CollectivePermute, ReduceScatter, ReplicatedToUnreduced,
@@ -82,8 +81,6 @@ fn is_collective(opcode: Opcode) -> bool {
     matches!(opcode, AllGather | AllReduce | AllToAll | CollectivePermute | ReduceScatter)
 }
 
-/// Returns the reason of the next collective of the same reshard. The reason of an op that belongs to no reshard is
-/// returned unchanged.
 fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     match reason.reshard {
         Some(_) => Arc::new(Reason { step: reason.step + 1, ..(*reason).clone() }),
@@ -91,7 +88,6 @@ fn next_step(reason: Arc<Reason>) -> Arc<Reason> {
     }
 }
 
-/// Builds the way from layout `from` to layout `to` of a shard `x`: gathers of all dimensions, and a slice.
 fn through_replicated(b: &mut Builder<'_>, mut x: Value, from: &Sharding, to: &Sharding) -> Value {
     let axes = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect::<Vec<_>>();
     for (dim, axes) in axes(from).iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
@@ -131,7 +127,6 @@ mod tests {
     use shardwise_base::Mesh;
     use std::sync::Arc;
 
-    /// Returns all lists of up to four different whole axes.
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let all: Vec<AxisRef> = mesh.all_axes().collect();
         let mut out: Vec<Vec<AxisRef>> = vec![vec![]];
@@ -146,7 +141,6 @@ mod tests {
         out
     }
 
-    /// Returns all shardings of a matrix over whole axes.
     fn shardings(mesh: &Arc<Mesh>) -> Vec<Sharding> {
         let lists = lists(mesh);
         let disjoint = |a: &[AxisRef], b: &[AxisRef]| a.iter().all(|x| !b.contains(x));

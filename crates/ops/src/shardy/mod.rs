@@ -110,8 +110,6 @@ pub fn set_manual_axes(attrs: &mut Attrs, mesh: &Arc<Mesh>, axes: &[AxisRef]) {
     attrs.set("manual_axes", Attr::axes(mesh, axes));
 }
 
-/// Returns the faults of a sharding of a tensor of this rank: a wrong number of dimensions, and the first axis that
-/// occurs twice. A sharding on a single device may have no dimensions.
 pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     let mesh = &sharding.mesh;
     let mut faults = vec![];
@@ -126,7 +124,6 @@ pub(crate) fn sharding_faults(sharding: &Sharding, rank: usize) -> Vec<String> {
     faults
 }
 
-/// Describes the first axis that overlaps an earlier one. Returns `None` if no axes overlap.
 pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
     let is_repeated = |i: usize| axes[..i].iter().any(|a| a.overlaps(axes[i]));
     let i = (0..axes.len()).find(|&i| is_repeated(i))?;
@@ -438,15 +435,14 @@ struct Manual<'a> {
 }
 
 impl Manual<'_> {
-    /// Returns the number of shards of each dimension along manual axes: 1 for dimensions that the sharding lacks.
     fn counts(&self, sharding: &Sharding, rank: usize) -> Vec<usize> {
         let is_manual = |a: &&AxisRef| self.axes.iter().any(|m| m.contains(**a));
         let size = |axes: &[AxisRef]| axes.iter().filter(is_manual).map(|a| a.size(self.mesh)).product();
         (0..rank).map(|d| sharding.dims.get(d).map_or(1, |dim| size(&dim.axes))).collect()
     }
 
-    /// Checks that the type of `inner` is that of the part of `outer` that each device has if the sharding splits
-    /// `outer` along the manual axes. Also checks the sharding itself. The messages name the value as `what`.
+    /// Checks the sharding, and that the type of `inner` is that of the part of `outer` that each device has if the
+    /// sharding splits `outer` along the manual axes. The messages name the value as `what`.
     fn check(
         &self,
         op: &OpView<'_>,
@@ -487,13 +483,11 @@ impl Manual<'_> {
         check.that("sdy-manual-types", !even || given, &rule);
     }
 
-    /// Returns true if in no dimension a manual axis follows a free one.
     fn manual_first(&self, sharding: &Sharding) -> bool {
         let is_manual = |a: &AxisRef| self.axes.iter().any(|m| m.contains(*a));
         sharding.dims.iter().all(|d| d.axes.is_sorted_by_key(|a| !is_manual(a)))
     }
 
-    /// Returns an error for each op in the body that uses an axis that is already manual around it.
     fn bound_again(&self, op: &OpView<'_>) -> Vec<Diagnostic> {
         let mut inner = vec![];
         op.body.walk_region(op.regions()[0], &mut inner);
@@ -509,7 +503,6 @@ impl Manual<'_> {
         mesh.same_devices(self.mesh) && self.axes.iter().any(|m| m.overlaps(axis))
     }
 
-    /// Checks the results against the body's, and returns their declared types, or no types if their number is wrong.
     fn results(&self, op: &OpView<'_>, check: &mut Check<'_, '_>, gives: &[Value]) -> Vec<Type> {
         let same = op.results().len() == gives.len();
         if !check.holds("sdy-manual-arity", same, "the body must return as many values as the op has results") {

@@ -61,7 +61,6 @@ pub(crate) const BITS: Piece = Piece::Part(&parts::Bits);
 pub(crate) const WINDOW: Piece = Piece::Part(&window::Window);
 pub(crate) const DOT_DIMENSIONS: Piece = Piece::Part(&parts::DotDimensions);
 
-/// Returns the form of one of Shardy's collectives.
 pub(crate) const fn shardy_collective(form: &'static shardy::CollectiveForm) -> Syntax {
     Syntax::custom(form).with_results(OUT_SHARDING)
 }

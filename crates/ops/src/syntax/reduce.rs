@@ -99,8 +99,6 @@ fn named_op(p: &mut Parser<'_>) -> Parsed<Opcode> {
     })
 }
 
-/// Returns the type of one element of the first operand, a scalar, or an empty tuple if there is no operand or it is no
-/// tensor.
 fn element_type(p: &Parser<'_>, first: Option<&OperandAt>) -> Type {
     let tensor = first.and_then(|&(v, _)| p.type_of(v).as_tensor());
     tensor.map_or(Type::Tuple(vec![]), |t| Type::tensor(t.dtype, vec![]))

@@ -108,8 +108,6 @@ impl CustomForm for CollectiveForm {
     }
 }
 
-/// Reads attributes and the type of the operand, which is also the result's. Fails on any other text, and if the
-/// operand has another type.
 fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: OperandAt) -> Parsed<OpParts> {
     p.merge_dict(&mut parts.attrs)?;
     p.expect(":")?;
@@ -119,7 +117,6 @@ fn end_of_identity(p: &mut Parser<'_>, at: At, mut parts: OpParts, operand: Oper
     Ok(parts)
 }
 
-/// Returns `None` unless the op has one operand, one result of its type and no regions.
 fn check_identity(op: &OpView<'_>) -> Option<()> {
     let fits = op.operands().len() == 1
         && op.results().len() == 1

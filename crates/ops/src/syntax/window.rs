@@ -66,7 +66,6 @@ fn window_field(p: &mut Parser<'_>, name: &str) -> Parsed<Attr> {
     }
 }
 
-/// Reads `true`, `false` or an integer, which is true unless it is 0.
 fn flag(p: &mut Parser<'_>) -> Parsed<bool> {
     if p.eat("true") {
         return Ok(true);

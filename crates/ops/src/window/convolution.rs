@@ -22,7 +22,6 @@ use shardwise_base::{Complex64, DType, DTypeKind, Data, Diagnostic, Diagnostics,
 use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorKind, FactorSpec, Rule, RuleBuilder};
 
-/// The kind of `dimension_numbers` of `convolution` and `dynamic_conv`.
 pub(crate) const CONV_DIMENSIONS: AttrKind = AttrKind::Record(
     "stablehlo.conv",
     "`stablehlo.conv {input_batch_dimension, input_feature_dimension, kernel_input_feature_dimension, \
@@ -109,13 +108,11 @@ fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
     dims.iter().map(|&d| shape[d]).collect()
 }
 
-/// Returns the label of the constraint on the rank of the result, if the ranks differ.
 fn result_rank(_: usize, given: &[Type], expected: &[Type]) -> Option<&'static str> {
     (given[0].shape().len() != expected[0].shape().len()).then_some("convolution_c26")
 }
 
 impl Convolution {
-    /// The constraints of `convolution` and `dynamic_conv` on quantized values.
     pub(crate) const QUANTIZED: QuantizedProduct = QuantizedProduct {
         lhs: "convolution_i1",
         which: "convolution_c28",
@@ -181,7 +178,6 @@ impl ConvDims {
         Attr::Record { name: "stablehlo.conv".into(), fields: fields.into_iter().collect() }
     }
 
-    /// Builds a convolution with these dimensions, whose window has the size of the kernel.
     fn convolution(&self, cx: &mut Built<'_, '_, '_>, x: Value, kernel: Value) -> Value {
         let (x_shape, kernel_shape) = (cx.b.body.ty(x).shape().to_vec(), cx.b.body.ty(kernel).shape().to_vec());
         let mut shape = vec![0; x_shape.len()];
@@ -478,8 +474,6 @@ impl Facts for Convolution {
         }))
     }
 
-    /// Returns the rule of [`Facts::rule`]. For conservative propagation, removes the factors along which elements
-    /// would have to be moved.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         if !is_conservative {
             return self.rule(op);
@@ -491,7 +485,6 @@ impl Facts for Convolution {
 
     answer!(usual but enlarged, movement, read_through, propagation_rule, eval_copies);
 
-    /// Returns the attributes with the numbers of groups that the enlarged types have.
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs {
         let dims = ConvDims::of(op).expect("verified");
         let ([x, kernel, ..], [out, ..]) = (types.operands, types.results) else { unreachable!("verified") };
@@ -508,8 +501,7 @@ impl Facts for Convolution {
 
     answer!(index_bounds = none);
 
-    /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if no such op makes
-    /// the input, and as [`before_paddings`] does.
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =
@@ -591,7 +583,6 @@ impl Facts for Convolution {
     );
 }
 
-/// Builds the convolution of windows of its input.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let dims = ConvDims::of(&cx.op).expect("verified");
     let place = |dim: usize| dims.output_spatial.iter().position(|&d| d == dim).expect("a spatial dimension");
@@ -713,7 +704,6 @@ sums! {
 }
 
 /// Evaluates the convolution on numbers of the kind that its result has: operands of another kind are converted to it.
-/// Panics if the result is quantized.
 fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
     let to = op.result_tensor(0).dtype;
     let sums_in = match to.kind() {
@@ -752,7 +742,6 @@ fn convolve(op: &OpView<'_>, lhs: &Literal, rhs: &Literal) -> Literal {
 /// has padding or a hole.
 type Tap = (Option<isize>, isize);
 
-/// A convolution with its sizes and strides.
 struct Conv<'a> {
     op: &'a OpView<'a>,
     dims: ConvDims,
@@ -816,7 +805,6 @@ impl<'a> Conv<'a> {
         eval::fill(t.dtype, &t.shape, |i| sums[i].number())
     }
 
-    /// Computes one element of the result: batch `b`, output feature `f`.
     fn sum<T: Sum>(&self, x: &[T], y: &[T], taps: &[Tap], b: usize, f: usize, meter: &mut Meter) -> T {
         let (dims, lhs, rhs) = (&self.dims, self.op.operand_shape(0), self.op.operand_shape(1));
         let (features, batches) =

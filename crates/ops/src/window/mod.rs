@@ -75,8 +75,6 @@ impl WindowDim {
 }
 
 impl WindowDim {
-    /// Returns the read of operand `operand` by a window that moves along its dimension `dim`, or `None` if a number
-    /// overflows.
     fn read(&self, operand: usize, dim: usize, fill: Fill) -> Option<Read> {
         let signed = |n: usize| i64::try_from(n).ok();
         let extent = (signed(self.size)? - 1).checked_mul(signed(self.dilation)?)?.checked_add(1)?;
@@ -107,8 +105,7 @@ fn padded_by_windows(cx: &WindowsCx<'_, '_>, window: &[WindowDim], place: impl F
 impl WindowDim {
     /// Returns the window that meets the same elements as this one where the `padded` elements of its dimension are
     /// `size` elements with padding before, after and between them. Returns the window itself if all padding is 0.
-    /// Otherwise returns `None` if there are no elements before or after the padding, if elements that negative padding
-    /// removes would be in the window's own padding, or if a number overflows.
+    /// Returns `None` if no such window is known.
     fn before_padding(self, [low, high, interior]: [i64; 3], size: usize, padded: usize) -> Option<WindowDim> {
         if [low, high, interior] == [0; 3] {
             return Some(self);
@@ -132,8 +129,7 @@ impl WindowDim {
 /// Returns the operands of the `pad`s whose results are the first `count` operands of a window op, and how the op's
 /// window moves over them. The dimensions of `window` are the dimensions `dims` of the operands. `is_fill` gets the
 /// index of an operand and its `pad`, and returns true if the padding has the elements that it must have. Returns
-/// `None` if one of the operands has no `pad` that `is_fill` accepts, if they are not all padded alike or not along
-/// `dims` only, and as [`WindowDim::before_padding`] does.
+/// `None` if there are no such `pad`s, or if no such window is known.
 ///
 /// ```text
 /// windows of 2 over pad(x, low = 1, high = 1, interior = 1)
@@ -161,7 +157,6 @@ fn before_paddings(
     Some((pads.iter().map(|pad| pad.operand(0)).collect(), moved.collect::<Option<_>>()?))
 }
 
-/// Builds the attributes of a window, under the names that [`read_window`] takes. An empty name has no attribute.
 fn window_attrs(window: &[WindowDim], names: [&str; 4]) -> Attrs {
     let padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
     let lists: [fn(&WindowDim) -> usize; 4] = [|w| w.size, |w| w.stride, |w| w.base_dilation, |w| w.dilation];
@@ -171,8 +166,6 @@ fn window_attrs(window: &[WindowDim], names: [&str; 4]) -> Attrs {
     attrs.with("padding", Attr::Dense(Literal::new(vec![window.len(), 2], &padding)))
 }
 
-/// Returns the op's attributes with the padding and the dilations of the tensor that `window` has. `dilations` is the
-/// name of their attribute.
 fn with_window(op: &OpView<'_>, window: &[WindowDim], dilations: &str) -> Attrs {
     let padding: Vec<i64> = window.iter().flat_map(|w| [w.low, w.high]).collect();
     let steps: Vec<usize> = window.iter().map(|w| w.base_dilation).collect();
@@ -241,15 +234,12 @@ fn read_padding(op: &OpView<'_>, rank: usize) -> Option<Vec<(i64, i64)>> {
     (is_table && flat.len() == 2 * rank).then(|| flat.chunks(2).map(|p| (p[0], p[1])).collect())
 }
 
-/// Reads a window that the verifier has checked, without reports.
 fn verified_window(op: &OpView<'_>, names: [&str; 4], sizes: Option<Vec<usize>>, rank: usize) -> Vec<WindowDim> {
     let none = ["", ""];
     let none = WindowLabels { sizes: none, strides: none, base_dilations: none, dilations: none, padding: "" };
     read_window(op, &mut Check::new(op), names, sizes, rank, &none)
 }
 
-/// Returns the number of positions of a window along each dimension of a tensor of this shape, or `None` if one
-/// overflows.
 fn places(window: &[WindowDim], shape: &[usize]) -> Option<Vec<usize>> {
     window.iter().zip(shape).map(|(w, &n)| w.count(n)).collect()
 }

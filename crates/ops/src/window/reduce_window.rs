@@ -40,7 +40,6 @@ fn arity(op: &OpView<'_>) -> usize {
     op.operands().len() / 2
 }
 
-/// Returns the label of the constraint that all results have equal shapes, if it is broken.
 fn unequal_results(_: usize, given: &[Type], _: &[Type]) -> Option<&'static str> {
     given.iter().any(|t| t.shape() != given[0].shape()).then_some("reduce_window_c14")
 }
@@ -72,10 +71,8 @@ impl ReduceWindow {
 }
 
 impl Facts for ReduceWindow {
-    /// Returns the derivative. A sum is linear. The tangent of a selection of pairs is that of the selected elements.
-    /// The tangent of a maximum or minimum that starts with its identity is that of the first element that is equal to
-    /// it, as in JAX. A product that starts with one has the usual derivative, and any other op that of the ops of its
-    /// region.
+    /// Returns the derivative. The tangent of a maximum or minimum that starts with its identity and promotes no
+    /// operand is that of the first element that is equal to it, as in JAX.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -99,8 +96,7 @@ impl Facts for ReduceWindow {
         })
     }
     /// Returns the transpose of a sum, or of a selection of pairs in its second array. The cotangent of an element is
-    /// the sum of the cotangents of the windows that contain or select it. There is no transpose of a selection in
-    /// dilated windows, and of other ops.
+    /// the sum of the cotangents of the windows that contain or select it.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
@@ -165,8 +161,7 @@ impl Facts for ReduceWindow {
 
     answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
-    /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if no
-    /// such ops make the inputs, and as [`before_paddings`] does.
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {
@@ -230,8 +225,6 @@ fn is_undilated(window: &[WindowDim]) -> bool {
     window.iter().all(|w| w.base_dilation == 1 && w.dilation == 1)
 }
 
-/// Builds the tangents of an op that selects pairs: those of the selected elements. Refuses tangents of initial values.
-/// Panics if the op does not select pairs.
 fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
     let direction = select_and_gather::direction(&cx.op).expect("the op selects pairs");
     let window = window(&cx.op);
@@ -254,8 +247,6 @@ fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     Some(make::reduce(cx.b, ReduceKind::Add, summands, &dims))
 }
 
-/// Builds the windows as arrays, whose elements the ops of the region combine pair by pair. Fails as
-/// [`ExpandCx::reduced`] does.
 fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     let (inputs, inits) = cx.operands.split_at(arity(&cx.op));
     let window = window(&cx.op);
@@ -268,8 +259,6 @@ fn expanded(cx: &mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> {
     cx.reduced(cx.op.regions()[0], &all, inits, &dims)
 }
 
-/// Builds the cotangents of the input and of the initial value of a sum in windows. The entry of an operand that is not
-/// linear is `None`.
 fn sum_cotangents(cx: &mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> {
     let (ct, window, x) = (cx.cotangent(), window(&cx.op), cx.operand_tensor(0));
     let places = cx.op.result_shape(0);
@@ -290,7 +279,6 @@ fn sum_cotangents(cx: &mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> {
     vec![input, init]
 }
 
-/// Builds the sums in windows, starting from the integer `init`.
 fn sum_windows(b: &mut Builder<'_>, x: Value, init: i64, window: &[WindowDim]) -> Value {
     let from = make::type_of(b, x);
     let init = make::number(b, from.dtype, init);
@@ -301,9 +289,7 @@ fn sum_windows(b: &mut Builder<'_>, x: Value, init: i64, window: &[WindowDim]) -
     b.body[op].results[0]
 }
 
-/// Returns true if totals of blocks along `dim` can take the place of the blocks. This is so if the window has no
-/// dilation along `dim`, if initial values may be combined repeatedly, and if either the windows are single elements
-/// along all other dimensions or the reduction is a known one, whose order has no meaning.
+/// Returns true if totals of blocks along `dim` can take the place of the blocks.
 fn has_totals(op: &OpView<'_>, window: &[WindowDim], dim: usize) -> bool {
     let is_line = window.iter().enumerate().all(|(d, w)| d == dim || w.is_identity());
     let is_dense = window[dim].dilation == 1 && window[dim].base_dilation == 1;
@@ -311,7 +297,6 @@ fn has_totals(op: &OpView<'_>, window: &[WindowDim], dim: usize) -> bool {
     is_dense && is_ordered && reducer::may_repeat_inits(op)
 }
 
-/// Builds the op on windows. Cumulative results that start with a total are built by [`from_total`].
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let mut window = window(&cx.op);
     cx.dims.iter().for_each(|d| window[d.dim].size = d.folded.unwrap_or(window[d.dim].size));
@@ -358,7 +343,6 @@ fn total(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     cx.same_op_with(ReduceWindow::attrs(&sizes, &unpadded))
 }
 
-/// Combines the windows of one input by a known reduction.
 fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &Literal, shape: &[usize]) -> Literal {
     let (x, init) = (x.to_dense(), eval::read_numbers(&init.to_dense())(0));
     let get = eval::read_numbers(&x);
@@ -373,7 +357,6 @@ fn combine_windows(kind: ReduceKind, window: &[WindowDim], x: &Literal, init: &L
     eval::fill(x.dtype(), shape, |i| out[i])
 }
 
-/// Combines windows by any region, which runs for each element of each window. Fails if the region does.
 fn by_region(
     op: &OpView<'_>,
     window: &[WindowDim],

@@ -57,8 +57,7 @@ impl SelectAndScatter {
 
 impl Facts for SelectAndScatter {
     /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
-    /// positions do not change when the operand changes a little. Only an op that sums elements in their own type has
-    /// one.
+    /// positions do not change when the operand changes a little.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None(
@@ -75,8 +74,7 @@ impl Facts for SelectAndScatter {
         })
     }
     /// Returns the transpose. The cotangent of the source consists of the elements of the result's cotangent at the
-    /// positions that windows select, and that of the initial value is the sum of all elements. There is none if the
-    /// region that selects is not one comparison.
+    /// positions that windows select, and that of the initial value is the sum of all elements.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("its `select` is not one comparison (GE, GT, LE or LT) of its two arguments");
@@ -153,7 +151,6 @@ impl Facts for SelectAndScatter {
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }
 
-    /// Makes a dimension along which windows move one factor of all tensors if the op runs on windows of it.
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         RuleFact::Rule(rule(op, |dim| self.movement(op, Blocks::OfResults(dim)).is_some()))
     }
@@ -167,8 +164,7 @@ impl Facts for SelectAndScatter {
     answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
     /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
-    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` for blocks of an
-    /// operand, if the dimension is padded, if the elements are not summed, and if a number overflows.
+    /// the operand that they select from. Windows that do not exist add zeros.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let w = window(op)[dim];
@@ -249,7 +245,6 @@ fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
     rule.build()
 }
 
-/// Builds the op on windows, and the device's block of its result.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let ty = cx.result_types[0].as_tensor().expect("a tensor").clone();
     let (block, all) = (&ty.shape, window(&cx.op));
@@ -326,14 +321,11 @@ fn on_wider(b: &mut Builder<'_>, region: Region, [wide, own]: [DType; 2], result
     })
 }
 
-/// Returns the types of a region's arguments and results.
 fn region_types(op: &OpView<'_>, region: usize) -> (Vec<Type>, Vec<Type>) {
     let region = op.regions()[region];
     (types_of(op, &op.body[region].args), types_of(op, op.body.region_results(region)))
 }
 
-/// Returns the element type that `scatter` combines, if it maps two scalars to one of their type. Returns `None`
-/// otherwise.
 fn sums_in(op: &OpView<'_>) -> Option<DType> {
     let (args, gives) = region_types(op, 1);
     let sum = gives.first()?.as_tensor().filter(|t| t.rank() == 0)?;
@@ -426,7 +418,6 @@ fn scatter(kind: ReduceKind, source: &Literal, init: &Literal, shape: &[usize], 
     eval::fill(source.dtype(), shape, |i| sums[i])
 }
 
-/// Combines source elements by any computation, which runs for each of them. Fails if the region does.
 fn scatter_by_region(
     op: &OpView<'_>,
     source: &Literal,

@@ -72,8 +72,6 @@ fn wide(x: &Literal) -> Literal {
     varied(&[&[2], x.shape()].concat(), 4)
 }
 
-/// Returns the attributes of several windows over arrays of 5 x 6 elements, some of them with strides and padding. If
-/// `is_dilated`, some have dilations and negative padding too.
 fn windows(is_dilated: bool) -> Vec<Attrs> {
     let attrs = |sizes: [i64; 2], strides: [i64; 2], pads: [[i64; 2]; 2]| {
         let attrs = Attrs::new().with("window_dimensions", Attr::ints(sizes)).with("padding", padding(&pads));
@@ -117,8 +115,6 @@ fn extrema_in_windows_are_batched() {
     }
 }
 
-/// Builds a `reduce_window` of arrays of `f64` that selects pairs by comparing their first elements in `direction`.
-/// Panics if the op is not valid.
 fn select_pairs(x: &[Literal; 4], attrs: Attrs, direction: &str) -> Module {
     module_of(x, |module, b, args| {
         let scalar = Type::tensor(DType::F64, vec![]);
@@ -226,8 +222,6 @@ fn plain_convolutions_split_along_batch_and_features() {
     run_split(&module, &x);
 }
 
-/// Compares convolutions with two groups of features, and with two groups of batches, with one convolution for each
-/// group. All are run whole and split along each factor.
 #[test]
 fn grouped_convolutions_are_many_small_ones() {
     let (lhs, rhs) = (numbers(&[2, 3, 4]), numbers(&[2, 2, 4]));

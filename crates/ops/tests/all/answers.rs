@@ -7,7 +7,6 @@ use shardwise_ir::{Attr, Attrs, Builder, TensorType, Type, Value};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::{Opcode, ReduceKind, make};
 
-/// Returns the value of the result that `build` builds from its parameters, evaluated for these arguments.
 fn eval(args: &[Literal], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value) -> Literal {
     let types: Vec<TensorType> = args.iter().map(|a| TensorType::new(a.dtype(), a.shape())).collect();
     let m = module(&types, |b, x| vec![build(b, x)]);

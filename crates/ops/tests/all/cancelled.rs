@@ -5,8 +5,6 @@ use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::verify;
 use shardwise_ops::OPS;
 
-/// Returns true if `f` stops under a budget that is cancelled already. Checks that it does not stop before the budget
-/// is cancelled.
 fn stops<T>(f: impl Fn() -> T) -> bool {
     let token = CancelToken::default();
     let budget = Budget::new(Account::with_limit(1 << 30), None, token.clone());

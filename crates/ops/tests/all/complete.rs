@@ -6,7 +6,6 @@
 use expect_test::expect;
 use shardwise_ops::Opcode;
 
-/// The sources of the tests with answers.
 const ANSWERS: &[&str] = &[
     include_str!("answers.rs"),
     include_str!("quantized.rs"),
@@ -14,11 +13,9 @@ const ANSWERS: &[&str] = &[
     include_str!("../../src/window/tests.rs"),
 ];
 
-/// The sources of the tests with refusals.
 const REFUSALS: &[&str] =
     &[include_str!("mistakes.rs"), include_str!("mistakes_in_text.rs"), include_str!("text_mistakes.rs")];
 
-/// Returns the names of the ops that no source names, one a line. Panics if the name of an op has no dialect.
 fn missing(sources: &[&str]) -> String {
     let names = |op: Opcode, source: &str| {
         let (_, stem) = op.name().split_once('.').expect("a dialect");
@@ -29,7 +26,6 @@ fn missing(sources: &[&str]) -> String {
     Opcode::ALL.iter().copied().filter(is_missing).map(|op| format!("{}\n", op.name())).collect()
 }
 
-/// Returns true if the text has the word with no letter, digit or underscore after it.
 fn has_word(text: &str, word: &str) -> bool {
     let ends = |at: usize| !text[at..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
     text.match_indices(word).any(|(at, _)| ends(at + word.len()))

@@ -8,7 +8,6 @@ use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ops::{OPS, Opcode};
 use shardwise_testing::{Mutator, corpus};
 
-/// Returns the number in the environment variable `name`, or `default` if there is none.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }

@@ -10,7 +10,6 @@ fn codes(line: &str) -> Vec<String> {
     codes_in("", line)
 }
 
-/// Returns the codes that [`codes`] returns, of a module with these attributes.
 fn codes_in(attributes: &str, line: &str) -> Vec<String> {
     let text = format!(
         "module {attributes} {{\nfunc.func @main(%a: tensor<2x3xf32>, %b: tensor<3x2xf32>) {{\n{line}\nreturn\n}}\n}}\n"
@@ -114,7 +113,6 @@ fn computations_on_narrower_elements() {
     assert_eq!(all_reduce("f64"), [] as [&str; 0]);
 }
 
-/// A custom call to a target that returns its operand is an identity only if operand and result have one type.
 #[test]
 fn a_mark_of_another_type_is_no_mark() {
     let is_mark = |ty: &str| {

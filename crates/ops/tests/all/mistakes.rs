@@ -6,7 +6,7 @@ use shardwise_ir::{Attr, Attrs, Body, Builder, Module, TensorType, Type};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::{OPS, Opcode, build_as};
 
-/// Reads types such as `f32[2,3]`, separated by spaces. Panics on any other text.
+/// Reads types such as `f32[2,3]`, separated by spaces.
 fn types(text: &str) -> Vec<TensorType> {
     let parse = |word: &str| {
         let (dtype, dims) = word.trim_end_matches(']').split_once('[').expect("a type");
@@ -19,7 +19,6 @@ fn types(text: &str) -> Vec<TensorType> {
     text.split_whitespace().map(parse).collect()
 }
 
-/// Builds an op, and returns its result types as text, or the text of all of its errors.
 fn outcome(opcode: Opcode, operands: &str, attrs: &[(&str, Attr)], result: &str) -> Result<String, String> {
     let module = Module::new("test", &OPS);
     let mut body = Body::new();
@@ -33,7 +32,6 @@ fn outcome(opcode: Opcode, operands: &str, attrs: &[(&str, Attr)], result: &str)
     }
 }
 
-/// Checks that an op has errors with exactly these codes, in this order.
 fn codes(opcode: Opcode, operands: &str, attrs: &[(&str, Attr)], result: &str, expected: &[&str]) {
     let text = outcome(opcode, operands, attrs, result).expect_err("a mistake");
     let found: Vec<&str> = text.split("error[").skip(1).map(|d| d.split(']').next().unwrap()).collect();

@@ -3,8 +3,6 @@
 use expect_test::{Expect, expect};
 use shardwise_ops::OPS;
 
-/// Returns the text of all errors in a module of one mesh and a `@main` with these arguments, results and body. If the
-/// text cannot be read, only the errors of reading are returned.
 fn found(args: &str, results: &str, body: &str) -> String {
     let text = format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main({args}) -> ({results}) {{\n{body}\n}}");
     match shardwise_ir::text::parse("x.mlir", &text, &OPS) {
@@ -13,14 +11,12 @@ fn found(args: &str, results: &str, body: &str) -> String {
     }
 }
 
-/// Checks that the module of [`found`] has errors with exactly these codes, in this order.
 fn codes(args: &str, results: &str, body: &str, expected: &[&str]) {
     let text = found(args, results, body);
     let codes: Vec<&str> = text.split("error[").skip(1).map(|d| d.split(']').next().unwrap()).collect();
     assert_eq!(codes, expected, "{text}");
 }
 
-/// Returns the text of all errors in a program with one of Shardy's collectives, from one sharding to another.
 fn step(from: &str, op: &str, axes: &str, to: &str) -> String {
     found(
         &format!("%x: tensor<8x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {from}>}}"),
@@ -259,7 +255,6 @@ fn gather_has_consistent_dimension_numbers() {
     );
 }
 
-/// Returns the text of all errors in a `@main` that starts a permutation as the future `%f` and continues with `rest`.
 fn after_start(rest: &str) -> String {
     let body = format!(
         "%f = \"stablehlo.async_start\"(%x) ({{

@@ -16,7 +16,7 @@ fn module(args: &str, body: &str, result: &str) -> Result<Module, String> {
 }
 
 /// Returns the codes of all mistakes of the module of [`module`], of which there must be at least one. Quantized types
-/// are written `Q<..>`. Panics if there is no mistake.
+/// are written `Q<..>`.
 fn codes(args: &str, body: &str, result: &str) -> Vec<String> {
     let full = |text: &str| text.replace("Q<", "!quant.uniform<");
     let Err(found) = module(&full(args), &full(body), &full(result)) else { panic!("no mistake: {body}") };

@@ -6,8 +6,6 @@ use shardwise_ir::{Builder, OpView, TensorType, Value};
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::{Facts, Opcode, ReduceKind, RuleFact, make};
 
-/// Checks the rule of the last op that `build` makes. `expected` is the text of the rule, or the reason why the op has
-/// none.
 fn check(args: &[TensorType], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value, expected: &str) {
     let m = module(args, |b, x| vec![build(b, x)]);
     let op = OpView::new(&m, &m.funcs[0].body, *ops(&m).last().expect("an op"));

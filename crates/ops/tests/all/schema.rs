@@ -5,8 +5,6 @@ use shardwise_ir::text::{Form, Piece};
 use shardwise_ir::{Attr, Attrs, Module, Op, OpView};
 use shardwise_ops::{AttrSpec, OPS, Opcode, Presence};
 
-/// Returns the example of an op, and the first op of this kind in its `@main`. Panics if it has no such op or cannot be
-/// read.
 fn example(op: Opcode) -> (Module, Op) {
     let module = shardwise_ir::text::parse(op.name(), op.facts().example(op), &OPS).expect("the example is read");
     let body = &module.main().expect("the example has a @main").body;
@@ -40,9 +38,6 @@ fn attributes_of_examples_are_in_the_schema() {
     }
 }
 
-/// Tests that an op without one of its required attributes is refused for that alone, and that the absence of another
-/// attribute, of those that the example has, is no fault of that attribute. The sizes of `select_and_scatter`'s window
-/// are an exception.
 #[test]
 fn required_attributes_are_those_that_the_verifier_misses() {
     let (mut required, mut optional) = (0, 0);
@@ -73,14 +68,11 @@ fn required_attributes_are_those_that_the_verifier_misses() {
     assert!(required > 50 && optional > 10, "only {required} and {optional} attributes");
 }
 
-/// Returns the error for an op without a required attribute.
 fn missing(op: &OpView<'_>, spec: &AttrSpec) -> Diagnostic {
     let message = format!("`{}` lacks the attribute `{}`", op.name(), spec.name);
     Diagnostic::error(spec.code(), op.loc(), message).expected(spec.kind.in_words())
 }
 
-/// Tests that the inference of types reports all required attributes of an op that has no attributes, and that such an
-/// op can be printed.
 #[test]
 fn ops_without_attributes_are_refused_for_each_that_is_required() {
     for &op in Opcode::ALL {
@@ -99,8 +91,6 @@ fn ops_without_attributes_are_refused_for_each_that_is_required() {
     }
 }
 
-/// Tests that an attribute of another kind than the schema says is reported under the attribute's label, or as
-/// `op-attribute` if it has none. Attributes whose kinds accept any value are left out.
 #[test]
 fn attributes_of_another_kind_are_refused() {
     for &op in Opcode::ALL {
@@ -118,7 +108,6 @@ fn attributes_of_another_kind_are_refused() {
     }
 }
 
-/// Tests that every op is refused if a region is added to it in its example.
 #[test]
 fn regions_that_an_op_does_not_have_are_refused() {
     let mut accepting = vec![];
@@ -157,8 +146,6 @@ fn attributes_of_text_forms_are_in_the_schema() {
     }
 }
 
-/// Tests that the label of each attribute is the name of its op without the dialect, `_i` and a number, as in
-/// `transpose_i2`.
 #[test]
 fn labels_of_attributes_name_their_op() {
     for &op in Opcode::ALL {

@@ -52,8 +52,6 @@ fn local_type(ty: &Type, sharding: &Sharding) -> Type {
     Type::tensor(t.dtype, sharding.local_shape(&t.shape))
 }
 
-/// Builds the per-device ops of an op, in a body of their own. Returns their results too. Panics if the op cannot be
-/// localized.
 fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Body, Vec<Value>) {
     let mut body = Body::new();
     let mut builder = Builder::new(&mut body);
@@ -75,7 +73,6 @@ fn localized(op: OpView<'_>, operands: &[Sharding], results: &[Sharding]) -> (Bo
     (body, values)
 }
 
-/// Checks one op under one split. Returns false if its tensors cannot be split like this.
 fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Value, Literal>) -> bool {
     let mesh = mesh();
     let lay = |mappings: &[Mapping]| -> Option<Vec<Sharding>> {
@@ -99,7 +96,6 @@ fn check_split(op: OpView<'_>, rule: &Rule, split: &Split, values: &HashMap<Valu
     true
 }
 
-/// Checks that each device has its block of the expected result, once partial results are combined.
 fn check_result(
     op: OpView<'_>,
     rule: &Rule,
@@ -185,7 +181,6 @@ fn check_op(op: OpView<'_>, values: &HashMap<Value, Literal>) -> usize {
     singles.chain(pairs).filter(|split| check_split(op, &rule, split, values)).count()
 }
 
-/// Checks one op on arguments of these types, and that at least `least` splits of it can be checked.
 fn check_at_least(least: usize, args: &[TensorType], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value) {
     let m = module(args, |b, args| vec![build(b, args)]);
     let tried = check(&m);
@@ -264,7 +259,6 @@ fn reductions() {
     }
 }
 
-/// Checks that each device computes its block of a constant in any layout. Constants have no rule.
 #[test]
 fn constants_and_iota() {
     let mesh = mesh();

@@ -23,7 +23,6 @@ fn every_op_has_an_example_that_uses_it() {
     }
 }
 
-/// Checks that the op of each region that combines scalars states it as its reducer.
 #[test]
 fn ops_with_a_reducer_state_it() {
     for &op in Opcode::ALL {
@@ -45,7 +44,6 @@ fn check_reducer(op: &OpView<'_>) {
     assert!(!arguments.is_empty() && arguments.iter().all(|&i| i < args.len()), "{}: {arguments:?}", op.name());
 }
 
-/// Returns true if a region combines scalars and others of the same types, and has results of these types.
 fn combines(op: &OpView<'_>, region: Region) -> bool {
     let types = |values: &[Value]| values.iter().map(|&v| op.body.ty(v).clone()).collect::<Vec<Type>>();
     let (args, results) = (types(&op.body[region].args), types(op.body.region_results(region)));
@@ -53,7 +51,6 @@ fn combines(op: &OpView<'_>, region: Region) -> bool {
     !results.is_empty() && are_scalars && args == [results.clone(), results].concat()
 }
 
-/// Checks that the ops of each example that [`crate::shards::is_pure`] accepts compute the same results on shards.
 #[test]
 fn examples_agree_on_shards() {
     let mut tried = 0;

@@ -9,7 +9,6 @@ fn read(name: &str, text: &str) -> Module {
     parse(name, text, &OPS).unwrap_or_else(|e| panic!("{name}:\n{e}\n{text}"))
 }
 
-/// Checks that the module is the same after it is printed and read, in every form.
 fn check_round_trip(name: &str, module: &Module) {
     for options in [PrintOptions::default(), PrintOptions::EXACT] {
         for options in [options, options.as_generic()] {

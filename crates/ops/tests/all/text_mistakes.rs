@@ -17,13 +17,11 @@ fn check(text: &str, expected: Expect) {
     expected.assert_eq(&mistakes(text));
 }
 
-/// Checks the mistakes of a function of `%a: tensor<8x4xf32>` with this body, on a mesh `data=4, model=2`.
 fn check_body(body: &str, expected: Expect) {
     let mesh = "sdy.mesh @mesh = <[\"data\"=4, \"model\"=2]>";
     check(&format!("{mesh}\nfunc.func @main(%a: tensor<8x4xf32>) {{\n{body}\nreturn\n}}\n"), expected);
 }
 
-/// Checks the code of the first mistake.
 fn check_code(text: &str, code: &str) {
     let found = mistakes(text);
     let shown: String = found.chars().take(400).collect();
@@ -485,7 +483,6 @@ fn long_lines_are_shown_in_part() {
 
 const DEEP: usize = 100_000;
 
-/// Returns `before` repeated [`DEEP`] times, then `middle`, then `after` repeated as often.
 fn deep(before: &str, middle: &str, after: &str) -> String {
     before.repeat(DEEP) + middle + &after.repeat(DEEP)
 }

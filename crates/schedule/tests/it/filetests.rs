@@ -38,7 +38,6 @@ fn inputs(module: &Module) -> Vec<shardwise_base::Literal> {
     signature.inputs.iter().map(|input| Fill::Small.literal(&mut choose, &input.ty)).collect()
 }
 
-/// Returns the module without the reasons for its collectives, which are long.
 fn without_reasons(module: &Module) -> Module {
     let mut out = module.without_funcs();
     for func in &module.funcs {

@@ -65,7 +65,6 @@ fn kind(what: &str) -> &'static str {
     KINDS.into_iter().find(|kind| what.contains(kind)).unwrap_or_else(|| panic!("an unknown kind of change: {what}"))
 }
 
-/// Returns the seeds that a test runs: `count` of them, unless the environment says otherwise.
 fn seeds(count: u64) -> Range<u64> {
     let first = std::env::var("SHARDWISE_FIRST").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     first..first + cases(count)

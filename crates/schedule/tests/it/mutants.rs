@@ -136,7 +136,6 @@ fn gather_lost(view: &OpView<'_>, body: &mut Body) -> bool {
     is_gather
 }
 
-/// Returns scheduled programs, with inputs and results.
 fn programs() -> Vec<(Module, Vec<Literal>, Vec<Literal>)> {
     let of_products = (0..40).map(|seed| {
         let module = localized(&products::product(seed).text());

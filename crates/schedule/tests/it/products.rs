@@ -128,7 +128,6 @@ impl Product {
         )
     }
 
-    /// Returns the attributes of the groups of devices that differ along the axes.
     fn groups(&self) -> String {
         let [nx, ny] = self.mesh;
         let size = |axis: &str| if axis == "X" { nx } else { ny };

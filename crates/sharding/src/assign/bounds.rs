@@ -8,10 +8,8 @@ use crate::{AxisList, Factor};
 use shardwise_base::{AxisRef, Mesh};
 use smallvec::SmallVec;
 
-/// The numbers of shards and the blocks that belong to the candidates of an op's factors.
 #[derive(Default)]
 pub(super) struct Bounds {
-    /// For each factor, the number of shards of each candidate.
     shards: Vec<Vec<usize>>,
     /// The tensors; `None` if nothing is known about one.
     tensors: Vec<Option<Tensor>>,
@@ -45,12 +43,10 @@ impl Bounds {
         Bounds { tensors, summed: reduction_factors(rule).collect(), operand_count: rule.operands.len(), shards }
     }
 
-    /// Returns the number of shards of each candidate of a factor.
     pub fn all_shards(&self, factor: Factor) -> &[usize] {
         &self.shards[factor.index()]
     }
 
-    /// Returns the number of shards along a factor.
     pub fn shards(&self, factor: Factor, picks: &Picks) -> usize {
         self.shards[factor.index()][picks[factor.index()]]
     }

@@ -12,7 +12,6 @@ const PADDING: u64 = 16;
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
-/// A list of axes for a factor.
 struct Candidate {
     /// The parts of axes that it uses, a bit for each.
     used: u64,
@@ -21,20 +20,18 @@ struct Candidate {
     block: u64,
 }
 
-/// A comparison of all choices, factor by factor.
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
     /// For each number of decided factors, the tensors whose price is known from then on.
     decided: Vec<Vec<usize>>,
-    /// For each factor, its candidates.
     candidates: Vec<Vec<Candidate>>,
     /// The number of shards into which the parts of axes can split the op.
     shards: u64,
     /// For each number of decided factors, the elements along all other factors.
     rest: Vec<u64>,
-    /// The most elements along all factors that one device may compute; `None` for ops that are no products.
+    /// The most elements along all factors that one device may compute, or `None` if there is no limit.
     limit: Option<u64>,
-    /// The most that the moves may cost.
+    /// The price that the moves must stay below.
     most: u64,
     /// The number of partial choices that may still be made.
     left: usize,
@@ -111,7 +108,6 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the price of a choice without that of the op's work.
     fn moved(&self, choice: &Choice) -> u64 {
         choice.1.total - self.input.work / choice.1.shards.0 as u64
     }
@@ -141,17 +137,16 @@ impl Search<'_> {
         best.first.is_some()
     }
 
-    /// Returns true if the op is a product of which no device may compute more than it must ([`Search::widen`]).
+    /// Returns true if [`Search::widen`] limits the op to choices in which no device computes much more than it must.
     pub(super) fn is_limited(&self) -> bool {
         self.prices.is_product() && !self.input.rule.all_factors().any(|f| self.is_fixed(f))
     }
 
-    /// Returns true if a factor is not free to choose, because the program places its sum.
+    /// Returns true if the program places the sum along the factor.
     fn is_fixed(&self, factor: Factor) -> bool {
         self.input.summed.contains(&factor)
     }
 
-    /// Returns true if a tensor has an axis for a factor that has only one candidate.
     fn has_displaced_axes(&self) -> bool {
         let factors = self.projection.tensors.iter().flat_map(|t| t.iter());
         factors.into_iter().any(|(f, own)| self.candidates[f.index()].len() == 1 && !own.axes.is_empty())
@@ -251,8 +246,8 @@ impl Search<'_> {
         decided
     }
 
-    /// Returns the number of elements along all factors that one device computes: the product of the sizes of its
-    /// blocks, rounded up where a factor is split unevenly.
+    /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split
+    /// unevenly.
     fn computed(&self, picks: &Picks) -> u64 {
         let rule = self.input.rule;
         let blocks = rule.all_factors().map(|f| rule.size(f).div_ceil(self.shards(f, picks)) as u64);
@@ -260,12 +255,11 @@ impl Search<'_> {
     }
 }
 
-/// A partial choice.
+/// A partial choice: the first `count` factors are decided.
 #[derive(Clone, Copy)]
 struct State {
-    /// The number of factors that are decided.
     count: usize,
-    /// The parts of axes that they use.
+    /// The parts of axes that the decided factors use.
     used: u64,
     /// The number of shards into which the other parts of axes can split the op.
     free: u64,
@@ -302,13 +296,10 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Returns the choice in which no factor is decided.
     fn start(&self) -> State {
         State { count: 0, used: 0, free: self.shards, computed: 1 }
     }
 
-    /// Returns the state after `candidate` is chosen for the first factor that `state` leaves undecided. Returns `None`
-    /// if the candidate uses a part of an axis that is in `state.used`.
     fn with(&self, state: State, candidate: usize) -> Option<State> {
         let Candidate { used, shards, block } = self.candidates[state.count][candidate];
         (state.used & used == 0).then(|| State {

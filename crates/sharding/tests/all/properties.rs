@@ -32,8 +32,7 @@ fn gen_mapping(c: &mut Chooser, count: usize) -> Mapping {
     mapping
 }
 
-/// Returns some axes of the mesh in any order. An axis of size 4 or more may be cut into two sub-axes, the first of
-/// size 2.
+/// Returns some axes of the mesh in any order, perhaps cut into sub-axes.
 fn gen_axes(c: &mut Chooser, mesh: &Mesh) -> Vec<AxisRef> {
     let mut pool = vec![];
     for i in 0..mesh.axes.len() {

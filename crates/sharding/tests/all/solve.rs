@@ -32,7 +32,6 @@ impl Program {
         self.problem.add_tensor(sharding)
     }
 
-    /// Adds an op on the tensors with these numbers. Its result is a new tensor with the sharding `result`.
     fn op(&mut self, rule: &str, operands: &[usize], result: &str) -> &mut Program {
         let result = self.tensor(result);
         let operands = operands.iter().map(|&t| TensorId::new(t));

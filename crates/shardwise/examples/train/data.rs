@@ -29,7 +29,6 @@ impl Text {
     }
 }
 
-/// Returns the error with the name of the file.
 fn named(file: &Path, e: io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("cannot read {}: {e}", file.display()))
 }

@@ -122,7 +122,6 @@ impl Options {
         )
     }
 
-    /// Returns a message if sizes do not fit each other.
     fn check(&self) -> std::result::Result<(), String> {
         let (m, [data, model]) = (&self.model, self.mesh);
         let splits = [

@@ -86,7 +86,6 @@ pub fn write_settings(folder: &Path, settings: &str, resume: bool) -> io::Result
     Ok(pairs.filter(|(old, new)| old != new).map(|(old, new)| format!("{new} (it was {old})")).collect())
 }
 
-/// Returns the row as a line of the table. Floats have as many digits as tell them apart.
 fn line(row: &Row) -> String {
     format!("{},{},{}\n", row.step, row.train, row.test.map_or(String::new(), |x| x.to_string()))
 }

@@ -28,7 +28,7 @@ fn losses(options: &Options) -> Vec<f32> {
     record.rows.iter().map(|row| row.train).collect()
 }
 
-/// Returns the losses of JAX and optax that are recorded under `name`. Panics if there are none.
+/// Returns the losses of JAX and optax in the row `name` of `testdata/training.txt`.
 fn recorded(name: &str) -> Vec<f32> {
     let table = include_str!("../../../../testdata/training.txt");
     let line = table.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" | "));
@@ -95,7 +95,6 @@ fn run_in_a_process() {
     run(&options).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// A folder of a test, which is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -115,7 +114,6 @@ impl Drop for Folder {
 
 const STEPS: usize = 8;
 
-/// Starts or continues a run that is saved in `folder`.
 fn start(folder: &Path, text: &Path) -> Child {
     let save = if folder.join("model.safetensors").exists() { "--resume" } else { "--save" };
     let sizes = "--width\n32\n--hidden\n64\n--layers\n2\n--sequence\n32\n--batch\n8\n--sample\n0";
@@ -129,8 +127,8 @@ fn start(folder: &Path, text: &Path) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits until the run has printed `lines` lines about steps, and for `more` after that, and kills it. Returns true if
-/// it had not ended. Panics if it ended with an error.
+/// Kills the run after it has printed `lines` lines about steps and `more` has passed. Returns false if the run had
+/// ended by itself, which it must do without an error.
 fn kill(mut run: Child, lines: usize, more: Duration) -> bool {
     let is_step = |line: &String| line.starts_with("step");
     let mut output = BufReader::new(run.stdout.take().unwrap()).lines().map(|line| line.unwrap());
@@ -142,7 +140,6 @@ fn kill(mut run: Child, lines: usize, more: Duration) -> bool {
     !out.status.success()
 }
 
-/// Returns what a run leaves in its folder: the checkpoint, and the table of losses.
 fn left(folder: &Path) -> [Vec<u8>; 2] {
     ["model.safetensors", "loss.csv"].map(|file| fs::read(folder.join(file)).unwrap())
 }

@@ -92,7 +92,6 @@ fn shards(leaves: &[Leaf], max_shard_size: u64) -> Vec<Vec<&Leaf>> {
     shards
 }
 
-/// The names of the files of a checkpoint.
 #[derive(Clone, Copy)]
 struct Names {
     prefix: &'static str,
@@ -113,8 +112,7 @@ impl Names {
     }
 }
 
-/// Returns true if this is the name of a file with tensors of a checkpoint of several files:
-/// `model-00001-of-00002.safetensors`, or the same with `model.new`.
+/// Returns true for names such as `model-00001-of-00002.safetensors`, also with `model.new` in place of `model`.
 fn is_shard(name: &str) -> bool {
     let is_number = |part: &str| part.len() >= 5 && part.bytes().all(|b| b.is_ascii_digit());
     let numbers = name.strip_suffix(".safetensors").and_then(|name| {
@@ -124,7 +122,6 @@ fn is_shard(name: &str) -> bool {
     numbers.is_some_and(|(i, count)| is_number(i) && is_number(count))
 }
 
-/// Removes the files of the folder for whose names `is_removed` returns true. Files that cannot be removed stay.
 fn remove(folder: &Path, is_removed: impl Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().to_str().is_some_and(&is_removed) {
@@ -148,8 +145,8 @@ impl Drop for Unfinished<'_> {
 }
 
 // ── reading
-/// Opens the files of the checkpoint that have the leaves, or all of them unless unused tensors are allowed. If the
-/// checkpoint is replaced at the same time, opens the old one or the new one, and no mixture.
+/// Opens the files of the checkpoint that have the leaves, or all of them unless unused tensors are allowed. Opens them
+/// again if the checkpoint was replaced at the same time, so that old and new files do not mix.
 ///
 /// Errors: `checkpoint-missing` if there is none. `file-unreadable` if the index or the only file cannot be read or is
 /// malformed, or if the checkpoint was replaced each time that it was opened.
@@ -191,7 +188,6 @@ fn try_open(folder: &Path, names: Option<&BTreeSet<&str>>, loc: &Loc) -> Result<
     }
 }
 
-/// Returns true if both have the same length and the same time of the last change, and, on Unix, are of the same file.
 fn is_same(a: &Metadata, b: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -12,7 +12,6 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Returns 24 matrices of 64 KiB, in the layouts `layouts` in turn, on the current mesh.
 fn weights(layouts: &[P]) -> Vec<Array> {
     let new = |i: usize| (arange(0..1 << 14, F32) + i as f32).reshape([128, 128]).shard(&layouts[i % layouts.len()]);
     (0..24).map(new).collect()

@@ -78,7 +78,6 @@ pub fn with_checks<R>(checks: Checks, f: impl FnOnce() -> R) -> R {
     CHECKS.with(Some(checks), f)
 }
 
-/// Returns the checks for programs that run now on this thread.
 pub(crate) fn checks() -> NumberChecks {
     match CHECKS.get() {
         Some(Checks { nans, infs }) => NumberChecks { nans, infs },

@@ -12,7 +12,6 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A function that is shown a layout.
 type Callback = Arc<dyn Fn(&Picture) + Send + Sync>;
 
 /// The functions of the marks in programs that may still be compiled, by their numbers.
@@ -72,7 +71,6 @@ pub fn inspect(x: &Array, f: impl Fn(&Picture) + Send + Sync + 'static) {
     context::within(at, || print::effect(Inspect { id, axes }.attrs(), &[x], at));
 }
 
-/// Returns the names of the axes over which a value varies, each once.
 fn varying(state: &ManualType) -> Vec<String> {
     let mut names: Vec<String> = state.varying.iter().map(|a| state.scope.name(a.axis).to_string()).collect();
     names.dedup();
@@ -87,7 +85,7 @@ fn callbacks<R>(f: impl FnOnce(&mut BTreeMap<i64, (String, Callback)>) -> R) -> 
 #[derive(Default)]
 pub(crate) struct Waiting(Vec<(i64, Picture)>);
 
-/// Returns a list for the layouts that a program asks for, or `None` if it asks for none.
+/// Returns an empty list for the layouts that a program asks for, or `None` if it asks for none.
 pub(crate) fn waiting(module: &Module) -> Option<Waiting> {
     marks(module).next().map(|_| Waiting::default())
 }
@@ -123,7 +121,6 @@ impl Waiting {
     }
 }
 
-/// Returns the picture of the value that a mark marks.
 fn picture(op: &OpView<'_>, mesh: &Arc<Mesh>) -> Picture {
     let v: Value = op.operand(0);
     let shape = op.body.value(v).shape_without_padding();

@@ -50,7 +50,6 @@ pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce(
     })
 }
 
-/// Returns the tree with its leaves in these layouts. Ends the trace if the specs do not have the form of the tree.
 fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: &'static Location<'static>) -> T {
     let specs = match spec::collect(specs, tree) {
         Ok(specs) => specs,
@@ -103,8 +102,8 @@ pub fn explicit_axes<T: Tree, R: Tree>(
 }
 
 /// Returns the axes with these names on the mesh of the program, or else of the thread, which becomes that of the
-/// program. If one of them does not exist, does not have the kind `kind`, is manual or stands for groups, or if there
-/// is no mesh, records the mistake and ends the trace.
+/// program. Records a mistake and ends the trace if there is no mesh, or unless all are whole axes of kind `kind` that
+/// are not manual.
 fn find(callee: &'static str, axes: &impl Axes, kind: AxisKind, at: &'static Location<'static>) -> Vec<AxisIndex> {
     let loc = context::loc(at);
     let mesh = trace::with(|t| t.mesh.clone()).or_else(mesh::current);

@@ -154,7 +154,6 @@ fn constant<'a>(view: &OpView<'a>, i: usize) -> Option<&'a Attrs> {
     (def.code == OpCode::from(Opcode::Constant)).then_some(&def.attrs)
 }
 
-/// Calls `f` for the op code of each op in the regions, in order.
 fn for_each_code(view: &OpView<'_>, regions: &[Region], f: &mut impl FnMut(OpCode)) {
     for &op in regions.iter().flat_map(|&r| &view.body.region(r).ops) {
         let op = view.body.op(op);

@@ -8,8 +8,7 @@ use shardwise_ir::{Module, OpView};
 use shardwise_ops::{ExplicitPolicy, OPS, Semantics};
 use shardwise_sharding::Factor;
 
-/// Returns the module of the table's example and the op in it. Returns `None` if `@main` does not have the op, if the
-/// example has a mesh, or if a result is not a tensor.
+/// Returns the module of the table's example and the op in it, or `None` if the test does not apply to it.
 fn example(opcode: Opcode) -> Option<(Module, Op)> {
     let text = opcode.facts().example(opcode);
     let module = shardwise_ir::text::parse("example", text, &OPS).expect("an example parses");

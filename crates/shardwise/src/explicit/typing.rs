@@ -22,7 +22,6 @@ pub(super) enum Typed {
     Pending(Candidates, Rc<Cause>),
 }
 
-/// The possible layouts of the results.
 pub(super) enum Candidates {
     /// The layout of the only result, which is also the operands' layout.
     Alike(Sharding),
@@ -46,7 +45,6 @@ impl Candidates {
         }
     }
 
-    /// Returns why the layout is not clear, or [`Verdict::Clear`] if it is.
     fn verdict(&self) -> &Verdict {
         match self {
             Candidates::Alike(_) => &Verdict::Clear,
@@ -139,7 +137,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Returns the shape of a result. For a future, this is the shape of the value that it stands for.
+/// Returns the shape of a result. For a future, this is the shape of the first value that it stands for.
 fn result_shape<'a>(view: &OpView<'a>, v: Value) -> &'a [usize] {
     match view.body.ty(v) {
         Type::Future(types) => types.first().map_or(&[], Type::shape),
@@ -152,7 +150,7 @@ fn is_plain(s: &Sharding) -> bool {
 }
 
 /// Returns the layout that all operands with a layout share, if it has the result's rank and no unreduced or reduced
-/// axes. Most ops are of this kind. Otherwise, and if no operand has a layout, returns `None`.
+/// axes. Otherwise, and if no operand has a layout, returns `None`.
 fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Option<&'a Sharding> {
     let first = layouts.next()?;
     let fits = is_plain(first) && first.rank() == rank;
@@ -235,9 +233,6 @@ impl Typer<'_> {
         }
     }
 
-    /// Returns the possible layouts of the results by preference, and why the layout is not clear, if it is not.
-    ///
-    /// Errors: `unreduced`, `reduced`.
     fn inferred(&self, operands: &Layouts<'_>) -> Result<Rc<InferredLayouts>, Diagnostic> {
         let is_plain = operands.iter().flatten().all(|s| is_plain(s));
         if is_plain && let Some(found) = Memo::with(self.state, |memo| memo.get(self.view, operands)) {

@@ -42,7 +42,6 @@ fn operand_types(view: &OpView<'_>) -> String {
     typed_operands(view, &shardings)
 }
 
-/// Describes why the layout is not clear. Returns an empty text if it is.
 fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
     match verdict {
         Verdict::Clear => String::new(),
@@ -94,7 +93,6 @@ fn verdict(p: &Pending) -> &Verdict {
     if let Why::Verdict(v) = &p.cause.why { v } else { &Verdict::Clear }
 }
 
-/// Returns the error for a value that is used before its layout is decided.
 pub(super) fn undecided(t: &Trace, p: &Pending) -> Diagnostic {
     let Some((module, body)) = t.home(p.frame) else {
         return Diagnostic::error(
@@ -193,12 +191,10 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> O
     Some(out)
 }
 
-/// Returns the error for an operand whose layout the compiler decides.
 pub(super) fn unknown(view: &OpView<'_>, operand: usize) -> Diagnostic {
     mistakes::layout_of_auto(&operand_type(view, operand, view.operand_sharding(operand)), view.loc())
 }
 
-/// Returns the error for an op that cannot take operand `holder`, which is unreduced.
 pub(super) fn unreduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],

@@ -103,7 +103,6 @@ pub fn dot_product_attention(query: &Array, key: &Array, value: &Array, options:
     })
 }
 
-/// The bias and the masks of the scores.
 struct Extra<'a> {
     bias: Option<&'a Array>,
     mask: Option<&'a Array>,
@@ -124,9 +123,6 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Returns the sizes of arrays whose types fit each other.
-    ///
-    /// Errors: `attention-shapes`, `attention-heads`, `dtype-kind`, `dtype-mixed`.
     fn of(s: &Site<'_>, query: &Array, key: &Array, value: &Array) -> Checked<Sizes> {
         let is_batched = query.tensor().rank() == 4;
         let four = |x: &Array| {
@@ -159,15 +155,11 @@ impl Sizes {
         }
     }
 
-    /// Returns the shape of the result.
     fn result(&self) -> Vec<usize> {
         let shape = [self.batch, self.queries, self.heads, self.e];
         shape[usize::from(!self.is_batched)..].to_vec()
     }
 
-    /// Checks that bias and mask can be broadcast to the shape of the scores, and that they are floats and bools.
-    ///
-    /// Errors: `attention-mask`, `dtype-kind`.
     fn check_extra(&self, s: &Site<'_>, bias: Option<&Array>, mask: Option<&Array>) -> Checked<()> {
         let scores = [self.batch, self.heads, self.queries, self.keys];
         for (what, x) in [("bias", bias), ("mask", mask)].into_iter().filter_map(|(what, x)| Some((what, x?))) {
@@ -202,8 +194,8 @@ impl Sizes {
         hlo::reshape(&out, &self.result())
     }
 
-    /// Adds the bias to the scores, and sets those that are masked to a large negative number, of which the softmax is
-    /// 0 unless all keys of the query are masked.
+    /// Adds the bias to the scores, and sets those that are masked to a large negative number. It is finite, so that
+    /// the softmax for a query whose keys are all masked is not NaN.
     fn masked(&self, scores: Array, extra: &Extra<'_>) -> Array {
         let ty = scores.tensor().clone();
         let scores = match extra.bias {

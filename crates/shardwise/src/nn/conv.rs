@@ -42,7 +42,6 @@ struct Along {
     padding: (i64, i64),
     input_dilation: usize,
     window_dilation: usize,
-    /// The number of windows.
     count: usize,
 }
 

@@ -50,7 +50,6 @@ pub fn softmax_cross_entropy(logits: &Array, labels: &Array) -> Array {
     })
 }
 
-/// Computes the loss for the indices of classes.
 fn of_indices(logits: &Array, labels: &Array) -> Array {
     let last = logits.rank() - 1;
     let right = logits.take_along(labels.expand_dims(last), last).squeeze(last);
@@ -62,9 +61,6 @@ fn of_probabilities(logits: &Array, labels: &Array) -> Array {
     -(labels * logits.log_softmax(-1)).sum(-1)
 }
 
-/// Checks the types of logits and labels.
-///
-/// Errors: `labels`, `dtype-kind`, `dtype-mixed`, `index-bounds`.
 fn check(s: &Site<'_>, logits: &Array, labels: &Array) -> Checked<()> {
     let (x, y) = (logits.tensor(), labels.tensor());
     s.has(logits, Kinds::Floats)?;

@@ -115,10 +115,6 @@ pub fn rms_norm(x: &Array, scale: &Array, epsilon: f64) -> Array {
     })
 }
 
-/// Checks that `x` and the arrays in `features` are floats, and that each of the latter has one dimension, of the size
-/// of the last dimension of `x`.
-///
-/// Errors: `norm-scale`, `dtype-kind`.
 fn check(s: &Site<'_>, x: &Array, features: &[(&str, &Array)]) -> Checked<()> {
     s.has(x, Kinds::Floats)?;
     for (what, a) in features {

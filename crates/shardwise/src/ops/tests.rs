@@ -123,7 +123,6 @@ const COLLECTIVES: &[Named] = &[
     ("psum_scatter", |x| on_devices(&x.repeat(2, 0), |x| x.psum_scatter("X", 0).psum("X"))),
 ];
 
-/// Loops and branches.
 #[rustfmt::skip]
 const CONTROL: &[Named] = &[
     ("cond", |x| cond(x, || ones([4], F32), || ones([4], F32))),
@@ -134,7 +133,6 @@ const CONTROL: &[Named] = &[
     ("scan", |x| scan(ones([4], F32), x.clone(), |c, _| (c, ())).0),
 ];
 
-/// Functions that make arrays of a dtype.
 const MAKERS: &[Maker] = &[
     ("zeros", |d| zeros([4], d)),
     ("ones", |d| ones([4], d)),
@@ -164,9 +162,8 @@ fn dtypes() -> impl Iterator<Item = DType> {
     base::DType::ALL.iter().map(|&d| DType::of(d))
 }
 
-/// Returns `None` if `made` is a value, or an error in which every diagnostic has the code of a mistake of dtypes and
-/// names the function `name` (`index-dtype` need not name it). Otherwise, returns the text of the error or of the
-/// panic.
+/// Returns `None` if `made` is a value, or an error that reports mistakes of dtypes in the function `name`. Otherwise,
+/// returns the text of the error or of the panic.
 fn wrong<T>(name: &str, made: std::thread::Result<Result<T>>) -> Option<String> {
     match made {
         Ok(Ok(_)) => None,

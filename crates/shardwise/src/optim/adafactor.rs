@@ -106,7 +106,6 @@ impl Adafactor {
     }
 }
 
-/// Returns zeros with the type and the layout of a parameter without one dimension.
 fn zeros_without(param: &Array, dim: usize) -> Array {
     let mut shape = param.shape().0;
     shape.remove(dim);

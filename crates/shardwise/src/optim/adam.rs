@@ -95,7 +95,6 @@ fn unbiased(mean: &Array, decay: f64, step: &Array) -> Array {
     mean / weight.astype(mean.dtype())
 }
 
-/// Returns the running mean with a new value: `mean * decay + value * (1 - decay)`.
 pub(super) fn moved(mean: &Array, value: &Array, decay: f64) -> Array {
     value * (1.0 - decay) + mean * decay
 }

@@ -33,13 +33,11 @@ impl<T: Optimizer> MultiSteps<T> {
     }
 }
 
-/// Returns the arrays of a part, in order.
 fn arrays(part: &Part<Vec<Array>>) -> Vec<Array> {
     let numbers = part.numbers.iter().map(|(_, x)| x);
     numbers.chain(part.slots.iter().flat_map(|slot| &slot.tree)).cloned().collect()
 }
 
-/// Returns the part with its arrays replaced by the next ones of `arrays`, in order. Panics if there are too few.
 fn with_arrays(part: &Part<Vec<Array>>, arrays: &mut impl Iterator<Item = Array>) -> Part<Vec<Array>> {
     let mut part = part.clone();
     let numbers = part.numbers.iter_mut().map(|(_, x)| x);

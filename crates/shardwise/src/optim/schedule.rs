@@ -71,7 +71,6 @@ impl Schedule {
         }
     }
 
-    /// Returns the schedule whose value is always a mistake.
     #[track_caller]
     fn wrong(mistake: impl Fn(&Loc) -> Diagnostic + Send + Sync + 'static) -> Schedule {
         let at = context::caller(Location::caller());

@@ -7,13 +7,10 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns what is wrong with the first setting that is not in `0..1`, which does not include 1. Returns `None` if
-/// there is none.
 pub(super) fn fractions(settings: &[(&str, f64)]) -> Option<[String; 3]> {
     outside(settings, 0.0..1.0, "a number from 0 up to, but not including, 1")
 }
 
-/// Returns what is wrong with the first setting that is negative, infinite or NaN. Returns `None` if there is none.
 pub(super) fn not_negative(settings: &[(&str, f64)]) -> Option<[String; 3]> {
     outside(settings, 0.0..f64::INFINITY, "a finite number that is not negative")
 }
@@ -23,7 +20,6 @@ fn outside(settings: &[(&str, f64)], range: Range<f64>, expected: &str) -> Optio
     Some([name.to_string(), value.to_string(), expected.to_string()])
 }
 
-/// Returns the updates of a step down the gradient: multiplied by minus the learning rate of the step.
 pub(super) fn descend(updates: Vec<Array>, rate: &Schedule, step: &Array) -> Vec<Array> {
     let rate = -rate.at(step);
     updates.into_iter().map(|u| &u * rate.astype(u.dtype())).collect()

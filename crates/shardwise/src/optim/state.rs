@@ -23,7 +23,6 @@ pub struct State<T> {
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Part<T> {
-    /// The name of the transformation.
     pub(super) name: &'static str,
     pub(super) numbers: Vec<(&'static str, Array)>,
     pub(super) slots: Vec<Slot<T>>,
@@ -101,11 +100,9 @@ impl<T> State<T> {
     }
 }
 
-/// The name of the number of updates.
 pub(super) const COUNT: &str = "count";
 
 impl<T: Tree> State<T> {
-    /// Returns the state of an optimizer that cannot be used, as its arrays say.
     pub(super) fn poisoned(number: Array, tree: T) -> State<T> {
         let likes = vec![Like::Whole; leaves(&tree).len()];
         let slot = Slot { name: "mistake", likes, tree };
@@ -164,8 +161,6 @@ impl Part<Vec<Array>> {
         Part { name: self.name, numbers: self.numbers.clone(), slots: self.slots.iter().map(slot).collect() }
     }
 
-    /// Returns the part of the transformation `name` before the first step: `slots`, and the number of earlier steps,
-    /// which is 0.
     pub(super) fn counted(name: &'static str, slots: Vec<Slot<Vec<Array>>>) -> Part<Vec<Array>> {
         Part { name, numbers: vec![(COUNT, scalar(0, DType::I32))], slots }
     }
@@ -199,8 +194,6 @@ impl Parts {
         Parts { old: old.into_iter(), new: vec![] }
     }
 
-    /// Takes the next part, which must be that of the transformation `name`. Panics if it is not, or if no part is
-    /// left.
     pub(super) fn take(&mut self, name: &'static str) -> Part<Vec<Array>> {
         let part = self.old.next().expect("the form of the state was checked");
         assert!(part.name == name, "the form of the state was checked");

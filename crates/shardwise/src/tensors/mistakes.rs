@@ -23,7 +23,6 @@ pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Lo
     d.help("convert them before, for example with `.astype(I8)`")
 }
 
-/// Builds the error that names the leaves without a value. The reasons follow as errors of their own.
 pub(super) fn leaf_value(names: &[String], loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("leaf-value", loc, "leaves of the tree have no value that can be saved");
     names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).note("the reasons follow")
@@ -46,7 +45,6 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
         .expected("a file `model.safetensors.index.json` or `model.safetensors`")
 }
 
-/// The reason why a leaf cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     /// There is no tensor of its name. `Some` is the file that should have it, if an index names one.
@@ -86,7 +84,6 @@ impl Fault {
     }
 }
 
-/// Collects the faults of leaves, and builds an error that lists all of them.
 pub(crate) struct Faults<'a> {
     /// The file or folder that is read.
     path: &'a Path,
@@ -95,7 +92,6 @@ pub(crate) struct Faults<'a> {
     names: &'a [String],
     loc: &'a Loc,
     leaves: Vec<(&'a Wanted, Fault)>,
-    /// The tensors that are there and are not wanted.
     unused: Vec<&'a str>,
     others: Vec<Diagnostic>,
 }

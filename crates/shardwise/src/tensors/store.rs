@@ -15,13 +15,11 @@ pub(crate) struct Store {
     /// The file, or the folder of the files.
     path: PathBuf,
     files: Vec<Reader>,
-    /// The place of each tensor, by its name.
     tensors: BTreeMap<String, Place>,
     /// The files that cannot be read: the path, the reason, and the names of the tensors in it.
     broken: Vec<(PathBuf, String, Vec<String>)>,
 }
 
-/// The place of a tensor.
 struct Place {
     /// The name of the file, or `None` if there is only one file.
     file: Option<String>,

@@ -77,7 +77,6 @@ impl<A: Args, R> fmt::Debug for Batch<'_, A, R> {
     }
 }
 
-/// The options of [`vmap`].
 struct Options<T, R> {
     in_axes: Option<AnyAxes<T>>,
     out_axes: Option<AnyAxes<R>>,
@@ -400,7 +399,6 @@ fn size_of<T: Tree>(args: &T, axes: &[Option<usize>], asked: Option<usize>, loc:
     }
 }
 
-/// Formats the mapped arguments, with their mapped dimensions.
 fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
     let one = |(path, a, axis): &(&Path, &&Array, usize)| format!("dimension {axis} of arg{path}: {}", a.short_type());
     mapped.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -427,7 +425,7 @@ fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result
     Ok(first.iter().map(|a| layout.mesh.axes[a.axis.index()].name.to_string()).collect())
 }
 
-/// Returns the type of `a` without a dimension, as an array without a value. Panics if `a` lacks the dimension.
+/// Returns the type of `a` without a dimension, as an array without a value.
 fn without_dim(a: &Array, axis: usize, at: At) -> Array {
     let mut shape = a.tensor().shape.clone();
     shape.remove(axis);

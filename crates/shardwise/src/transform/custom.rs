@@ -157,7 +157,6 @@ type JvpRule<'f, T, R> = dyn Fn(&T, &T) -> (R, R) + Send + Sync + 'f;
 type Bwd<'f, T, R, S> = dyn Fn(&S, &R) -> T + Send + Sync + 'f;
 type VjpRule<'f, T, R> = dyn Fn(&mut Tracing<'_, T, R>) -> Result<[Func; 2]> + Send + Sync + 'f;
 
-/// A function and its rule.
 struct Own<'f, T, R> {
     f: Source<'f, T, R>,
     rule: OwnRule<'f, T, R>,
@@ -194,7 +193,6 @@ scoped! {
 }
 
 impl<T: Tree, R: Tree> Own<'_, T, R> {
-    /// Calls the function in the active trace. Fails with the mistakes of the function and of its rule.
     fn call(self: &Arc<Self>, args: &T, at: At) -> Result<R> {
         let types: Vec<_> = tree::leaves(args).iter().map(|a| (a.tensor().clone(), explicit::layout(a))).collect();
         let key = (Arc::as_ptr(self).addr(), trace::with(|t| t.id()), tree::form(args));
@@ -248,7 +246,6 @@ impl<T: Tree, R: Tree> Own<'_, T, R> {
 }
 
 impl Call {
-    /// Builds the call. `out` is a tree like the results.
     fn build<T: Tree, R: Tree>(&self, args: &T, out: &R, at: At) -> R {
         let own = tree::leaves(args);
         let attrs = self.rule.attrs(self.func.clone(), own.len());
@@ -364,13 +361,12 @@ impl Inputs<'_> {
         inner
     }
 
-    /// Adds arguments like the leaves of a tree, then tangents of the other, then the captured arrays.
+    /// Adds arguments like the leaves of `tree`, and then those that [`Inputs::inner_smooth`] adds for `tangents`.
     fn inner_pair<T: Tree>(&mut self, tree: &T, tangents: &T) -> [T; 2] {
         let inner = self.inner_first(tree);
         [inner, self.inner_smooth(tangents)]
     }
 
-    /// Adds arguments like the leaves of a tree.
     fn inner_first<T: Tree>(&mut self, tree: &T) -> T {
         tree.rebuild(&mut |a| stand_in(a, self.at))
     }

@@ -151,7 +151,6 @@ impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> 
 }
 
 impl<'f, A: Args, O: Returns, S, K> Derivative<'f, A, O, S, K> {
-    /// Returns the derivative of the same function for other arguments or of another kind.
     pub(super) fn same<S2, K2>(&self) -> Derivative<'f, A, O, S2, K2> {
         Derivative { f: self.f.clone(), allow_int: self.allow_int, at: self.at, kind: PhantomData }
     }
@@ -385,7 +384,6 @@ pub(super) fn smooth<T: Tree>(args: &T, leaves: &[usize]) -> Vec<usize> {
     smooth
 }
 
-/// Returns the leaves of the arguments that have derivatives.
 fn all_smooth<T: Tree>(args: &T) -> Vec<usize> {
     smooth(args, &(0..tree::leaves(args).len()).collect::<Vec<_>>())
 }
@@ -556,16 +554,12 @@ type WithFurther<'a, T, R, X> = &'a dyn Fn(&T) -> Result<(R, X)>;
 /// A function from cotangents of the results to cotangents of the arguments.
 pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 
-/// The tree of a function's results.
 type Results<F, M> = <<F as Function<M>>::Out as Returns>::Tree;
-/// The arguments of a function.
 type Owned<F, M> = <<F as Function<M>>::Args as Args>::Owned;
-/// The result of [`vjp`].
 type ResultAndPullback<F, M> = (Results<F, M>, Pullback<Results<F, M>, Owned<F, M>>);
 /// The part of a function's results that is differentiated, and the others.
 type Value<F, M> = <<F as Function<M>>::Out as HasAux>::Value;
 type Further<F, M> = <<F as Function<M>>::Out as HasAux>::Further;
-/// The result of [`vjp_with_aux`].
 type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the function that takes a cotangent of the result, a tree like it, and
@@ -690,9 +684,7 @@ fn run_once<T: Tree, R: Tree, X: Tree>(
 /// A linear function, which takes tangents of the arguments and returns the tangent of the result.
 pub type Linearized<A, R> = Transform<'static, A, R>;
 
-/// The result of [`linearize`].
 type ResultAndTangent<F, M> = (Results<F, M>, Linearized<<F as Function<M>>::Args, Results<F, M>>);
-/// The result of [`linearize_with_aux`].
 type ValueTangentAndAux<F, M> = (Value<F, M>, Linearized<<F as Function<M>>::Args, Value<F, M>>, Further<F, M>);
 
 /// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of

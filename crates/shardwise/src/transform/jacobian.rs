@@ -202,7 +202,6 @@ kinds!(
     Hessian "hessian" second_derivatives() [S::Picked: MapLeaves<Leaf = Array>,] Each<S::Picked, S::Picked>
 );
 
-/// A function that is differentiated.
 type Differentiated<'a, T, R> = &'a dyn Fn(&T) -> Result<R>;
 
 impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {

@@ -48,7 +48,6 @@ where
     Remat { f, policy: Policy::Nothing, at: Location::caller() }.transform()
 }
 
-/// A function of `A` that returns `R`, whose values are computed again.
 type Again<'f, A, R> = Transform<'f, A, R, Remat<'f, A, R>>;
 
 /// A function whose values are computed again: what [`Transform`] keeps for `checkpoint(f).policy(..)`.

@@ -29,7 +29,6 @@ fn is_whole(body: &Body) -> bool {
     ops.iter().all(is_whole)
 }
 
-/// Returns the type of an array, with its layout in the active trace.
 pub(super) fn typed(a: &Array) -> ShardedType {
     ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
 }
@@ -41,7 +40,6 @@ pub(super) fn stand_in(a: &Array, at: At) -> Array {
     arg.made_in(state)
 }
 
-/// A function that was traced to be transformed.
 pub(super) struct Traced<R> {
     pub func: Func,
     /// The result, of which only the form and the types count.

@@ -37,7 +37,6 @@ fn run(kind: usize, n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> (A
     }
 }
 
-/// Calls `body` `n` times in a plain loop, and returns the elements of the last pair.
 fn expected(n: usize, y: &Array, a: &Array, b: &Array, body: Body) -> [Vec<f32>; 2] {
     let (a, b) = (0..n).fold((a.clone(), b.clone()), |(a, b), _| body(y, &a, &b));
     [a.to_vec().unwrap(), b.to_vec().unwrap()]

@@ -11,7 +11,6 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -55,7 +54,6 @@ struct Model {
     extra: Map,
 }
 
-/// Returns a model whose elements depend on `seed`.
 fn model(seed: i32) -> Model {
     let x = |from: usize, shape: [usize; 2]| (arange(from..from + shape[0] * shape[1], F32) + seed).reshape(shape);
     let layer = |i: usize| Layer { wq: x(i, [8, 4]), scale: (i == 1).then(|| full([], seed, I64)) };
@@ -63,7 +61,6 @@ fn model(seed: i32) -> Model {
     Model { embed: x(100, [10, 4]).astype(BF16), layers: vec![layer(0), layer(1)], extra: extra.into() }
 }
 
-/// Checks that the leaves of two trees of one form have the same types and elements.
 #[track_caller]
 fn assert_same<T: Tree>(a: &T, b: &T) {
     for ((path, x), (_, y)) in tree::paths(a).into_iter().zip(tree::paths(b)) {
@@ -262,7 +259,6 @@ fn a_checkpoint_is_saved_in_the_background() {
 }
 
 // ── faults
-/// Returns the types of the model with the given change.
 fn changed(change: impl FnOnce(&mut Model)) -> Model {
     let mut types = types(&model(0));
     change(&mut types);
@@ -375,7 +371,6 @@ fn every_leaf_at_fault_is_listed() {
     );
 }
 
-/// Rewrites a file with its bytes changed by `change`.
 fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
     change(&mut bytes);
@@ -535,7 +530,6 @@ fn running_out_of_memory_leaves_the_old_checkpoint() {
 /// The environment variable with the folder to which a child process saves, which runs only the next test.
 const CHILD: &str = "SHARDWISE_TEST_CHECKPOINT";
 
-/// Returns a tree of a few hundred kilobytes, whose elements all are `version`.
 fn version(version: i32) -> Vec<Array> {
     (0..20).map(|_| full([5000], version, I32)).collect()
 }

@@ -13,7 +13,6 @@ fn whole(labels: &str, sizes: [usize; 4], dtype: DType, seed: u64) -> Array {
     (randint(Key::new(seed), shape, 0..3, I32) - 1).astype(dtype)
 }
 
-/// Returns the spec in which `letter` is split over `axes`, or `P!()` if it is not one of the first three labels.
 fn split(labels: &str, letter: char, axes: &'static [&'static str]) -> P {
     let at = labels.chars().position(|c| c == letter);
     match at {
@@ -81,7 +80,6 @@ fn all_reduce(case: Case<'_>, dtype: DType, axes: &'static [&'static str]) {
     });
 }
 
-/// Returns the sizes of g, b, d and f: `count * chunk` for `letter`, and fixed small sizes for the others.
 fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
     let mut sizes = [2, 3, 5, 2];
     sizes["gbdf".find(letter).unwrap()] = count * chunk;
@@ -128,7 +126,6 @@ fn scatters() {
     });
 }
 
-/// Tests `all_reduce` with tiles along a letter of any size: smaller than the axis, a multiple of it, and neither.
 #[test]
 fn reduces() {
     everywhere(|n, dtype| {
@@ -141,7 +138,6 @@ fn reduces() {
     });
 }
 
-/// Tests all functions over two axes in reverse order, on a mesh that has a third one.
 #[test]
 fn over_several_axes() {
     set_mesh(Mesh::auto([("X", 3), ("Y", 2), ("Z", 2)]).unwrap());

@@ -8,7 +8,6 @@ fn first(e: &Error) -> &Diagnostic {
     e.diagnostics().next().unwrap()
 }
 
-/// Checks the code of the only mistake, its line in this file, and words of its message.
 #[track_caller]
 fn says(e: &Error, code: &str, line: u32, words: &[&str]) {
     let text = e.to_string();

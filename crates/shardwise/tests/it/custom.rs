@@ -6,12 +6,9 @@ use shardwise::prelude::*;
 use shardwise::{Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A function of two arrays.
 type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
-/// A function of one array.
 type Unary = Box<dyn Fn(&Array) -> Array + Send + Sync>;
 
-/// Returns the code and the whole text of each diagnostic of an error.
 fn found(e: &shardwise::Error) -> Vec<(String, String)> {
     e.diagnostics().map(|d| (d.code().to_string(), d.to_string())).collect()
 }

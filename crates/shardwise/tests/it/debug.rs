@@ -9,7 +9,6 @@ fn mesh() -> Mesh {
     Mesh::auto([("X", 2), ("Y", 2)]).unwrap()
 }
 
-/// Returns the lines that `f` prints, and panics with its error.
 fn lines<T>(f: impl FnOnce() -> Result<T>) -> Vec<String> {
     let (result, lines) = captured(f);
     result.unwrap_or_else(|e| panic!("{e}"));
@@ -154,7 +153,6 @@ fn wrong_formats_are_mistakes() {
 /// The pictures that `inspect` has shown, as text.
 type Seen = Arc<Mutex<Vec<String>>>;
 
-/// Returns a function for `inspect` that appends the picture to `seen`.
 fn show(seen: &Seen) -> impl Fn(&debug::Picture) + Send + Sync + 'static {
     let seen = seen.clone();
     move |picture| seen.lock().unwrap().push(picture.to_text(&Style::PLAIN))
@@ -211,7 +209,6 @@ fn the_layout_of_a_traced_array_is_not_guessed() {
     assert!(alone.starts_with("f32[3] on one device\n"), "{alone}");
 }
 
-/// Returns the error of `f` under a check for NaNs.
 fn refused<T>(f: impl FnOnce() -> Result<T>) -> String {
     match debug::with_checks(Checks::nans(), f) {
         Ok(_) => panic!("a NaN is not found"),

@@ -12,7 +12,6 @@ fn built() -> PathBuf {
     own.ancestors().nth(2).expect("tests are in a folder of the profile").join("examples")
 }
 
-/// Returns the names of the examples, sorted.
 fn names() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = std::fs::read_dir(folder).expect("there are examples").map(|entry| entry.unwrap().path());

@@ -157,7 +157,6 @@ impl Case<'_> {
         Case { text, op: op(parts[0]), types, expected: parts[2] }
     }
 
-    /// Returns our type and the compiled program's communication and result, or the codes of mistakes.
     fn run(&self, level: Communicate) -> Result<(String, Communication, Array), String> {
         let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).expect("a mesh").communication(level);
         let args: Vec<Array> = self.types.iter().map(|t| t.laid_out(&mesh)).collect();
@@ -263,7 +262,6 @@ fn gradients(f: Op, is_linear: bool, args: &Vec<Array>) -> Vec<Array> {
 }
 
 impl Case<'_> {
-    /// Returns the types and the values of the gradients, or the codes of mistakes.
     fn gradients(&self, level: Communicate) -> Result<(Vec<String>, Vec<Array>), String> {
         let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).expect("a mesh").communication(level);
         let args: Vec<Array> = self.types.iter().map(|t| t.laid_out(&mesh)).collect();
@@ -275,7 +273,6 @@ impl Case<'_> {
         })
     }
 
-    /// Returns the class of the types of our gradients compared with JAX's, or what is wrong.
     fn judge_gradients(&self) -> Result<&'static str, String> {
         let refuses = self.expected.starts_with("error");
         let (types, found) = match self.gradients(Communicate::Allow) {

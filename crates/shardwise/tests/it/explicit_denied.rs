@@ -157,7 +157,6 @@ fn collectives_are_those_that_are_asked_for() {
 }
 
 // ── a single `.shard`, computed from the layouts
-/// Returns the axes of each dimension in the layout `ty`.
 fn axes(ty: &P, rank: usize) -> Vec<Vec<String>> {
     let dim = |d: &DimSpec| match d {
         DimSpec::Axes(names) => names.clone(),
@@ -186,7 +185,6 @@ fn is_local(shape: &[usize], from: &[Vec<String>], to: &[Vec<String>]) -> bool {
     devices.all(|(own, wanted)| own.iter().zip(&wanted).all(covers))
 }
 
-/// Returns the communication of `f` on an `f32[8,16]` in the layout `from`.
 fn moved(mesh: &Mesh, from: &P, f: impl Fn(&Array) -> Array + Send + Sync) -> Communication {
     let x = Array::of_type([8, 16], F32).shard(mesh.sharding(from.clone()));
     with_mesh(mesh, || jit(|x: &Array| f(x)).lower(&x)).unwrap().communication().unwrap()

@@ -134,7 +134,6 @@ fn float(x: Array) -> Array {
     if x.dtype() == F32 { x } else { x.astype(F32) }
 }
 
-/// Runs a case. Returns its result and its communication, or the codes of its mistakes if there are any.
 fn run(f: fn(&Array) -> Array, spec: &P, level: Communicate) -> Result<(Array, Communication), String> {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
     let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");

@@ -11,7 +11,6 @@ fn code<T>(x: Result<T>) -> String {
     x.map_or_else(|e| e.diagnostics().next().expect("a mistake").code().to_string(), |_| "runs".into())
 }
 
-/// Tests that the same programs run whatever the size of an Explicit axis.
 #[test]
 fn axes_of_size_1_are_part_of_types() {
     for size in [4, 1] {
@@ -87,7 +86,6 @@ fn zeros_like_an_unreduced_sum() {
     });
 }
 
-/// Tests that groups of an axis are refused in a layout, and by `auto_axes`.
 #[test]
 fn groups_are_no_layout() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
@@ -124,7 +122,6 @@ fn branches_after_a_constant() {
     });
 }
 
-/// Tests that `explicit_axes` asks for the layouts of arrays from outside, also inside of a loop.
 #[test]
 fn layouts_that_the_compiler_decides_are_unknown_in_loops() {
     with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
@@ -175,7 +172,6 @@ fn over_x(level: Communicate, cols: usize, f: fn(&Array) -> Array, out: P) -> St
     })
 }
 
-/// Tests that collectives over some axes are typed over the others.
 #[test]
 fn collectives_beside_explicit_axes() {
     use Communicate::{Allow, Deny};
@@ -230,7 +226,6 @@ fn collectives_beside_explicit_axes() {
     .assert_eq(&shown.join("\n"));
 }
 
-/// Tests that a collective that takes an unreduced value has its sum as the result, at once or started.
 #[test]
 fn collectives_of_unreduced_values() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
@@ -247,7 +242,6 @@ fn collectives_of_unreduced_values() {
     });
 }
 
-/// Tests that the message about a started collective names the collective.
 #[test]
 fn started_collectives_have_names() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
@@ -261,7 +255,6 @@ fn started_collectives_have_names() {
     });
 }
 
-/// Tests that `pbroadcast` takes a value that is unreduced over another axis, and leaves the sum for later.
 #[test]
 fn broadcasts_of_unreduced_values() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
@@ -305,8 +298,6 @@ fn show(a: Result<Array>) -> String {
     text.lines().filter(|l| !l.contains("-->")).collect::<Vec<_>>().join("\n")
 }
 
-/// Tests that `shard_map` sees layouts over parts of axes: it moves no array over them implicitly, and its specs can
-/// name them.
 #[test]
 fn parts_of_mapped_axes() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap().communication(Communicate::Deny);
@@ -367,7 +358,6 @@ fn parts_of_mapped_axes() {
     });
 }
 
-/// Tests that a `shard_map` over an Auto axis moves no argument over an Explicit axis.
 #[test]
 fn mapped_auto_axes_come_first() {
     let mesh = Mesh::new([Axis::auto("X", 4), Axis::explicit("Y", 2)]).unwrap().communication(Communicate::Deny);
@@ -412,7 +402,6 @@ fn mapped_auto_axes_come_first() {
     });
 }
 
-/// Tests the names of parts of axes in layouts, and that a sum can only be left unreduced over its own axes.
 #[test]
 fn names_of_parts() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap(), || {
@@ -478,7 +467,6 @@ fn names_of_parts() {
     });
 }
 
-/// Tests that results of traced functions have the types that `.shard` states, also over axes of size 1.
 #[test]
 fn stated_axes_of_size_1() {
     for size in [2, 1] {
@@ -490,7 +478,6 @@ fn stated_axes_of_size_1() {
     }
 }
 
-/// Tests that arrays like an unreduced array are unreduced if they are zeros, also in traces and in per-device code.
 #[test]
 fn like_unreduced() {
     with_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny), || {
@@ -530,7 +517,6 @@ fn like_unreduced() {
     });
 }
 
-/// Tests unreduced values in loops of no steps, in sums, and after mistakes in loops and branches.
 #[test]
 fn loops_of_unreduced_values() {
     with_mesh(Mesh::auto([("X", 4)]).unwrap(), || {
@@ -588,7 +574,6 @@ fn loops_of_unreduced_values() {
     });
 }
 
-/// Tests that `auto_axes` refuses groups of an axis.
 #[test]
 fn modes_of_groups() {
     with_mesh(Mesh::explicit([("X", 4)]).unwrap(), || {

@@ -3,7 +3,6 @@
 use shardwise::prelude::*;
 use shardwise::{grad, jvp, vmap};
 
-/// A function of one array with one result.
 type Unary = fn(&Array) -> Array;
 
 /// Functions of square matrices, each made into one array. Signs that are free cancel.
@@ -37,7 +36,6 @@ fn spd(a: &Array) -> Array {
     a.matmul(a.t()) + linalg::matrix_power(a, 0)
 }
 
-/// Returns a batch of regular matrices with different singular values.
 fn batch(count: usize, m: usize, n: usize) -> Array {
     let element = |k: usize| {
         let (b, i, j) = (k / (m * n), k / n % m, k % n);
@@ -75,7 +73,6 @@ fn products_are_the_matrices() {
     assert_near(&(sign * log.exp()), &linalg::det(&a));
 }
 
-/// Each function of a batch is the function of each matrix, whether the batch is a dimension or from `vmap`.
 #[test]
 fn batches_are_matrices_side_by_side() -> Result<()> {
     let a = batch(3, 3, 3);
@@ -87,7 +84,6 @@ fn batches_are_matrices_side_by_side() -> Result<()> {
     Ok(())
 }
 
-/// Central differences of the sum of weighted results, and the tangents and gradients, agree.
 #[test]
 fn derivatives_are_those_of_differences() -> Result<()> {
     let a = batch(2, 3, 3);
@@ -110,7 +106,6 @@ fn derivatives_are_those_of_differences() -> Result<()> {
     Ok(())
 }
 
-/// An array that is sharded over its batch gives the same bits, and moves nothing.
 #[test]
 fn batches_are_sharded_without_communication() -> Result<()> {
     let mesh = Mesh::auto([("data", 4)])?;

@@ -8,7 +8,6 @@ fn mesh() -> Mesh {
     mesh
 }
 
-/// Returns the elements of `x` in row-major order.
 fn flat(x: &Array) -> Vec<i32> {
     x.to_vec().unwrap()
 }
@@ -426,7 +425,6 @@ fn numbers_without_a_zero_are_moved_and_not_added() {
     assert_eq!(rolled.to_vec::<f32>().unwrap(), [4.0, 1.0, 2.0, least]);
 }
 
-/// Tests that loops carry, scan over and collect unreduced values, and that the predicate of a loop must not be one.
 #[test]
 fn loops_over_unreduced_values() {
     set_mesh(Mesh::auto([("X", 4)]).unwrap());

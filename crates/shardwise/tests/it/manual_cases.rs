@@ -213,7 +213,6 @@ fn apart(facts: &str) -> Vec<&str> {
     words.filter(|w| !w.is_empty()).collect()
 }
 
-/// Returns the cases of `differences.txt`, with our answers.
 fn deliberate() -> BTreeMap<String, String> {
     let lines = DIFFERENCES.lines().filter(|l| l.contains('|'));
     let case = |l: &str| l.rsplit_once(" | ").map(|(case, ours)| (case.to_string(), ours.to_string()));

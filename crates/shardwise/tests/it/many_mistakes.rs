@@ -6,7 +6,6 @@ use shardwise::prelude::*;
 /// The number of layers, for which a cost that grows with each layer would be too high.
 const LAYERS: usize = 5_000;
 
-/// Computes residual layers, each of which uses its input twice.
 fn layers(mut x: Array) -> Array {
     for _ in 0..LAYERS {
         x = &x + x.tanh();

@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 
-/// Checks the text of the mistakes that `got` carries, with `here` in place of each location.
 fn check(got: Array, expected: Expect) {
     let text = got.check().expect_err("a mistake").to_string();
     let places = |l: &str| if l.starts_with("  --> ") { "  --> here".to_string() } else { l.to_string() };

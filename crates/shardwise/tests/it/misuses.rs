@@ -12,7 +12,6 @@ fn auto() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
 }
 
-/// Returns `f32[8@X,6]` on the Explicit mesh.
 fn x() -> Array {
     on(&mesh(), &[8, 6], P!("X", None))
 }
@@ -22,17 +21,14 @@ fn on(mesh: &Mesh, shape: &[usize], spec: P) -> Array {
     arange(0..n, F32).reshape(shape).shard(mesh.sharding(spec))
 }
 
-/// Runs `f` eagerly on the Explicit mesh.
 fn eager(f: impl FnOnce(&Array) -> Array) -> Result<()> {
     with_mesh(mesh(), || f(&x()).check().map(|_| ()))
 }
 
-/// Traces `f` on the Explicit mesh.
 fn traced(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || jit(|x: &Array| f(x)).lower(&x()).map(|_| ()))
 }
 
-/// Traces `f` as per-device code over "X".
 fn manual(f: impl Fn(&Array) -> Array + Send + Sync) -> Result<()> {
     with_mesh(mesh(), || {
         let mapped = shard_map(|x: &Array| f(x)).axes(["X"]).in_specs(P!("X")).out_specs(P!("X"));

@@ -29,7 +29,6 @@ fn counted(x: &Array, n: Static<usize>) -> Result<Array> {
     if *n == 0 { Ok(x.clone()) } else { jit(counted)(&(x + 1.0), Static(*n - 1)) }
 }
 
-/// Nests a control-flow function `n` times.
 fn nested(kind: usize, n: usize, x: &Array) -> Array {
     if n == 0 {
         return x + 1.0;
@@ -72,7 +71,6 @@ fn control_flow_nests_so_deep() {
     assert_eq!(deep.to_vec::<f32>().unwrap(), [2.0, 2.0]);
 }
 
-/// A tree of any depth.
 #[derive(Tree)]
 struct Chain {
     x: Array,
@@ -163,7 +161,6 @@ fn traced_arrays_after_their_trace_and_in_other_traces() {
     std::thread::spawn(move || drop(kept_in_a_closure())).join().unwrap();
 }
 
-/// Returns a function that keeps an array of a trace that has ended, and returns it when it is called.
 fn kept_in_a_closure() -> impl FnOnce() -> Array + Send {
     let kept = std::sync::Arc::new(Mutex::new(None));
     let keeper = kept.clone();
@@ -219,7 +216,6 @@ fn arrays_that_have_yet_to_be_made_are_deleted_too() {
     assert_eq!(codes(unclear.shard(mesh.sharding(P!())).check().map(|_| ())), ["deleted"]);
 }
 
-/// Tests that a traced function may catch a panic of its own loop, branch or `shard_map`, and go on.
 #[test]
 fn a_caught_panic_leaves_no_region_open() {
     use std::panic::{AssertUnwindSafe, catch_unwind};

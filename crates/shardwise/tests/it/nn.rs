@@ -22,7 +22,6 @@ fn attend(f: fn([Array; 3], Array, Array) -> Array) -> Array {
     f(arrays, draw(13, [2, 1, 5, 6]).gt(-1.0), draw(14, [1, 4, 5, 6]))
 }
 
-/// Calls `f` with queries of 4 heads, keys and values of 2 heads, a mask, and a bias.
 fn grouped(f: fn([Array; 3], Array, Array) -> Array) -> Array {
     let few = |x: Array| x.i((.., .., ..2));
     let arrays = [draw(10, [2, 5, 4, 8]), few(draw(11, [2, 6, 4, 8])), few(draw(12, [2, 6, 4, 8]))];

@@ -30,7 +30,6 @@ fn all() -> Vec<(&'static str, optim::Chain)> {
     ]
 }
 
-/// Returns the parameters after three steps, each of which is a call of `step`.
 fn three(
     optimizer: &optim::Chain,
     params: Two,

@@ -57,7 +57,6 @@ fn schedule(name: &str) -> Schedule {
     }
 }
 
-/// Returns the parameters after each of ten steps.
 fn steps(optimizer: &Chain) -> Vec<f64> {
     let step = jit(|params: Vec<Array>, state: optim::State<Vec<Array>>, grads: &Vec<Array>| {
         optimizer.update(grads, state, &params)

@@ -6,7 +6,6 @@ use shardwise_base::Literal;
 use shardwise_engine::{Argument, Engine, ShardedType};
 use shardwise_interp::InterpEngine;
 
-/// A generator of pseudo-random numbers, with its state.
 struct Draw(u64);
 
 impl Draw {
@@ -56,7 +55,6 @@ fn draw_sizes(n: usize, seed: u64) -> Vec<Vec<usize>> {
     sizes
 }
 
-/// Returns, for each size, the sum of the sizes before it.
 fn offsets(sizes: impl Iterator<Item = usize>) -> Vec<usize> {
     sizes.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n))).collect()
 }

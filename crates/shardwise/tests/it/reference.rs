@@ -28,13 +28,11 @@ fn coordinates(device: usize) -> [usize; 2] {
     [device / Y, device % Y]
 }
 
-/// Returns the position of a device along axes.
 fn index(over: Over, device: usize) -> usize {
     let [x, y] = coordinates(device);
     over.iter().fold(0, |i, a| if *a == "X" { i * X + x } else { i * Y + y })
 }
 
-/// Returns the devices with which a device exchanges, in order.
 fn group(over: Over, device: usize) -> Vec<usize> {
     let same =
         |d: &usize| (0..2).all(|a| over.contains(&["X", "Y"][a]) || coordinates(*d)[a] == coordinates(device)[a]);
@@ -105,7 +103,6 @@ fn reference(all: &[Array], step: &Step) -> Vec<Array> {
     }
 }
 
-/// A small generator of pseudo-random numbers, which depend only on the seed.
 struct Chooser(u64);
 
 impl Chooser {

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const SIZES: [usize; 11] =
     [0, 1, 2, 3, i32::MAX as usize, 1 << 31, 1 << 32, 1 << 40, 1 << 62, usize::MAX - 1, usize::MAX];
 
-/// Returns what is wrong, unless `f` returns an array, or a mistake in this file.
+/// Returns `None` if `f` succeeds, or fails with mistakes in this file only. Otherwise, returns what is wrong.
 fn problem(f: impl FnOnce() -> Result<()>) -> Option<String> {
     let limits = Limits::default().max_bytes(1 << 20).max_steps(100_000);
     match catch_unwind(AssertUnwindSafe(|| with_limits(limits, f))) {
@@ -45,7 +45,6 @@ type Sized = (&'static str, fn(usize) -> Array);
 /// A function of one array, with its name.
 type OfLarge = (&'static str, fn(&Array) -> Array);
 
-/// Functions of one size.
 #[rustfmt::skip]
 const SIZED: &[Sized] = &[
     ("zeros", |n| zeros([n], I8)), ("zeros of none", |n| zeros([0, n], F32)), ("zeros twice", |n| zeros([n, n], F64)),
@@ -109,7 +108,6 @@ fn functions_of_sizes() {
     assert_none(problems);
 }
 
-/// Functions of an array of any size.
 #[rustfmt::skip]
 const OF_LARGE: &[OfLarge] = &[
     ("add", |x| x + x), ("sum", |x| x.sum(0)), ("sum all", |x| x.sum(..)), ("mean", |x| x.mean(0)), ("argmax", |x| x.argmax(0)), ("argmin all", |x| x.argmin(..)),
@@ -181,7 +179,6 @@ fn what_can_be_is_right() {
     assert_eq!(none.sum(0).to_vec::<f32>().unwrap(), [0.0; 4]);
 }
 
-/// Returns the codes of an array's mistakes, separated by commas. Panics if it has none.
 #[track_caller]
 fn code(a: Array) -> String {
     let wrong = a.check().expect_err("a mistake");
@@ -307,8 +304,6 @@ fn numbers_that_can_only_be_stored_are_set_and_not_combined() {
     }
 }
 
-/// Tests that an einsum that sums numbers that can only be stored, or bools, is refused, and that one that moves them is
-/// not.
 #[test]
 fn an_einsum_adds_only_what_can_be_added() {
     for dtype in [F8E4M3FN, F8E8M0FNU, I4, Bool] {

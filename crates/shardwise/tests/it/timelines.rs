@@ -12,7 +12,6 @@ fn code_of(error: &Error) -> &str {
     error.diagnostics().next().expect("an error has a message").code()
 }
 
-/// A loop of five turns, in each of which data is gathered.
 fn looped(x: &Array) -> Array {
     fori_loop(0..5, x.clone(), |_, x| x.matmul(x.t()).tanh())
 }

@@ -20,12 +20,13 @@ fn mesh<const N: usize>(axes: [(&str, usize); N]) {
     set_mesh(Mesh::auto(axes).unwrap());
 }
 
-/// The bytes that each of `n` devices receives to gather parts of an array of `bytes` bytes, or to sum it into parts.
+/// Returns the bytes that each of `n` devices receives to gather parts of an array of `bytes` bytes, or to sum it into
+/// parts.
 fn gather(bytes: u64, n: u64) -> u64 {
     bytes * (n - 1) / n
 }
 
-/// The bytes that each of `n` devices receives to sum an array of `bytes` bytes.
+/// Returns the bytes that each of `n` devices receives to sum an array of `bytes` bytes.
 fn all_reduce(bytes: u64, n: u64) -> u64 {
     2 * gather(bytes, n)
 }
@@ -50,7 +51,6 @@ fn zeros_in(shape: &[usize], spec: P) -> Array {
     zeros(shape.to_vec(), F32).shard(spec)
 }
 
-/// Returns what a step moves if weights and data have these layouts.
 fn moved(up: P, down: P, data: P) -> Communication {
     let w = (zeros_in(&[LAYERS, WIDTH, HIDDEN], up.clone()), zeros_in(&[LAYERS, HIDDEN, WIDTH], down.clone()));
     let (x, y) = (zeros_in(&[ROWS, WIDTH], data.clone()), zeros_in(&[ROWS, WIDTH], data));

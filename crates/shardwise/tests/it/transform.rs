@@ -126,7 +126,6 @@ fn shaped(x: &Array) -> (Vec<usize>, Vec<f32>) {
     (x.shape().to_vec(), floats(x))
 }
 
-/// Tests that a Jacobian has the tree of the result, with a tree like the argument in place of each array.
 #[test]
 fn jacobians_of_trees_to_trees() {
     let f = |l: &Line| {
@@ -149,7 +148,6 @@ fn jacobians_of_trees_to_trees() {
     check(jit(|l: &Line| jacrev(f)(l))(&line()).unwrap());
 }
 
-/// Tests that a tree of results, selected arguments and further results can be combined.
 #[test]
 fn jacobians_of_trees_of_selected_arguments() {
     let f = |x: &Array, y: &Array| ([x * y, y.square()], (x.sum(..), x.astype(I32)));
@@ -168,8 +166,6 @@ fn jacobians_of_trees_of_selected_arguments() {
     assert!(empty.0.is_empty() && empty.1.is_empty());
 }
 
-/// Tests that integers in the result have zeros in forward mode, are named in reverse mode, and are no reason against a
-/// gradient of what is beside them.
 #[test]
 fn jacobians_of_integers() {
     let f = |x: &Array| (x.square(), x.astype(I32));
@@ -188,7 +184,6 @@ fn jacobians_of_integers() {
     assert_eq!((dids.shape().to_vec(), d2.shape().to_vec()), (vec![3, 3], vec![2, 3]));
 }
 
-/// Tests that second derivatives are trees of trees, and that functions to arrays and to trees have them.
 #[test]
 fn hessians_of_trees() {
     let f = |l: &Line| (l.slope.square() * &l.shifts[0]).sum(..) + l.slope.i(1) * l.shifts[1].square().sum(..);

@@ -19,7 +19,6 @@ fn assert_close(a: &Array, b: &Array) {
     }
 }
 
-/// Returns the squares of the outputs of a network of two layers.
 fn network(w: &Array, v: &Array, x: &Array) -> Array {
     (x.matmul(w).tanh().matmul(v)).square()
 }

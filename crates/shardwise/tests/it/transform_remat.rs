@@ -89,7 +89,6 @@ fn turns(w: &Array, x: &Array) -> Array {
     (h * ys.sum(0)).sum(..)
 }
 
-/// Tests that values that are kept inside of a loop, which is computed again, change no derivative.
 #[test]
 fn a_loop_that_is_computed_again() {
     let (w, x) = (ramp(&[3, 4, 4], 0.8), ramp(&[2, 4], 1.0));
@@ -115,7 +114,6 @@ fn a_loop_that_is_computed_again() {
     }
 }
 
-/// Tests loops that are computed again in Explicit mode and in per-device code, and batches of them.
 #[test]
 fn a_loop_that_is_computed_again_on_devices() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();
@@ -140,7 +138,6 @@ fn a_loop_that_is_computed_again_on_devices() {
     }
 }
 
-/// Tests that a product that is kept inside of a loop is not computed again.
 #[test]
 fn kept_products_of_a_loop_are_computed_once() {
     let (w, x) = (ramp(&[8, 64, 64], 0.1), ramp(&[256, 64], 1.0));

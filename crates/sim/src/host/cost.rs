@@ -17,7 +17,6 @@ const SHARED_S: f64 = 60e-6;
 /// The number of elements that a worker computes in a second, for an op that was not measured.
 const ASSUMED_ELEMENTS: f64 = 5e8;
 
-/// The rates of a host.
 pub(super) struct Costs<'a> {
     rates: &'a Rates,
     speedup: f64,
@@ -32,15 +31,14 @@ pub(super) struct Cost {
     pub(super) bytes: u64,
 }
 
-/// The work of an instruction.
 struct Sizes {
     instances: f64,
     /// The bytes that are read and written, of all instances.
     moved: f64,
 }
 
-/// Returns the constant that the time of an instruction determines. Returns `None` for a loop, a branch, a call, an
-/// asynchronous start and an op that does nothing, and for an op without arrays.
+/// Returns the constant that the time of an instruction determines, or `None` if it determines none, as for control
+/// flow.
 pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Option<Subject> {
     let root = views.last()?;
     let moved = bytes_of(views, instances);
@@ -64,8 +62,7 @@ pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) 
     }
 }
 
-/// Returns true if each element of the matrices that a product multiplies is an element of its own of an operand. In a
-/// convolution whose windows overlap, several elements of a matrix are one element of the operand.
+/// Returns false for convolutions whose windows overlap, in which several elements of a matrix are one of the operand.
 fn is_matrix_product(product: &Product) -> bool {
     product.density > 0.99
 }
@@ -75,7 +72,6 @@ impl<'a> Costs<'a> {
         Costs { rates, speedup: rates.or_zero("speedup").max(1.0) }
     }
 
-    /// Returns the time that a turn of a loop takes beside its instructions.
     pub(super) fn turn(&self) -> f64 {
         self.rates.or_zero("turn_s")
     }
@@ -86,7 +82,6 @@ impl<'a> Costs<'a> {
         self.rates.get(&format!("error.{}", class.name())).or((class == Class::Unknown).then_some(1.0))
     }
 
-    /// Returns the cost of ops that run as one instruction.
     pub(super) fn of(&self, views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Cost {
         let root = views.last().expect("a group has an op");
         let count = root.results().first().map_or(1, |&v| instances(v));
@@ -98,7 +93,7 @@ impl<'a> Costs<'a> {
         Cost { seconds, class, instances: count, flops: flops.round() as u64, bytes: bytes as u64 }
     }
 
-    /// Returns the time of the work, beside that of any instruction, and its class.
+    /// Returns the time of an instruction's work, without the time that every instruction takes, and its class.
     fn seconds(&self, views: &[OpView<'_>], sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> (f64, Class) {
         let root = views.last().expect("a group has an op");
         if CollectiveView::of(root).is_some() {
@@ -120,7 +115,6 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// Returns the time of moving the data of an instruction that was not measured.
     fn unknown(&self, sizes: &Sizes) -> (f64, Class) {
         (sizes.moved / self.stream(sizes.moved), Class::Unknown)
     }
@@ -160,14 +154,12 @@ impl<'a> Costs<'a> {
         }
     }
 
-    /// Returns the time of elementwise ops and reductions: that of their data, or that of computing if it is longer.
     fn elementwise(&self, views: &[OpView<'_>], sizes: &Sizes) -> f64 {
         let alone: f64 = views.iter().map(|view| self.element_seconds(view) * elements(view)).sum();
         let data = sizes.moved / self.stream(sizes.moved);
         data.max(self.shared(alone * sizes.instances))
     }
 
-    /// Returns the time that one worker takes for an element.
     fn element_seconds(&self, view: &OpView<'_>) -> f64 {
         let dtype = element_type(view);
         let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
@@ -189,15 +181,12 @@ impl<'a> Costs<'a> {
     }
 }
 
-/// Returns the element type of an op's first operand, or of its first result if it has no operands. Returns `None` if
-/// that is no array, or if there is neither.
 fn element_type(view: &OpView<'_>) -> Option<DType> {
     let first = view.operands().iter().chain(view.results()).next()?;
     view.body.ty(*first).as_tensor().map(|tensor| tensor.dtype)
 }
 
-/// Returns the type, among those whose rates are measured, that takes the place of another one: i32 for integers of at
-/// most 32 bits, bf16 for other types of at most 16 bits, f32 for those of at most 32, and f64 for the rest.
+/// Returns the type whose measured rates are used for `dtype`.
 fn similar(dtype: DType) -> DType {
     match dtype.bits() {
         ..=32 if dtype.is_integer() => DType::I32,
@@ -207,7 +196,6 @@ fn similar(dtype: DType) -> DType {
     }
 }
 
-/// Returns the number of elements that an op computes or folds.
 fn elements(view: &OpView<'_>) -> f64 {
     let all = view.operands().iter().chain(view.results()).filter_map(|&v| view.body.ty(v).as_tensor());
     match kind(view) {
@@ -238,7 +226,6 @@ fn bytes_of(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> f64 {
     read.values().sum::<f64>() + written(root, instances)
 }
 
-/// Returns the bytes of the results of an op, each as often as it has instances.
 fn written(view: &OpView<'_>, instances: &dyn Fn(Value) -> usize) -> f64 {
     view.results().iter().map(|&v| bytes(view, v) * instances(v) as f64).sum()
 }
@@ -256,8 +243,7 @@ fn source(view: &OpView<'_>, v: Value) -> Value {
     v
 }
 
-/// Returns `kept` if the last dimension of the first operand is the last one of the first result, or if the op has no
-/// sharding rule, which tells that. Otherwise, returns `moved`.
+/// Returns `kept` if the last dimension stays the last one or no sharding rule tells that, and `moved` otherwise.
 fn variant(view: &OpView<'_>) -> &'static str {
     let facts = Opcode::of_view(view).facts();
     let Some(rule) = facts.rule(view).rule().cloned() else { return "kept" };

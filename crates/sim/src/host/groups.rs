@@ -10,7 +10,6 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of ops of a group.
 const MAX_OPS: usize = 48;
 /// The largest distance, in ops, from the last op of a group to another one.
 const WINDOW: usize = 160;
@@ -26,7 +25,6 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// Returns the ops in program order.
     pub(super) fn ops(&self) -> &[Op] {
         match self {
             Item::Group(ops) => ops,
@@ -34,7 +32,6 @@ impl Item {
         }
     }
 
-    /// Returns the last op.
     pub(super) fn root(&self) -> Op {
         *self.ops().last().expect("an item has an op")
     }
@@ -55,7 +52,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Returns how an op takes part in fusion.
 pub(super) fn kind(view: &OpView<'_>) -> Kind {
     let opcode = Opcode::of_view(view);
     let facts = opcode.facts();
@@ -85,7 +81,6 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns true if an op folds elements of one array along some dimensions by a named reduction, and does nothing else.
 fn is_reduction(view: &OpView<'_>) -> bool {
     let is_one = view.results().len() == 1 && view.operands().len() == 2 && reduce_kind_of_op(view).is_some();
     let sizes = || Some((view.body.ty(*view.operands().first()?).as_tensor()?, view.result_type(0).as_tensor()?));
@@ -102,7 +97,6 @@ struct Grouping<'a> {
     read_through: HashSet<Op>,
 }
 
-/// Returns the items of a block without its terminator, in program order of their last ops.
 pub(super) fn items(block: OpView<'_>, ops: &[Op], uses: &Uses, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
     let kinds = ops.iter().map(|&op| (op, kind(&block.at(op)))).collect();
     let mut grouping = Grouping { block, uses, instances, kinds, read_through: HashSet::new() };
@@ -158,7 +152,6 @@ impl Grouping<'_> {
         group
     }
 
-    /// Returns true if an op has the instances of the root, and a shape with which it can be computed beside it.
     fn suits(&self, view: &OpView<'_>, root: &OpView<'_>) -> bool {
         if (self.instances)(view.result(0)) != (self.instances)(root.result(0)) {
             return false;
@@ -175,8 +168,7 @@ impl Grouping<'_> {
         own == size || (own <= size / row && !folds) || own <= 1
     }
 
-    /// Returns true if all users of a view read its operand in its place: elementwise ops, reductions, products and
-    /// other views that are read through. The users must have been visited before.
+    /// Returns true if all users of a view read its operand in its place. The users must have been visited before.
     fn is_read_through(&self, op: Op) -> bool {
         let view = self.block.at(op);
         let reads_through = |user: Op| match self.kinds.get(&user) {
@@ -189,8 +181,6 @@ impl Grouping<'_> {
     }
 }
 
-/// Returns true if an op keeps all elements and only changes their shape or the order of dimensions: a transpose or a
-/// reshape.
 fn is_permutation(view: &OpView<'_>) -> bool {
     let class = Opcode::of_view(view).facts().propagation_class(view);
     let sizes = || Some((view.operand_type(0).as_tensor()?.size(), view.result_type(0).as_tensor()?.size()));

@@ -5,7 +5,6 @@ use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, points, simula
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
-/// Returns a program with a loop of products that runs `limit` times, or as often as an argument says.
 fn turns(limit: Option<u64>) -> String {
     let (argument, limit) = match limit {
         Some(n) => (String::new(), format!("%limit = stablehlo.constant dense<{n}> : tensor<i32>")),
@@ -215,7 +214,6 @@ fn memory_follows_the_lives_of_values() {
     assert_eq!(timeline.at_peak.iter().map(|part| part.bytes).sum::<u64>(), summary.peak_bytes);
 }
 
-/// Returns a host with one device.
 fn host() -> Topology {
     let text = "host mine \"My machine\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\
                 instruction_s 1e-6 | by hand\nspeedup 1.9 | by hand\nstream.4096 1e10 | by hand\n";
@@ -252,7 +250,6 @@ fn values_on_a_host_stay_until_their_last_use() {
     assert!(timeline.memory.iter().all(|memory| memory.bytes >= 8 << 20), "{:?}", timeline.memory);
 }
 
-/// The turns that are not listed count in the flops.
 #[test]
 fn all_turns_on_a_host_compute() {
     let [few, many] = [1_000, 100_000].map(|count| {

@@ -33,7 +33,6 @@ fn per_device(path: &Path) -> Module {
     partition(&module, &mut Default::default()).unwrap_or_else(|e| panic!("{e}")).module
 }
 
-/// Returns topologies of as many devices as the mesh has.
 fn topologies(mesh: Option<&Mesh>) -> Vec<Topology> {
     let n = mesh.map_or(1, Mesh::size);
     let mut texts = vec![format!("v5e:{n}x1"), format!("v4:1x1x{n}"), format!("h100:{n}x1"), format!("v5e:1x1*{n}")];

@@ -68,7 +68,6 @@ fn rows(name: &str, by: i64, dtype: &str) -> String {
     )
 }
 
-/// Builds the permute that sends `x` of type `ty` to the device `by` positions further.
 fn permute(name: &str, x: &str, by: i64, ty: &str) -> String {
     let pair = |row: i64, i: i64| format!("[{}, {}]", 4 * row + i, 4 * row + (i + by).rem_euclid(4));
     let pairs: Vec<String> = (0..8).map(|i| pair(i / 4, i % 4)).collect();
@@ -81,7 +80,6 @@ fn permute(name: &str, x: &str, by: i64, ty: &str) -> String {
     )
 }
 
-/// Builds the product of `%x` and `%y`, summed over `k`, added to `%acc` if there is one.
 fn product(name: &str, acc: Option<&str>, x: &str, y: &str, k: usize, dtype: &str) -> String {
     let (out, dot) =
         (format!("tensor<512x2048x{dtype}>"), if acc.is_some() { format!("dot_{name}") } else { name.into() });
@@ -149,7 +147,6 @@ fn bidirectional(dtype: &str) -> String {
     per_device(dtype, &body)
 }
 
-/// Returns the prediction with these constants of v5e in place of its own.
 fn predict_with(source: &str, changes: &[(&str, f64)]) -> Timeline {
     let mut machine = Machine::clone(&Machine::find("v5e").unwrap());
     for (name, value) in changes {
@@ -228,7 +225,6 @@ fn the_variants_are_ranked_as_measured() {
     assert!(exposed > uni + 60.0, "{exposed} {uni}");
 }
 
-/// The per-device programs of the published points are those of this file's programs.
 #[test]
 fn the_points_programs_are_these() {
     let programs = [

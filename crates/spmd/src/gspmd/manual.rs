@@ -75,7 +75,6 @@ struct Parts {
     of_value: HashMap<Value, usize>,
     /// For a number that was joined with another, that other number.
     joined: HashMap<usize, usize>,
-    /// The ops of each region in program order.
     ops: HashMap<usize, Vec<Op>>,
 }
 
@@ -101,7 +100,6 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Returns the region that an op is within. Returns `None` if it is within none.
     fn part_of(&self, op: Op) -> Option<usize> {
         self.of_op.get(&op).map(|&part| self.last(part))
     }

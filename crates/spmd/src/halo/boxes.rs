@@ -12,8 +12,6 @@ use shardwise_ops::collective::{AxisList, Permutation};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Opcode, make};
 
-/// Returns the boxes that the devices exchange for an op of the code [`Opcode::Exchange`]. Returns `None` for ops of
-/// other codes, if the operand or the result has no layout, and if [`boxes_between`] finds no exchange between them.
 pub(super) fn of_op(view: &OpView<'_>) -> Option<Boxes> {
     let [from, to] = layouts(view)?;
     let ty = view.operand_tensor(0);
@@ -28,7 +26,6 @@ fn layouts<'v>(view: &OpView<'v>) -> Option<[&'v Sharding; 2]> {
 }
 
 impl Exchanges<'_> {
-    /// Builds the manual computation in place of an exchange, and returns its result.
     pub(super) fn boxes(
         &self,
         view: &OpView<'_>,
@@ -104,7 +101,6 @@ impl Fetch<'_> {
         AxisRef::total_size(&self.windows.along().mesh, &self.boxes.along)
     }
 
-    /// Builds the array with a box that the device receives in a round.
     fn received(&mut self, round: &Round, places: &Places, b: &mut Builder<'_>) -> Value {
         let shape = make::type_of(b, self.x).shape.clone();
         let part = if round.shape[..] == shape[..] {
@@ -121,7 +117,6 @@ impl Fetch<'_> {
         self.windows.permute(part, Permutation::of_pairs(along, pairs), b)
     }
 
-    /// Builds `result` with the received box in its place. Other elements stay as they are.
     fn placed(&mut self, round: &Round, places: &Places, received: Value, result: Value, b: &mut Builder<'_>) -> Value {
         let starts = self.numbers(&places.placed, b);
         let mut part = self.shifted(round, places, received, b);

@@ -91,7 +91,6 @@ fn exchanged(view: &OpView<'_>, dim: &MovedDim) -> Chosen {
     Chosen { name, op, several_hops, strided, ..layout_cases(view, operand, Some(at)) }
 }
 
-/// Returns the largest distance between a device and one from which it receives, or 0 if no device receives anything.
 fn hops(exchange: &Exchange) -> u64 {
     let far = match exchange {
         Exchange::Alike(parts) => parts.iter().map(|p| p.ahead.unsigned_abs()).max(),
@@ -114,7 +113,6 @@ fn traded(view: &OpView<'_>) -> Option<Chosen> {
     Some(Chosen { name: "traded dimension", ..layout_cases(view, 0, Some(dim)) })
 }
 
-/// Returns the strategy `boxes` if the plan of a reshard has an exchange of boxes. Returns `None` otherwise.
 fn in_boxes(view: &OpView<'_>) -> Option<Chosen> {
     let (from, to) = (view.body.sharding(view.operand(0))?, view.body.sharding(view.result(0))?);
     let ty = view.operand_tensor(0);

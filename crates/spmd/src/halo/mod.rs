@@ -53,7 +53,6 @@ pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Returns how the ops of a body run whose elements move along sharded dimensions.
 fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
     let mut plans = Plans::default();
     let mut shared = Shared::default();
@@ -76,7 +75,7 @@ fn plans(module: &Module, body: &Body, mesh: &Arc<Mesh>) -> Plans {
 }
 
 /// Returns the location and the name, in backticks, of the first op of the main function that moves elements along a
-/// sharded dimension, or between blocks that do not nest. Returns `None` if there is none, or no mesh.
+/// sharded dimension, or between blocks that do not nest, or `None` if there is none.
 pub(crate) fn moving(module: &Module) -> Option<(Loc, String)> {
     let func = module.main()?;
     module.main_mesh()?;
@@ -110,7 +109,6 @@ pub(crate) fn blocks_of(view: &OpView<'_>, rule: &Rule, factor: Factor) -> Optio
     }
 }
 
-/// Returns the blocks of an op along sharded dimensions along which its elements move.
 fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     let is_split = |v: &Value| view.body.sharding(*v).is_some_and(|s| s.split_axes().next().is_some());
     let tensors = || view.operands().iter().chain(view.results());
@@ -132,7 +130,6 @@ fn moved(view: &OpView<'_>) -> Vec<Blocks> {
     results.chain(reduced.filter_map(|f| blocks_of(view, &rule, f))).filter(is_moved).collect()
 }
 
-/// Returns the axes that split the dimension that `blocks` names, or no axes if its value has no layout.
 fn axes_of<'v>(view: &OpView<'v>, blocks: Blocks) -> &'v [AxisRef] {
     let (value, dim) = match blocks {
         Blocks::OfResults(dim) => (view.result(0), dim),
@@ -154,7 +151,6 @@ struct MovedDim {
 type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {
-    /// Returns the dimension if it is one of the results, and `None` if it is one of an operand.
     fn of_results(&self) -> Option<usize> {
         if let Blocks::OfResults(dim) = self.blocks { Some(dim) } else { None }
     }
@@ -197,7 +193,6 @@ struct Fetch {
 }
 
 impl Fetched {
-    /// Returns the operands that are read, with what is needed of them.
     fn needs(&self) -> Vec<(Read, Need)> {
         match self {
             Fetched::Elements(fetches) => fetches.iter().map(|f| (f.read, f.need)).collect(),
@@ -358,7 +353,6 @@ impl<'s> Rewrite<'s> for Exchanges<'_> {
 }
 
 impl Exchanges<'_> {
-    /// Builds the manual computation in place of an op, and returns its results.
     fn manual(&self, view: &OpView<'_>, dims: &[MovedDim], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Vec<Value> {
         let manual: Vec<AxisRef> = AxisRef::union(self.mesh, dims.iter().flat_map(|d| d.axes.iter().copied()));
         let mut operands = cloner.values(view.operands());
@@ -392,7 +386,6 @@ impl Exchanges<'_> {
         results
     }
 
-    /// Builds the per-device body: the exchanges, then the op on the windows.
     fn body(
         &self,
         view: &OpView<'_>,

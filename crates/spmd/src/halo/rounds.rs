@@ -211,7 +211,6 @@ fn by_key(edges: &[Edge], key: impl Fn(&Edge) -> i64) -> Vec<Vec<Edge>> {
     groups.into_values().collect()
 }
 
-/// Groups the edges so that in each group a source sends once and a target receives once.
 fn by_colour(edges: &[Edge], shards: usize) -> Vec<Vec<Edge>> {
     let pairs: Vec<(usize, usize)> = edges.iter().map(|e| (e.source, e.target)).collect();
     let colours = coloured(&pairs, shards);

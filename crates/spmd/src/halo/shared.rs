@@ -72,7 +72,6 @@ impl Shared {
 }
 
 impl Fetch {
-    /// Returns the parts of an exchange that is alike on all devices. Other exchanges have none.
     fn parts(&self) -> &[Part] {
         if let Exchange::Alike(parts) = &self.exchange { parts } else { &[] }
     }

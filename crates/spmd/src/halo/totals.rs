@@ -26,7 +26,6 @@ pub(crate) struct Folded {
     pub last: i64,
     /// The number of elements of each window, of which the total is one.
     pub extent: usize,
-    /// The number of devices.
     shards: usize,
 }
 
@@ -134,9 +133,9 @@ impl Folded {
         parts.sum::<usize>() + totals
     }
 
-    /// Returns the fewest steps. A run that has all blocks on one side may be continued where there are no blocks.
-    /// Returns `None` for runs with blocks on both sides of the device's own: the device with all of these may not
-    /// exist.
+    /// Returns the steps in which a device receives the fewest totals. A run that has all blocks on one side may be
+    /// continued where there are no blocks. Returns `None` for runs with blocks on both sides of the device's own: the
+    /// device with all of these may not exist.
     fn steps(&self) -> Option<Steps> {
         let count = self.last - self.first + 1;
         let reach = self.shards as i64 - 1;

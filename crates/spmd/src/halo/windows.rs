@@ -154,7 +154,6 @@ struct Line<'a> {
     /// For each part that is alike on all devices, the elements that are sent, as in [`Fetch`].
     sent: &'a [Span],
     dim: usize,
-    /// The type of a block.
     block: TensorType,
 }
 
@@ -169,7 +168,6 @@ impl Line<'_> {
         make::full(b, &self.with_len(len), &Literal::zeros(self.block.dtype, vec![]))
     }
 
-    /// Builds the window of parts that are alike on all devices.
     fn join(&mut self, v: Value, parts: &[Part], b: &mut Builder<'_>) -> Value {
         let sent = |i: usize, part: &Part| self.sent.get(i).copied().unwrap_or((part.from, part.to));
         let sent: Vec<Span> = parts.iter().enumerate().map(|(i, part)| sent(i, part)).collect();
@@ -225,7 +223,6 @@ impl Line<'_> {
         make::select(b, is_inside, window, outside)
     }
 
-    /// Builds an array of the window's shape with the elements from outside.
     fn array(&self, outside: Outside, b: &mut Builder<'_>) -> Value {
         match outside {
             Outside::Any | Outside::Zero => self.zeros(self.need.len, b),
@@ -234,8 +231,6 @@ impl Line<'_> {
         }
     }
 
-    /// Builds, for each element of the window, whether its position in the window is at least `from` and less than
-    /// `to`.
     fn between(&self, from: Value, to: Value, b: &mut Builder<'_>) -> Value {
         let shape = self.with_len(self.need.len);
         let dtype = self.need.positions();
@@ -245,7 +240,6 @@ impl Line<'_> {
         make::and(b, is_after, is_before)
     }
 
-    /// Builds the window. In each round, it places the elements that the device receives or keeps.
     fn rounds(&mut self, v: Value, rounds: &[Round], outside: Outside, b: &mut Builder<'_>) -> Value {
         let window = self.array(outside, b);
         rounds.iter().fold(window, |window, round| self.round(v, window, round, b))
@@ -274,7 +268,6 @@ impl Line<'_> {
         make::select(b, is_placed, placed, window)
     }
 
-    /// Builds the elements of the device's block that it sends.
     fn sent(&mut self, v: Value, round: &Round, b: &mut Builder<'_>) -> Value {
         let from = known(round.send.iter().map(|s| s.map(|s| s as i64)));
         match from.iter().all(|&n| n == from[0]) {

@@ -37,7 +37,6 @@ use std::sync::Arc;
 /// The part by which the estimated memory may grow, if it grows by more than [`ROOM`].
 const MORE_MEMORY: f64 = 0.05;
 
-/// The outcome of the search for a function.
 #[derive(Default)]
 pub(crate) struct Chosen {
     /// The function with other layouts of its values, or `None` if no layouts were found with which it costs less and
@@ -96,7 +95,6 @@ pub(crate) fn choose(
     chosen
 }
 
-/// Returns the note that the search for layouts ended with its budget.
 fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
     let (name, Left { site_count, of, .. }) = (&func.name, left);
     let again = if left.is_first_round { "" } else { " again" };

@@ -67,7 +67,6 @@ pub(super) struct Prices<'a> {
     layouts: Layouts,
     current: EntityVec<Group, Layout>,
     rated: EntityVec<Site, Rc<Rated>>,
-    /// The ratings made so far.
     known: FxHashMap<RatingKey, Rc<Rated>>,
     /// The moves of each value that some site needs.
     moves: EntityVec<Value, SmallVec<[Move; 1]>>,
@@ -313,7 +312,6 @@ impl<'a> Prices<'a> {
         if is_allowed { rated.own } else { rated.own.saturating_add(FORBIDDEN) }
     }
 
-    /// Returns operand `index` of the op at a site, or the only value of an edge, whatever `index` is.
     fn value(&self, site: Site, index: usize) -> Value {
         match &self.sites.sites[site].kind {
             SiteKind::Op { op, .. } => self.body[*op].operands[index],
@@ -356,9 +354,6 @@ impl<'a> Prices<'a> {
         rated
     }
 
-    /// Adds to the effort what was planned since [`MovePrices::work`] was `work`.
-    ///
-    /// [`MovePrices::work`]: crate::plan::MovePrices::work
     fn count_planning_since(&mut self, work: usize) {
         self.effort += (self.decisions.prices.work() - work) / PLANNING;
     }
@@ -371,7 +366,6 @@ impl<'a> Prices<'a> {
         out
     }
 
-    /// Rates an op whose tensors have these layouts.
     fn rate_op(&mut self, data: &SiteData, current: &[Option<Layout>]) -> Rated {
         let SiteKind::Op { op, kind, served } = &data.kind else { unreachable!("the site is an op") };
         let view = self.module.view(self.body, *op);

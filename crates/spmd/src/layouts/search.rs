@@ -29,17 +29,17 @@ const MAX_STEPS: usize = 64;
 /// The largest number of layouts that a stage without [`Stage::is_far`] changes one after the other.
 const FEW_STEPS: usize = 2;
 
-/// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can rule
-/// out a long one that saves more. In a large function, the effort of the first stage is spent after few sites. Short
-/// chains are then tried at all sites, and at last long ones again.
+/// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can
+/// rule out a long one that saves more. In a large function, the effort of the first stage is spent after few sites.
+/// Short chains are then tried at all sites, and at last long ones again.
 const STAGES: [Stage; 3] =
     [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The limits of a stage.
 #[derive(Clone, Copy)]
 struct Stage {
-    /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no other
-    /// change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
+    /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no
+    /// other change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
     is_far: bool,
     /// The part of the effort of the whole search that is spent when the stage ends.
     effort: f64,
@@ -115,7 +115,6 @@ pub(super) struct Left {
     pub is_first_round: bool,
 }
 
-/// The outcome of a round.
 struct Round {
     /// True if the price fell, so that another round may find more.
     is_better: bool,
@@ -123,7 +122,6 @@ struct Round {
     left: Option<(usize, usize)>,
 }
 
-/// A group and its new layout.
 pub(super) type Change = (Group, Layout);
 
 struct Search<'p, 'a> {
@@ -131,7 +129,6 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// The most work of ops other than products.
     most_work: u64,
-    /// The effort before the search.
     effort_before: usize,
     stage: Stage,
     /// True if a change was not tried because the effort of the stage ended.
@@ -145,8 +142,8 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
-    /// Runs the stages, and then trades dimensions, until the price no longer falls or the effort is spent. Returns what
-    /// was left when the effort was spent, or `None` if it was not.
+    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
+    /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;
         for _ in 0..MAX_ROUNDS {
@@ -170,8 +167,8 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Tries changes at all sites, in rounds, until the price no longer falls or the effort of the stage is spent.
-    /// Returns what was left of the last round if the effort was spent, and `None` if it was not.
+    /// Tries changes at all sites, in up to [`MAX_ROUNDS`] rounds, until the price no longer falls or the effort of the
+    /// stage is spent. Returns what was left of the last round if the effort was spent, and `None` if it was not.
     fn rounds(&mut self) -> Option<Left> {
         for round in 0..MAX_ROUNDS {
             let found = self.round();
@@ -185,7 +182,6 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Returns true if the effort of the stage is spent.
     fn is_spent(&self) -> bool {
         let (of_function, of_site) = self.limits.effort;
         let most = of_function + of_site * self.prices.sites.sites.len();
@@ -264,10 +260,8 @@ impl Search<'_, '_> {
         seed
     }
 
-    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together. At
-    /// an op, these are also its second best choice, its tensors whole where elements move, its results split over the
-    /// axes that are summed, its results left as summands unless sums are kept, a factor of a product split over axes
-    /// that are idle, and all other tensors laid out as one of them is.
+    /// Returns the changes to begin with at a site: the layouts that the site asks for, one by one and all together,
+    /// and at an op also those that [`Tensors`] proposes.
     fn seeds(&mut self, site: Site) -> Vec<Vec<Change>> {
         let asked: Vec<Change> = self.prices.asks(site).map(|ask| (ask.value, ask.layout)).collect();
         let mut seeds: Vec<Vec<Change>> = asked.iter().map(|&change| vec![change]).collect();
@@ -386,7 +380,8 @@ impl Search<'_, '_> {
         best.1 > 0
     }
 
-    /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group.
+    /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group, and at edges
+    /// those that the edges ask for.
     fn followers(&mut self, group: Group) -> Vec<Change> {
         let mut found = vec![];
         for &site in &self.prices.sites.groups[group].sites {
@@ -419,7 +414,6 @@ impl Search<'_, '_> {
         found
     }
 
-    /// Returns the layouts of tensors at a site as changes of their groups.
     fn changes(&self, site: Site, layouts: &Following) -> impl Iterator<Item = Change> {
         let groups = &self.prices.sites.sites[site].groups;
         layouts.iter().filter_map(|&(i, layout)| Some((groups[i]?, layout)))
@@ -499,7 +493,6 @@ impl<'a> Tensors<'a> {
         self.of_groups(self.all_split_over(axes))
     }
 
-    /// Returns the layouts of [`split_over`](Tensors::split_over) with the indices of the tensors.
     fn all_split_over(&self, axes: &[AxisList]) -> Vec<(usize, Sharding)> {
         let layout = |i: usize| {
             self.decision.layouts[i].as_ref().and(self.groups[i])?;
@@ -534,8 +527,6 @@ impl<'a> Tensors<'a> {
         self.all_split_over(&axes)
     }
 
-    /// Returns the layouts of all tensors if the factors along which elements move are not split, or `None` if there
-    /// are no such factors.
     fn whole_where_elements_move(&self) -> Option<Wanted> {
         let moved = &self.decision.moved;
         let mut axes = self.decision.assignment.axes.clone();
@@ -567,7 +558,6 @@ impl<'a> Tensors<'a> {
         found
     }
 
-    /// Returns true if the op is a product, in which no device may compute more than it must.
     fn is_product(&self) -> bool {
         self.decision.task.is_product()
     }

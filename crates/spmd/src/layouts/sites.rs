@@ -30,7 +30,6 @@ entity! {
     pub(super) Class "class"
 }
 
-/// The sites of a function.
 pub(super) struct Sites {
     pub groups: EntityVec<Group, GroupData>,
     pub sites: EntityVec<Site, SiteData>,
@@ -118,7 +117,6 @@ impl Sites {
         self.group_of[v]
     }
 
-    /// Records at each group the sites that have values of the group.
     fn connect(&mut self) {
         for site in self.sites.keys() {
             let mut groups: SmallVec<[Group; 4]> = self.sites[site].groups.iter().copied().flatten().collect();
@@ -251,8 +249,6 @@ impl Build<'_> {
         }
     }
 
-    /// Returns true if all results are known to be zero everywhere: the op is a constant of zeros, or it is pure, has
-    /// no regions, is linear in all its operands together, and all of them are known to be zero.
     fn makes_zeros(&self, view: &OpView<'_>) -> bool {
         if Opcode::of_view(view) == Opcode::Constant {
             return is_zeros(view);

@@ -12,7 +12,6 @@ const CHAIN: &str = include_str!("../../tests/filetests/reshard/layouts_chain.ml
 /// A windowed attention in five dimensions over four axes, with uneven blocks.
 const ATTENTION: &str = include_str!("windowed_attention.mlir");
 
-/// Returns what a search for the layouts of the first program of [`CHAIN`] chooses if it makes no more than `effort`.
 fn chosen(effort: (usize, usize)) -> Chosen {
     let source = CHAIN.split("// ----").next().unwrap();
     let module = text::parse("chain.mlir", source, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));

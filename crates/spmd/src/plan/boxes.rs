@@ -39,7 +39,6 @@ const BOXES: usize = 16;
 /// One number for each dimension.
 pub(crate) type Index = SmallVec<[usize; 4]>;
 
-/// An exchange of boxes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Boxes {
     /// The axes along which the devices are numbered.
@@ -49,7 +48,6 @@ pub(crate) struct Boxes {
     pub price: Price,
 }
 
-/// The price of an exchange of boxes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Price {
     /// The number of permutes.
@@ -92,7 +90,6 @@ struct Line {
     cuts: Vec<Parts>,
 }
 
-/// The parts of a dimension.
 #[derive(Clone, PartialEq)]
 struct Parts {
     /// The lengths in which parts are sent.
@@ -332,7 +329,6 @@ impl Group {
         Some(group)
     }
 
-    /// Computes the blocks of all devices in both layouts, and the holders of the blocks of the source layout.
     fn place(&mut self, layouts: [&Sharding; 2], mesh: &Mesh, device_count: usize) {
         let origin = vec![0; mesh.axes.len()];
         let coordinates: Vec<Vec<usize>> =
@@ -504,7 +500,6 @@ impl Group {
     }
 }
 
-/// Returns the number of the shape in which a box is sent.
 fn class_of(parts: &[&Parts], chosen: &[Part]) -> usize {
     parts.iter().zip(chosen).fold(0, |class, (parts, part)| class * parts.lengths.len() + part.class)
 }

@@ -63,7 +63,6 @@ impl<'a> Digits<'a> {
 }
 
 impl Digits<'_> {
-    /// Returns the exchange as one step.
     fn one_step(&self) -> Step {
         let needed = local_bytes(self.to, &self.shape, self.dtype);
         let kind = StepKind::Exchange { collective_count: self.exchange.collective_count() };

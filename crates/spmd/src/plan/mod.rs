@@ -35,8 +35,8 @@ pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
 pub(crate) use sum::{Layout, MovePrices, hash_layout};
 
-/// The number of rounds of an exchange up to which no other plan is looked for. Others would save the start of few
-/// collectives at most.
+/// The number of rounds of an exchange up to which no path of other collectives is searched for. Such a path would save
+/// the start of few collectives at most.
 const FEW_ROUNDS: u64 = 4;
 
 /// One collective of a plan and the layout after it.
@@ -140,7 +140,6 @@ pub fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize], dtyp
     found.into_iter().flatten().chain([plain]).min_by_key(|steps| total_bytes(steps)).expect("one is always possible")
 }
 
-/// Returns true if the plan, which is one slice or one gather from `from` to `to`, moves no padding.
 fn is_without_padding(steps: &[Step], from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> bool {
     total_bytes(steps) <= local_bytes(to, shape, dtype).saturating_sub(local_bytes(from, shape, dtype))
 }
@@ -235,8 +234,7 @@ fn cost_through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtyp
     gather + u64::from(moves(to))
 }
 
-/// Returns the sum of the bytes received and of the price of starting the collectives, which is 1 for a slice and
-/// [`STEP_BYTES`] for each other collective.
+/// Returns the sum of the bytes received and of the price of starting the collectives.
 fn cost(steps: &[Step]) -> u64 {
     let start = |s: &Step| match s.kind {
         StepKind::AllSlice { .. } => 1,
@@ -283,7 +281,6 @@ pub(crate) fn layout_only(sharding: &Sharding) -> Sharding {
     sharding.canonical().with_unreduced(vec![]).without_unit_axes()
 }
 
-/// Returns the plan if one slice or one gather is enough, which needs no search, and `None` otherwise.
 fn direct(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
     if let Some(axes) = suffixes(to, from, shape) {
         return Some(vec![Step { kind: StepKind::AllSlice { axes }, to: to.clone(), bytes_received: 0 }]);
@@ -322,8 +319,7 @@ fn is_local(n: usize, a: usize, b: usize) -> bool {
     a == 1 || b == 1 || padded_size(n, a) == padded_size(n, b)
 }
 
-/// Returns true if a step between the two layouts moves whole blocks in every dimension ([`is_local`]). `shape` is the
-/// global shape.
+/// Returns true if a step between the two layouts moves whole blocks in every dimension ([`is_local`]).
 pub(crate) fn is_local_between(a: &Sharding, b: &Sharding, shape: &[usize]) -> bool {
     let counts = a.shard_counts().into_iter().zip(b.shard_counts());
     counts.zip(shape).all(|((a, b), &n)| is_local(n, a, b))

@@ -48,7 +48,6 @@ impl Layout {
         Layout { rank, bytes: SmallVec::from_elem(0, rank) }
     }
 
-    /// Returns the position after the last piece of a dimension.
     fn end(&self, dim: usize) -> usize {
         self.rank + self.bytes[..=dim].iter().map(|&n| usize::from(n)).sum::<usize>()
     }
@@ -66,7 +65,6 @@ impl Layout {
         (0..self.rank).map(|dim| self.list(dim))
     }
 
-    /// Returns the pieces of all dimensions.
     fn pieces(&self) -> &[Piece] {
         &self.bytes[self.rank..]
     }
@@ -76,14 +74,12 @@ impl Layout {
         self.bytes[dim] += 1;
     }
 
-    /// Removes the last `count` pieces of a dimension, and returns them.
     fn pop(&mut self, dim: usize, count: usize) -> SmallVec<[Piece; 8]> {
         let end = self.end(dim);
         self.bytes[dim] -= count as u8;
         self.bytes.drain(end - count..end).collect()
     }
 
-    /// Returns true if slices alone turn this layout into `target`.
     fn is_prefix_of(&self, target: &Layout) -> bool {
         self.lists().zip(target.lists()).all(|(own, target)| target.starts_with(own))
     }
@@ -98,7 +94,6 @@ enum Move {
 }
 
 impl Move {
-    /// Returns the layout after a move that is no permutation. Panics for a permutation.
     fn applied(&self, layout: &Layout) -> Layout {
         let mut next = layout.clone();
         match *self {
@@ -277,7 +272,6 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Returns the number of a layout, which is recorded if it is new.
     fn visit(&mut self, layout: Layout) -> usize {
         if let Some(&known) = self.index.get(&layout) {
             return known;
@@ -399,7 +393,6 @@ impl Space<'_> {
         }
     }
 
-    /// Returns the pieces that can be used beside all pieces of the layout.
     fn free_pieces(&self, layout: &Layout) -> SmallVec<[Piece; 8]> {
         let is_used = |p: Piece| layout.pieces().iter().any(|&q| self.conflicts[usize::from(p)][usize::from(q)]);
         (0..self.pieces.len() as Piece).filter(|&p| !is_used(p)).collect()
@@ -424,7 +417,6 @@ impl Space<'_> {
         list.iter().map(|&p| self.size(p)).product()
     }
 
-    /// Returns the number of bytes of a block of this shape.
     fn bytes(&self, block: &Counts) -> u64 {
         block.iter().map(|&n| n as u64).product::<u64>() * self.element_bytes
     }

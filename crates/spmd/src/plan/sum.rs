@@ -81,7 +81,6 @@ struct Keys {
     meshes: Vec<Arc<Mesh>>,
     axes: Vec<AxisRef>,
     dtypes: Vec<DType>,
-    /// The key that was made last.
     last: MoveKey,
 }
 
@@ -122,7 +121,6 @@ impl Keys {
     }
 }
 
-/// Returns the position of an item in a list, to which it is added if it is new.
 fn number_of<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) -> usize {
     list.iter().position(|known| known == item).unwrap_or_else(|| {
         list.push(item.clone());

@@ -63,7 +63,6 @@ fn shards(sharding: &Sharding, shape: &[usize]) -> Shards {
         .collect()
 }
 
-/// Pads or cuts every block from one shape to another.
 fn resize(shards: Shards, from: &[usize], to: &[usize]) -> Shards {
     let strides = strides(from);
     let get = |block: &Vec<Option<usize>>, i: &Vec<usize>| {
@@ -112,7 +111,6 @@ fn permute(from: &Sharding, to: &Sharding, shards: Shards) -> Shards {
     (0..shards.len()).map(|device| shards[sender(device)].clone()).collect()
 }
 
-/// Returns the device at `position` along `axes` that agrees with `coordinates` along all other axes.
 fn with_position(mesh: &Mesh, axes: &[AxisRef], coordinates: &[usize], position: usize) -> usize {
     mesh.position(&with_index_in(mesh, axes, coordinates, position))
 }

@@ -22,7 +22,6 @@ pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     at(module, func, program_ops(module, func).into_iter().find(differs)?)
 }
 
-/// Returns the arguments and results of a function, with their attributes.
 fn boundary(func: &Func) -> impl Iterator<Item = (Value, &Attrs)> {
     let args = func.body.args().iter().zip(&func.arg_attrs);
     args.chain(func.body.results().iter().zip(&func.result_attrs)).map(|(&v, attrs)| (v, attrs))

@@ -275,7 +275,6 @@ fn uniform() {
     finds("uniform", VARYING, PRODUCT, Spoils(forgets));
 }
 
-/// Removes the attribute from the first op that has it. Panics if there is none.
 fn without_attr(func: &mut Func, name: &str) {
     let ops = func.body.walk();
     let is_removed = ops.into_iter().any(|op| func.body.op_mut(op).attrs.remove(name).is_some());
@@ -301,7 +300,6 @@ fn unmask(func: &mut Func) {
     func.body.op_mut(op).operands[0] = func.body.args()[0];
 }
 
-/// Records ones as what the padding of masked values holds.
 fn mask_with_ones(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         let Some(mut padding) = func.body[v].padding.as_deref().cloned() else { continue };
@@ -310,7 +308,6 @@ fn mask_with_ones(func: &mut Func) {
     }
 }
 
-/// Adds a constant that nothing uses.
 fn add_dead_op(func: &mut Func) {
     let entry = func.body.entry();
     let zero = make::number(&mut Builder::new(&mut func.body), DType::F32, 0);

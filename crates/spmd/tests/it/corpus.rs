@@ -13,8 +13,7 @@ use shardwise_spmd::{Options, partition};
 use shardwise_testing::{Program, corpus};
 use std::path::Path;
 
-/// Returns an array of this type with elements drawn from `c`: quarters from -1 to 1 for `f32` and `bf16`. For other
-/// types, the first byte of an element is less than 4, or less than 2 for booleans, and the other bytes are 0.
+/// Returns an array of this type with small elements drawn from `c`.
 fn literal(c: &mut Chooser, ty: &TensorType) -> Literal {
     let n = ty.size();
     match ty.dtype {
@@ -44,8 +43,6 @@ pub fn per_device(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Str
     Ok(results.iter().map(|r| r.to_literal()).collect())
 }
 
-/// Returns the tolerance for an array of sums in another order, in units in the last place of its largest element: 3
-/// for `bf16` and `f16`, and 800 for other types.
 fn tolerance(x: &Literal) -> Tolerance<'static> {
     Tolerance::OfLargest(match x.dtype() {
         DType::BF16 | DType::F16 => 3,
@@ -58,7 +55,6 @@ fn tolerance(x: &Literal) -> Tolerance<'static> {
 /// The arguments of `sparse_vector` form a sparse matrix. Drawn arguments do not.
 const NEED_THEIR_ARGUMENTS: [&str; 1] = ["corpus/linalg/sparse_vector"];
 
-/// Reads the arguments of JAX's run from the file beside a program.
 fn arguments_of_jax(name: &str, types: &[&TensorType]) -> Vec<Literal> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/{name}.in.npz"));
     let mut archive = Reader::open(&path).unwrap();

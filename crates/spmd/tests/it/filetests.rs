@@ -47,7 +47,6 @@ fn before_and_after(at: usize, text: &str, wrong: &mut Vec<String>) -> String {
     if given == before { after } else { format!("// before\n{before}// after\n{after}") }
 }
 
-/// Returns the module without the reasons for its collectives, which are long.
 fn without_reasons(module: &Module) -> Module {
     let mut out = module.without_funcs();
     for func in &module.funcs {

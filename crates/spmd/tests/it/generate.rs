@@ -178,10 +178,8 @@ fn manual(c: &mut Chooser, b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>) -> O
     Some((result, free))
 }
 
-/// Builds a random computation of per-device code on `v`, and returns its result, which has the type of `v`. It is a
-/// negation, the sum of `v` and the device's index along `axis`, or along `axis` the maximum, the value of the device
-/// before, or the last part of a gather. Devices are named by their numbers if `by_number` is true, and by axes
-/// otherwise.
+/// Builds a random computation of per-device code on `v`, and returns its result, which has the type of `v`. Devices
+/// are named by their numbers if `by_number` is true, and by axes otherwise.
 fn per_device(
     c: &mut Chooser,
     b: &mut Builder<'_>,
@@ -338,7 +336,6 @@ fn dot(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value) -> Valu
     make::dot_general(b, x, y, &dims, DType::F32)
 }
 
-/// Builds a reshape of `x` to one dimension, to two dimensions, or to the dimensions of `x` and another one of size 1.
 fn reshape(c: &mut Chooser, b: &mut Builder<'_>, x: Value) -> Value {
     let t = ty(b, x);
     let n = t.size();

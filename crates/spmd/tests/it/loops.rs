@@ -57,7 +57,6 @@ fn small(shape: &[usize]) -> Literal {
 const ROWS: &str = r#"[{"x"}, {}]"#;
 const COLUMNS: &str = r#"[{}, {"x"}]"#;
 
-/// Returns the bytes that each of 8 devices receives when a weight of `n` rows and columns is gathered.
 fn gathered(n: u64) -> u64 {
     n * n * 4 / 8 * 7
 }

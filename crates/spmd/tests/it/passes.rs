@@ -41,7 +41,6 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
     );
 }
 
-/// Tests that a call of Python code that returns nothing has a warning, and that a call that returns an array has none.
 #[test]
 fn callbacks_that_return_nothing_are_skipped_with_a_warning() {
     let text = "func.func @main(%arg0: tensor<3xf32>, %arg1: tensor<i32>) -> tensor<3xf32> {

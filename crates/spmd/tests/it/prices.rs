@@ -7,7 +7,6 @@ use shardwise_spmd::{Options, partition};
 
 const DIMS: [&str; 5] = ["{}", "{\"x\"}", "{\"y\"}", "{\"x\", \"y\"}", "{\"y\", \"x\"}"];
 
-/// Returns the layouts of a matrix that use no axis twice.
 fn layouts() -> Vec<String> {
     let pairs = DIMS.iter().flat_map(|a| DIMS.iter().map(move |b| [*a, *b]));
     let uses = |layout: &[&str; 2], axis: &str| layout.iter().filter(|dim| dim.contains(axis)).count();

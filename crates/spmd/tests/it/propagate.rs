@@ -64,7 +64,6 @@ fn show(sharding: Option<&Sharding>) -> String {
     sharding.filter(says).map_or("-".to_string(), |s| s.to_string())
 }
 
-/// Returns the shardings that data-flow edges keep, by the values that own the edges.
 fn edges(module: &Module, body: &Body) -> HashMap<Value, Sharding> {
     let ops = body.walk().into_iter().filter(|&op| opcode(module, body, op) == Opcode::DataFlowEdgeOp);
     ops.filter_map(|op| Some((body[op].operands[0], body.sharding(body[op].results[0])?.clone()))).collect()

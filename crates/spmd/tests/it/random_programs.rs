@@ -41,7 +41,6 @@ fn check(seed: u64, length: usize) {
     check_dense(&partitioned, &program.args);
 }
 
-/// Checks that the program with devices named by number computes the same on every device as the program with axes.
 fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     let devices = partitioned.module.main_mesh().unwrap().size();
     let dense = dense::dense(&partitioned.module).unwrap();
@@ -63,7 +62,6 @@ fn check_all(first: u64, count: u64, length: usize) {
     }
 }
 
-/// Returns a sketch of the program and of the modules after some of the passes, as far as these came.
 fn stages(program: &Program) -> String {
     let mut out = String::new();
     let mut dump = |_: usize, name: &str, module: &Module| {

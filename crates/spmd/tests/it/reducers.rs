@@ -53,8 +53,6 @@ fn checked(program: &str, args: &[Literal]) -> Partitioned {
     partitioned
 }
 
-/// Returns arrays of rows of `n` elements: with ties, with NaNs, of minus infinity alone, of infinity alone, and with
-/// elements of the first three.
 fn inputs(n: usize) -> Vec<Literal> {
     let ties = |i: usize| [2.0, -1.0, 2.0, 0.0, 2.0][i % 5];
     let nans = |i: usize| if i % 5 == 4 { f32::NAN } else { i as f32 };
@@ -87,7 +85,6 @@ fn only_partial_results_are_gathered() {
     assert_eq!(uneven.bytes_received(), found.bytes_received(), "{uneven}");
 }
 
-/// Returns a reducer that combines the values and the indices by two ops.
 fn pair(values: &str, indices: &str) -> String {
     format!(
         "reducer(%v: tensor<f32>, %w: tensor<f32>) (%m: tensor<i32>, %n: tensor<i32>) {{

@@ -104,7 +104,6 @@ fn random_reshards_are_identities() {
     assert!(counts.iter().all(|&n| n >= 20), "too few exchanges, combined all-to-alls and boxes: {counts:?}");
 }
 
-/// Checks reshards of a dimension of several sizes between layouts with 2, 3, 4, 6, 8 and 12 blocks.
 #[test]
 fn blocks_that_do_not_nest() {
     let mesh = Arc::new(Mesh::new("mesh", [("a", 4), ("b", 3), ("c", 2)]).unwrap());

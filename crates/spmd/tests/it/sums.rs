@@ -39,7 +39,6 @@ fn moved(program: &str, n: usize) -> [(u64, usize); 2] {
     })
 }
 
-/// Returns the bytes that a device receives in an all-reduce of so many `f32` over eight devices.
 fn summed(elements: u64) -> u64 {
     2 * (elements * 4 - elements * 4 / 8)
 }

@@ -7,7 +7,6 @@ use shardwise_interp::run_grid;
 use shardwise_ir::{Func, Module, Op, Value};
 use shardwise_spmd::{Options, partition, uniform};
 
-/// Returns the arguments of a function and the results of the ops in its own region.
 fn top_level_values(func: &Func) -> Vec<Value> {
     let body = &func.body;
     let ops = &body[body.entry()].ops;
@@ -15,7 +14,6 @@ fn top_level_values(func: &Func) -> Vec<Value> {
     body.args().iter().copied().chain(made).collect()
 }
 
-/// Returns the module with the [`top_level_values`] of its first function as the results of this function.
 fn giving_all(module: &Module) -> Module {
     let mut module = module.clone();
     let func = &mut module.funcs[0];

@@ -56,7 +56,6 @@ fn check(text: &str) {
     }
 }
 
-/// Checks a program of one step over a mesh of `x=2, y=2`, for several shapes.
 fn check_step(operand: &str, step: &str) {
     for shape in ["8x4", "4x4", "31x31", "5x3", "1x7", "0x4"] {
         check(&format!(

@@ -125,7 +125,6 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Returns the row-major position of `index` in an array of this shape.
 fn linear(shape: &[usize], index: &[usize]) -> usize {
     shape.iter().zip(index).fold(0, |all, (&n, &i)| all * n + i)
 }

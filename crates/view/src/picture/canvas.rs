@@ -15,7 +15,6 @@ const LINE: usize = 18;
 const MARGIN: usize = 16;
 /// The largest number of rows, and of columns, that are drawn of a grid, with the gap for those that are left out.
 const MOST_TRACKS: usize = 17;
-/// The largest number of planes that are drawn.
 const MOST_PLANES: usize = 8;
 /// The largest number of planes of an array that are drawn beside each other.
 const ACROSS: usize = 4;
@@ -26,7 +25,8 @@ const SIDE: usize = 240;
 type Rgb = [u8; 3];
 const INK: Rgb = [32, 33, 36];
 const PAPER: Rgb = [255, 255, 255];
-/// The colours of blocks, all light enough for black text. A block with a larger number has the colour of the remainder.
+/// The colours of blocks, all light enough for black text. A block with a larger number has the colour of the
+/// remainder.
 const COLOURS: [Rgb; 12] = [
     [135, 215, 255],
     [255, 215, 135],
@@ -87,13 +87,11 @@ impl Canvas {
         self.texts.push((x, y, text));
     }
 
-    /// Adds a line below what was drawn.
     fn line(&mut self, text: String) {
         self.text(MARGIN, self.height, text);
         self.height += LINE;
     }
 
-    /// Draws the first [`MOST_PLANES`] planes beside and below each other, and says how many are left out.
     fn planes(&mut self, blocks: &Blocks<'_>) {
         let count = plane_count(blocks);
         let numbers: Vec<usize> = (0..count.min(MOST_PLANES)).collect();
@@ -162,7 +160,6 @@ impl Canvas {
         (right, bottom + LINE / 2)
     }
 
-    /// Draws a cell: a rectangle with a dark edge, or dots in a gap.
     fn cell(&mut self, cell: Option<(String, usize)>, x: (usize, usize), y: (usize, usize)) {
         let Some((label, colour)) = cell else { return self.centred("..", x, y) };
         self.rectangles.push(Rectangle { x: x.0, y: y.0, width: x.1 + 1, height: y.1 + 1, fill: INK });
@@ -171,7 +168,6 @@ impl Canvas {
         self.centred(&label, x, y);
     }
 
-    /// Draws a text in the middle of a box, given by its start and length in both directions.
     fn centred(&mut self, text: &str, x: (usize, usize), y: (usize, usize)) {
         if !text.is_empty() {
             let left = x.0 + x.1.saturating_sub(text.chars().count() * CHARACTER) / 2;

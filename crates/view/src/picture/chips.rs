@@ -36,13 +36,11 @@ enum Hop {
 }
 
 impl Hop {
-    /// Returns the number of links, or 0 if the way has none.
     fn length(&self) -> usize {
         if let Hop::Links(links) = self { links.iter().sum() } else { 0 }
     }
 }
 
-/// The names of the dimensions of a grid of chips.
 const DIMENSIONS: [&str; 3] = ["x", "y", "z"];
 
 impl Chips {
@@ -123,9 +121,9 @@ impl Chips {
         format!("{}{shape}", self.describe(&hops))
     }
 
-    /// Describes a ring of the devices along an axis, given by its size and stride, in an order in which neighbours are
-    /// closer than in that of the mesh. The order is named if it is the same everywhere. Returns `None` if some groups
-    /// have no such ring, if one is in several pods, and if switches connect the devices.
+    /// Describes a ring of the devices along an axis, given by its size and stride, in an order in which the farthest
+    /// neighbours are closer than in that of the mesh. The order is named if it is the same everywhere. Returns `None`
+    /// if some groups have no such ring, if one is in several pods, and if switches connect the devices.
     fn better_ring(&self, mesh: &Mesh, size: usize, stride: usize) -> Option<String> {
         let starts = (0..mesh.size()).filter(|p| (p / stride).is_multiple_of(size));
         let groups: Vec<Vec<usize>> =
@@ -220,7 +218,6 @@ impl Chips {
         format!("mesh on {}: the devices of each chip, and their coordinates on the mesh", self.name)
     }
 
-    /// Returns the planes of chips, each with its name and a grid of `cells`, the texts of all chips.
     pub(super) fn planes<'a>(&self, cells: &'a [String]) -> Vec<(String, Grid<'a>)> {
         let size = self.torus.grid()[0] * self.row_count();
         let count = cells.len() / size;
@@ -242,7 +239,6 @@ impl Chips {
         if count == 1 { String::new() } else { format!("{pod}{z}") }
     }
 
-    /// Returns the text of each chip: its devices, with their coordinates on the mesh.
     pub(super) fn cells(&self, mesh: &Mesh) -> Vec<String> {
         let positions = mesh.positions();
         let coordinates = |p: usize| mesh.coordinates(p).iter().map(usize::to_string).collect::<Vec<_>>().join(",");

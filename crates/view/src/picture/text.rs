@@ -68,9 +68,6 @@ impl Picture {
         out
     }
 
-    /// Returns the lines above the drawing: title and mesh, the axes of per-device code, each dimension of the array, and
-    /// copies, summands and devices without elements if there are any. For an array on one device, there is only the
-    /// title.
     pub(super) fn heading(&self, blocks: &Blocks<'_>) -> Vec<String> {
         let Some(sharding) = &self.sharding else { return vec![format!("{} on one device", self.title)] };
         let mesh = &sharding.mesh;
@@ -151,7 +148,6 @@ pub fn plane_count(blocks: &Blocks<'_>) -> usize {
     leading(blocks).iter().product()
 }
 
-/// Returns the number of shards that have elements along each dimension before the last two.
 fn leading(blocks: &Blocks<'_>) -> Vec<usize> {
     (0..blocks.rank().saturating_sub(2)).map(|dim| blocks.filled_count(dim)).collect()
 }
@@ -306,8 +302,8 @@ fn centred(text: &str, width: usize) -> String {
 }
 
 /// Returns the columns that fit into `room`, and their widths without the lines between them. At most a column for each
-/// four characters of `room` is kept. Labels are then shortened before more columns are left out. At least three are
-/// kept, even if they do not fit.
+/// four characters of `room` is kept. Labels are then shortened before more columns are left out. Up to three columns
+/// are kept even if they do not fit.
 fn fit_columns(grid: &Grid<'_>, rows: &[Track], room: usize) -> (Vec<Track>, Vec<usize>) {
     let all = shown(&grid.columns, room / 4);
     let widths = [room / 2, 24, 16, 12, 8].map(|most| natural_widths(grid, rows, &all, most));
@@ -328,8 +324,7 @@ fn total(widths: &[usize]) -> usize {
     widths.iter().map(|w| w + 1).sum::<usize>() + 1
 }
 
-/// Returns the widths that the headers and the labels with a space on both sides need, if a label has at most `most`
-/// columns.
+/// Returns the least widths of the columns, if a label has at most `most` characters and a space on both sides.
 fn natural_widths(grid: &Grid<'_>, rows: &[Track], columns: &[Track], most: usize) -> Vec<usize> {
     let width = |column: &Track| {
         let labels = rows.iter().filter_map(|row| Some(grid.at(row, column)?.0.fit(most).len() + 2));

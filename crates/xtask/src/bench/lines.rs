@@ -151,7 +151,6 @@ impl Line {
     }
 }
 
-/// Formats microseconds in a suitable unit.
 fn shown_time(us: f64) -> String {
     match us {
         _ if us < 1e3 => format!("{us:.1} us"),

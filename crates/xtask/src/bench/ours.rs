@@ -86,12 +86,10 @@ impl Ours {
     }
 }
 
-/// Returns the engine that is measured.
 fn engine() -> Box<dyn Engine> {
     Box::new(shardwise_host::HostEngine::default())
 }
 
-/// Parses and partitions a program, and compiles it to a plan. Fails if one of these steps does.
 fn compile(engine: &dyn Engine, text: &str) -> Result<Arc<dyn Executable>> {
     let module = program::parse("program", text)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?;
@@ -107,7 +105,6 @@ pub fn time_compilation(text: &str, runs: usize) -> Result<f64> {
     Ok(median(&times.collect::<Result<Vec<_>>>()?))
 }
 
-/// Returns the microseconds from the start of a call until its result has been dropped. Fails if the call does.
 fn microseconds<T>(call: impl FnOnce() -> Result<T>) -> Result<f64> {
     let start = Instant::now();
     drop(call()?);

@@ -153,7 +153,6 @@ fn distinct_text(ops: usize) -> String {
     text
 }
 
-/// Returns the attributes of an argument with this layout.
 fn sharded(dims: &str) -> String {
     format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}")
 }

@@ -119,7 +119,6 @@ fn measure(seed: u64, length: usize) -> Result<Outcome> {
     Ok(Outcome { seed, chain, ours, optimum })
 }
 
-/// Returns the number of operations of each product on one device, in the order of the program.
 fn flops(module: &Module) -> Vec<f64> {
     let body = &module.main().expect("a program has a main function").body;
     let views = body.walk().into_iter().map(|op| module.view(body, op));

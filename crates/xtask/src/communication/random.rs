@@ -11,8 +11,8 @@ pub fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).expect("the sizes are positive"))
 }
 
-/// Returns a layout in which each axis splits a dimension or none. One axis in four is cut into two parts first, if its
-/// size is not prime.
+/// Returns a layout in which each axis splits a dimension or none. About one in four of the axes of composite size is
+/// cut into two parts first.
 pub fn layout(choose: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
     let mut pieces: Vec<AxisRef> = mesh.all_axes().flat_map(|axis| parts(choose, mesh, axis)).collect();
     choose.shuffle(&mut pieces);

@@ -100,7 +100,6 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((text, true))
 }
 
-/// Returns the title, which is not empty, with a capital letter if it begins with a letter.
 fn heading(title: &str) -> String {
     let (first, rest) = title.split_at(1);
     first.to_uppercase() + rest
@@ -157,7 +156,6 @@ fn name(kind: &StepKind) -> String {
 }
 
 impl Outcome {
-    /// Returns the bytes moved as a multiple of the bar.
     fn ratio(&self) -> f64 {
         if self.ours == self.bar { 1.0 } else { self.ours as f64 / self.bar as f64 }
     }
@@ -211,7 +209,6 @@ fn shown(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// Returns a table of the `count` cases that are farthest above the bar, by more than 1 %.
 fn worst(outcomes: &[Outcome], count: usize) -> Table {
     let mut above: Vec<&Outcome> = outcomes.iter().filter(|o| o.ratio() > 1.01).collect();
     above.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));

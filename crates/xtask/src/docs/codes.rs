@@ -24,7 +24,6 @@ pub fn page() -> Result<Page> {
     Ok(page)
 }
 
-/// Returns the names and texts of the sources for which [`is_shipped`] is true. Fails if a file cannot be read.
 fn sources() -> Result<Vec<(String, String)>> {
     Ok(repo::rust_sources()?.into_iter().filter(|(file, _)| is_shipped(file)).collect())
 }
@@ -35,8 +34,6 @@ pub fn diagnostics() -> Result<BTreeSet<Made>> {
     made::diagnostics(&sources()?)
 }
 
-/// Returns the diagnostics whose codes are our own, and not labels of the specification. Fails if a source cannot be
-/// parsed.
 fn codes(sources: &[(String, String)]) -> Result<Vec<Made>> {
     Ok(made::diagnostics(sources)?.into_iter().filter(|m| !is_label(&m.code)).collect())
 }
@@ -47,12 +44,10 @@ fn is_shipped(file: &str) -> bool {
     !file.starts_with("crates/xtask/") && !file.starts_with("crates/testing/") && !file.contains("/tests/")
 }
 
-/// Returns a source up to its test module, which is at its end.
 fn without_tests(source: &str) -> &str {
     source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
-/// Returns the texts of the string literals of a source. Escapes are not resolved. Raw strings are left out.
 fn literals(source: &str) -> Vec<String> {
     ratchet::strings(source).map(|literal| literal.trim_matches('"').to_string()).collect()
 }

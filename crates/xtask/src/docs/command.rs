@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use std::process::Command;
 use std::time::Duration;
 
-/// A time that is long enough to build the command.
+/// The time limit for the command, which may have to be built first.
 const LIMIT: Duration = Duration::from_secs(900);
 
 pub fn page() -> Result<Page> {
@@ -19,8 +19,6 @@ pub fn page() -> Result<Page> {
     Ok(Page { name: "command.md", text })
 }
 
-/// Returns the output of `shardwise ARGUMENTS --help`, built with the same profile as this program. Fails if the
-/// command cannot be built or run.
 fn help(arguments: &[&str]) -> Result<String> {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--quiet", "--package", "shardwise-cli"]).args(Profile::OWN.flags());
@@ -42,7 +40,6 @@ fn help(arguments: &[&str]) -> Result<String> {
     Ok(outcome.stdout)
 }
 
-/// Returns the names under `Commands:`, without `help`.
 fn subcommands(help: &str) -> Vec<&str> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let entries = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));

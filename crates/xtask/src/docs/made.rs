@@ -148,7 +148,6 @@ impl Scope {
         Scope { file: self.file.clone(), names: Rc::new(self.names.iter().cloned().chain(names).collect()) }
     }
 
-    /// Returns the scope with the names of `let pattern = value` added.
     fn with_pattern(&self, pattern: &Pat, value: &Rc<Expr>) -> Scope {
         let part = |(name, path)| (name, Bound::Part(value.clone(), path, self.clone()));
         self.with(names(pattern, vec![]).into_iter().map(part))
@@ -180,7 +179,6 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Records a function or closure, and reads its body with its parameters in scope.
     fn function(&mut self, name: String, parameters: Vec<&Pat>, is_closure: bool, body: Expr) {
         let function = self.found.functions.len();
         let given = parameters.iter().enumerate().flat_map(|(index, p)| {
@@ -270,7 +268,6 @@ fn is_function(callee: &Expr) -> bool {
     path_names(&p.path).last().is_some_and(|name| name != "from" && name.starts_with(char::is_lowercase))
 }
 
-/// Returns the last names of the paths that are called in an expression, outside of macros.
 fn callees_of(e: &Expr) -> Vec<String> {
     struct Callees(Vec<String>);
     impl<'ast> Visit<'ast> for Callees {
@@ -290,7 +287,6 @@ fn is_test(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|a| a.path().is_ident("cfg") && a.parse_args::<syn::Path>().is_ok_and(|p| p.is_ident("test")))
 }
 
-/// Returns true for methods that return the same text as another type.
 fn is_conversion(method: &syn::Ident) -> bool {
     ["to_string", "into", "to_owned", "into_owned", "clone", "as_str", "as_ref"].iter().any(|name| method == name)
 }
@@ -600,7 +596,6 @@ impl Found {
     }
 }
 
-/// Returns the texts, or [`Text::Unknown`] if there are none.
 fn known(texts: Vec<Text>) -> Vec<Text> {
     if texts.is_empty() { vec![Text::Unknown] } else { texts }
 }
@@ -609,7 +604,6 @@ fn known(texts: Vec<Text>) -> Vec<Text> {
 mod tests {
     use super::*;
 
-    /// Returns `code severity: message` for each diagnostic of a source.
     fn told(source: &str) -> Vec<String> {
         let sources = [("crates/a/src/mistakes.rs".to_string(), source.to_string())];
         let made = diagnostics(&sources).unwrap().into_iter();

@@ -34,7 +34,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns a page with a title, an introduction and a table, and a comment about how it is made.
     fn of_table(name: &'static str, title: &str, about: &str, table: &Markdown) -> Page {
         Page { name, text: format!("# {title}\n\n{MADE}\n\n{about}\n\n{table}") }
     }
@@ -67,7 +66,6 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((names.iter().map(|name| format!("wrote {name}\n")).collect(), true))
 }
 
-/// Returns the pages that are not up to date. Fails if a page cannot be made.
 fn stale() -> Result<Vec<Page>> {
     Ok(pages()?.into_iter().filter(|page| !page.is_current()).collect())
 }

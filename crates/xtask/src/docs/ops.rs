@@ -34,8 +34,6 @@ pub fn page() -> Result<Page> {
     Ok(Page::of_table("ops.md", "Ops", about, &table))
 }
 
-/// Returns the row of an op, with the facts of its example. Fails if the example cannot be read, has no main function,
-/// or lacks the op.
 fn cells(op: Opcode, runs: &Runs) -> Result<[String; 10]> {
     let module = program::parse(op.name(), op.facts().example(op))?;
     let func = module.main().context("the example has no @main")?;

@@ -16,7 +16,6 @@ pub fn page() -> Page {
     Page::of_table("passes.md", "Passes", about, &table)
 }
 
-/// Returns a guarantee as a sentence with the pass up to which it holds.
 fn guarantee(guarantee: &Guarantee) -> String {
     match guarantee.until {
         Some(pass) => format!("{} (until `{pass}`)", guarantee.says),

@@ -197,7 +197,6 @@ impl Remembered {
     }
 }
 
-/// Returns the key of a request: a hash of everything on which the answer depends. Fails if the text cannot be read.
 fn key(run: &Run, text: &Path) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);

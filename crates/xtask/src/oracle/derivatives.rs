@@ -107,7 +107,6 @@ struct Ours {
 }
 
 impl Ours {
-    /// Runs the case, with layouts drawn from `seed`. Fails if the program cannot be transformed, partitioned or run.
     fn of(case: &Case, seed: u64) -> Result<Ours, String> {
         let inputs = case.inputs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
         let shown = |e: shardwise_base::Diagnostics| e.to_string();
@@ -124,7 +123,6 @@ impl Ours {
         Ok(Ours { whole, hosted, partitioned, layouts: layouts.to_string() })
     }
 
-    /// Returns the results of each run, with what the run is called.
     fn runs(&self) -> [(String, &[Literal]); 3] {
         [
             ("in the interpreter".into(), &self.whole),
@@ -150,8 +148,6 @@ fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     Ok(worst)
 }
 
-/// Compares our results for a case with JAX's. Fails if the program cannot be transformed or run, if a result has
-/// another type, or if there are more or fewer results.
 fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String> {
     let theirs = theirs.iter().map(Array::literal).collect::<Result<Vec<_>, _>>()?;
     let mut worst = (0.0, String::new());

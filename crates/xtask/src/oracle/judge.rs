@@ -237,7 +237,9 @@ pub fn ask(python: &Path, requests: &[Request], more: &[&str]) -> Result<Vec<Res
 /// Returns the bytes for which a text of hexadecimal digits stands, two digits for each. Fails for an odd number of
 /// digits and for any other text.
 pub fn bytes(hex: &str) -> Result<Vec<u8>, String> {
-    let byte = |i| hex.get(2 * i..2 * i + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+    // `from_str_radix` also reads a sign.
+    let digits = |i: usize| hex.get(2 * i..2 * i + 2).filter(|digits| !digits.starts_with('+'));
+    let byte = |i| digits(i).and_then(|digits| u8::from_str_radix(digits, 16).ok());
     let bytes: Option<Vec<u8>> = (0..hex.len().div_ceil(2)).map(byte).collect();
     bytes.ok_or_else(|| format!("no bytes in hexadecimal: {hex:.40}"))
 }

@@ -132,8 +132,6 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     Ok((text, is_right))
 }
 
-/// Returns the programs that the options select. Exports the corpus first if they ask for the whole corpus. Fails if
-/// there are no such programs, if a folder cannot be read, or if the export fails.
 fn select(options: &Options, python: &Path) -> Result<Vec<Program>> {
     let folders = match &options.corpus {
         Some(folder) => vec![folder.clone()],

@@ -103,7 +103,6 @@ fn run(shardwise: &Path, program: &Program, task: &Task, work: &Path) -> Result<
 /// The libraries of CPUs that programs call, as the starts of the calls' names. jaxlib's interpreter has none of them.
 const LIBRARIES: [&str; 2] = ["@lapack_", "@cpu_csr_"];
 
-/// Returns true if a program calls a function of a library. Fails if it cannot be read.
 fn calls_library(file: &Path) -> Result<bool> {
     let text = repo::read(file)?;
     Ok(LIBRARIES.iter().any(|name| text.contains(&format!("stablehlo.custom_call {name}"))))

@@ -119,7 +119,7 @@ fn without_dead_ops(module: &Module) -> Module {
 }
 
 /// Returns the module with priorities on some dimensions of arguments and results, and some explicitly replicated axes.
-/// For half of the seeds, the module stays as it is.
+/// For about half of the seeds, the module stays as it is.
 fn with_priorities(mut module: Module, seed: u64) -> Module {
     let mut choose = Chooser::new(seed ^ 0x5eed);
     if choose.one_in(2) {
@@ -152,7 +152,6 @@ enum Verdict {
     Different(String),
 }
 
-/// Returns the verdicts on all modules, for these passes. Fails if the requests cannot be asked.
 fn ask(python: &Path, made: &[&Made], passes: &str) -> Result<Vec<Verdict>> {
     let request = |chunk: &[&Made]| Request::Passes {
         passes: passes.to_string(),

@@ -74,7 +74,6 @@ pub fn export(python: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the text of everything on which the corpus depends. Fails if one of the files cannot be read.
 fn scripts() -> Result<String> {
     let files = repo::files()?.into_iter().filter(|f| {
         let is_input = f.starts_with("oracle/programs") || f.ends_with("harness.py") || f.ends_with("shardy.py");

@@ -48,7 +48,6 @@ impl Report<'_> {
         (text, wrong.is_empty())
     }
 
-    /// Returns the table of families and checks: how many passed of how many.
     fn table(&self) -> Table {
         let head = ["family", "programs"].into_iter().chain(self.checks.iter().map(|c| c.name()));
         let mut table = Table::new(head);
@@ -77,7 +76,6 @@ impl Report<'_> {
         matches!(self.verdicts.get(&(program, check)), Some(Verdict::Failed(_)))
     }
 
-    /// Returns the known failure that is listed for this check of this program, or `None` if none is listed.
     fn find(&self, program: usize, check: Check) -> Option<&Known> {
         self.known.iter().find(|k| k.program == self.programs[program].label && k.check == check)
     }

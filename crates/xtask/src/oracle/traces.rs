@@ -41,8 +41,6 @@ pub fn run(python: &Path) -> Result<(String, bool)> {
     Ok((compared.stdout + &why, is_equal))
 }
 
-/// Returns a measured and a predicted timeline of a program, whose arguments are zeros. Fails if the program cannot be
-/// run or simulated.
 fn timelines(module: &Module) -> Result<[(&'static str, Timeline); 2], Diagnostics> {
     let local = partition(module, &mut shardwise_spmd::Options::default())?.module;
     let options = Options { overlap: Overlap::Auto };

@@ -68,7 +68,6 @@ impl Subject {
     }
 }
 
-/// Returns the values of both engines. Fails if they differ, or if the program cannot be run.
 fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let shown = |e: shardwise_base::Diagnostics| e.to_string();
     let interpreted = run::whole(module, inputs).map_err(shown)?;
@@ -115,8 +114,6 @@ impl Theirs {
     }
 }
 
-/// Returns the results of the interpreter, and of JAX for programs that the interpreter refuses or crashes on. Fails if
-/// they cannot be asked.
 fn evaluate(python: &Path, subjects: &[Subject]) -> Result<Vec<Theirs>> {
     let all: Vec<&Subject> = subjects.iter().collect();
     // Each program is asked separately, so that a crash affects only one.

@@ -42,7 +42,6 @@ impl Drop for Driver {
 }
 
 impl Driver {
-    /// Starts the driver on a free port. Fails if there is none, or if it does not say on which port it listens.
     fn start() -> Result<Driver> {
         let name = std::env::var(DRIVER).unwrap_or("chromedriver".into());
         let mut command = Command::new(&name);
@@ -55,7 +54,6 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Sends a request, and returns the value of the answer. Fails if the driver reports an error.
     fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).context("the driver has ended")?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -76,7 +74,6 @@ impl Driver {
     }
 }
 
-/// Reads the line of the driver that names its port. Fails if there is no such line.
 fn port_of(output: &mut impl BufRead) -> Result<u16> {
     for line in output.lines() {
         let line = line?;
@@ -87,7 +84,6 @@ fn port_of(output: &mut impl BufRead) -> Result<u16> {
     bail!("it ended without a port")
 }
 
-/// Reads an answer of HTTP, and returns its body. Fails if it is incomplete or has no length.
 fn answer(mut stream: impl BufRead) -> Result<String> {
     let mut length = None;
     loop {
@@ -167,8 +163,8 @@ impl Browser {
         self.post("goog/cdp/execute", &json!({ "cmd": name, "params": parameters }))
     }
 
-    /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if the browser
-    /// does.
+    /// Moves the mouse along these points with the button down, or clicks if there is one point. Fails if there is no
+    /// point, or if the browser fails.
     pub fn drag(&self, points: &[[f64; 2]]) -> Result<()> {
         let to = |[x, y]: [f64; 2]| json!({ "type": "pointerMove", "duration": 0, "x": x as i64, "y": y as i64 });
         let button = |kind: &str| json!({ "type": kind, "button": 0 });
@@ -193,7 +189,6 @@ impl Browser {
         self.act(json!({ "type": "key", "id": "keyboard", "actions": steps }))
     }
 
-    /// Does these actions, and waits until the page is drawn. Fails if the browser does.
     fn act(&self, source: Value) -> Result<()> {
         self.post("actions", &json!({ "actions": [source] }))?;
         self.after_frames().map(drop)
@@ -214,7 +209,7 @@ impl Drop for Browser {
     }
 }
 
-/// Decodes base64. Returns `None` if the text is no base64.
+/// Decodes base64. Returns `None` if the text has a character that base64 does not have.
 fn decoded(text: &str) -> Option<Vec<u8>> {
     const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut bits, mut count) = (vec![], 0u32, 0);

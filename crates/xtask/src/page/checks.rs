@@ -30,14 +30,13 @@ const ESCAPE: &str = "\u{e00c}";
 /// The size of the window, without those of small windows.
 pub const SIZE: [u32; 2] = [1200, 840];
 
-/// Returns the text of an element. Fails if the browser does.
 fn text(browser: &Browser, id: &str) -> Result<String> {
     let text = browser.run(&format!("return document.getElementById('{id}').textContent"))?;
     Ok(text.as_str().with_context(|| format!("the page has no `{id}`"))?.to_string())
 }
 
-/// Returns the place and the size of the first element of a selector: x, y, width, height. Scrolls to it first. Fails
-/// if the browser does.
+/// Scrolls to the first element of a selector, and returns its place and its size: x, y, width, height. Fails if there
+/// is no such element, or if the browser does.
 fn place(browser: &Browser, selector: &str) -> Result<[f64; 4]> {
     let script = format!(
         "const found = document.querySelector('{selector}'); if (!found) return null; \
@@ -48,14 +47,13 @@ fn place(browser: &Browser, selector: &str) -> Result<[f64; 4]> {
     found.with_context(|| format!("the page has no `{selector}`"))
 }
 
-/// Clicks on the first element of a selector: on its middle, or near its left end if it is wide. Fails if the browser
-/// does.
+/// Clicks on the first element of a selector: on its middle, or near its left end if it is wide. Fails if there is no
+/// such element, or if the browser does.
 fn click(browser: &Browser, selector: &str) -> Result<()> {
     let [x, y, width, height] = place(browser, selector)?;
     browser.drag(&[[x + (width / 2.0).min(20.0), y + height / 2.0]])
 }
 
-/// Returns a fact of the selected span, or `None` if it has no such fact. Fails if the browser does.
 fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
     let script = format!(
         "const term = [...document.querySelectorAll('#facts dt')].find((dt) => dt.textContent === '{label}'); \
@@ -75,7 +73,8 @@ fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks that each section that is shown has a text, and that nothing that is drawn is blank. Fails if that is not so.
+/// Checks that each section that is shown has a canvas or more than 20 characters of text, and that no canvas that is
+/// shown is blank. Fails if that is not so.
 fn panels_have_contents(browser: &Browser) -> Result<()> {
     let script = "const blank = (canvas) => { \
                     const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, \
@@ -183,7 +182,6 @@ fn keys_step(browser: &Browser) -> Result<()> {
     browser.keys(&format!("{ESCAPE}0"))
 }
 
-/// Returns the colour of the page. Fails if the browser does.
 fn page_color(browser: &Browser) -> Result<Value> {
     browser.run("return getComputedStyle(document.body).backgroundColor")
 }
@@ -202,8 +200,8 @@ fn themes_change(browser: &Browser) -> Result<()> {
     browser.run("delete document.documentElement.dataset.theme").map(drop)
 }
 
-/// Checks the contrast of texts with what is behind them in both themes: at least 4.5, as the guidelines for accessible
-/// pages (WCAG 2) ask. Fails if that is not so.
+/// Checks the contrast of the colours of texts with those behind them in both themes: at least 4.5, as the guidelines
+/// for accessible pages (WCAG 2) ask. Fails if that is not so.
 fn texts_have_contrast(browser: &Browser) -> Result<()> {
     let script = "const style = getComputedStyle(document.documentElement); \
         const light = (name) => { const hex = style.getPropertyValue(`--${name}`).trim(); \
@@ -225,7 +223,6 @@ fn texts_have_contrast(browser: &Browser) -> Result<()> {
     browser.prefer("light")
 }
 
-/// Checks that nothing is wider than the window, in small windows as well. Fails if that is not so.
 fn small_windows_show_all(browser: &Browser) -> Result<()> {
     for width in [1280, 900, 600, 360] {
         browser.resize([width, 800])?;

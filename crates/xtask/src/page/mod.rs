@@ -59,8 +59,9 @@ struct Page {
     is_checked: bool,
 }
 
-/// Makes the pages, opens them and checks them. Returns the report, and true if all checks pass and all pages open in
-/// time. Fails if a page cannot be made, or if there is no browser.
+/// Makes the pages, opens them and checks them. Returns the report, and true if all checks pass, all pages open in
+/// time, and none writes to the console. With `--only-make`, returns the paths of the pages, and true. Fails if a page
+/// cannot be made, or if there is no browser.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let folder = repo::target_dir("page")?;
     let pages = make(&folder)?;
@@ -109,7 +110,7 @@ fn open(browser: &Browser, page: &Page, faults: &mut String) -> Result<f64> {
 }
 
 /// Writes pictures of the open page in light and in dark, in which the longest collective is selected. Fails if the
-/// browser does.
+/// browser does, or if a picture cannot be written.
 fn take_pictures(browser: &Browser, name: &str) -> Result<()> {
     let folder = repo::root().join("docs/pictures");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -124,7 +125,6 @@ fn take_pictures(browser: &Browser, name: &str) -> Result<()> {
     browser.prefer("light")
 }
 
-/// Writes all pages into a folder. Fails if a command does.
 fn make(folder: &Path) -> Result<Vec<Page>> {
     let ours = command::build_ours(Profile::OWN)?;
     let predicted = folder.join("predicted.html");
@@ -149,14 +149,12 @@ fn make(folder: &Path) -> Result<Vec<Page>> {
     ])
 }
 
-/// Writes the page of the predicted times of a program. Fails if the command does.
 fn simulate(ours: &Path, program: &Path, page: &Path) -> Result<()> {
     let mut command = Command::new(ours);
     command.arg("simulate").arg(program).args(["--topology", TOPOLOGY, "--output"]).arg(page);
     done(command)
 }
 
-/// Runs a command in the root of the repository. Fails if the command does.
 fn done(mut command: Command) -> Result<()> {
     command.current_dir(repo::root());
     let outcome = command::run(command, "", LIMIT)?;
@@ -181,8 +179,7 @@ fn large_program(ops: usize) -> String {
     text + &format!("    return %{ops} : {ty}\n  }}\n}}\n")
 }
 
-/// Returns a timeline of this number of spans in eight lanes. Each of the first [`OPS`] has a line of its own, and so
-/// has each of the next ones.
+/// Returns a timeline of this number of spans in eight lanes. Span `i` is of line `i % OPS + 1`.
 fn large_timeline(spans: usize) -> Timeline {
     let mut timeline = Timeline::new("many.mlir", Maker::Predicted { machine: "a machine".into() });
     let lanes: Vec<_> =

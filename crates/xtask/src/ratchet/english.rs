@@ -67,7 +67,6 @@ pub fn places(sources: &[(String, String)]) -> Result<BTreeMap<String, Vec<Strin
     Ok(found)
 }
 
-/// Returns the places that break the rules in a source, in the order of their lines. Fails if it cannot be parsed.
 fn in_source(source: &str) -> Result<Vec<Place>> {
     let mut functions = Functions { source, found: vec![], is_in_trait_impl: false };
     functions.visit_file(&syn::parse_file(source)?);
@@ -78,7 +77,6 @@ fn in_source(source: &str) -> Result<Vec<Place>> {
     Ok(found)
 }
 
-/// Finds figures of speech in comments and strings.
 fn figures(source: &str) -> Vec<Place> {
     let clean = without_literals(source);
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -92,7 +90,6 @@ fn line_of(source: &str, at: usize) -> usize {
     1 + source[..at].matches('\n').count()
 }
 
-/// Finds documentation comments that start as a fragment.
 fn fragments(source: &str) -> Vec<Place> {
     let mut found = vec![];
     let mut is_inside = false;
@@ -111,7 +108,8 @@ fn fragment(text: &str) -> Option<&'static str> {
     FRAGMENTS.into_iter().find(|start| text.starts_with(start))
 }
 
-/// Finds functions, other than tests, whose summary does not start with a verb, or that do not say when they fail.
+/// A search for functions, other than tests, whose summary does not start with a verb, or that do not say when they
+/// fail.
 struct Functions<'s> {
     source: &'s str,
     found: Vec<Place>,
@@ -196,7 +194,6 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 }
 
-/// Returns the text of a line of a documentation comment, or `None` for other attributes.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(pair) = &attribute.meta else { return None };
     let Expr::Lit(value) = &pair.value else { return None };

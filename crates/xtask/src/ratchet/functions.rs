@@ -31,7 +31,7 @@ pub fn functions(source: &str) -> Vec<Function> {
     found
 }
 
-/// Splits a text into names, and single characters for everything else. Skips blanks.
+/// A text that is split into names, and single characters for everything else. Blanks are skipped.
 struct Words<'a> {
     text: &'a str,
     at: usize,

@@ -37,7 +37,6 @@ fn child(module: &[String], name: &str) -> Names {
     module.iter().cloned().chain([name.to_string()]).collect()
 }
 
-/// Returns the other modules that a module needs directly.
 fn needed(modules: &BTreeMap<Names, Mentions>, module: &Names) -> BTreeSet<Names> {
     let found = &modules[module];
     let paths = found.uses.iter().map(|u| &u.path).chain(&found.paths);

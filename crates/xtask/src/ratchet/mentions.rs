@@ -154,7 +154,6 @@ fn paths<'a>(code: &'a str, start: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Returns the source without the items that are compiled for tests only.
 fn without_tests(source: &str) -> String {
     let clean = without_literals(source);
     let mut out = String::new();

@@ -138,7 +138,7 @@ pub fn string_keys(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns the result of `count` for each file of generic code, by file. Leaves out files with the result 0, and files
-/// of tests. Fails if a source cannot be read.
+/// with the name `tests.rs`. Fails if a source cannot be read.
 fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usize>> {
     let is_generic =
         |file: &str| mentions::GENERIC.iter().any(|root| file.starts_with(root)) && !file.ends_with("/tests.rs");
@@ -226,8 +226,9 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the absolute paths of a machine, and the registries other than the public ones, in any text file of the
-/// repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be listed.
+/// Returns the lines with an absolute path of a machine, or with a registry other than the public ones, in the text
+/// files of the repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be
+/// listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
@@ -240,8 +241,6 @@ pub fn local_traces() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns a description of the absolute path below a home or work folder that a line contains. Returns `None` if it
-/// contains none.
 fn local_path(line: &str) -> Option<String> {
     // The names are separate, so that this file does not break its own rule.
     let roots = ["root", "home", "work", "Users", "mnt"].map(|r| format!("/{r}/"));

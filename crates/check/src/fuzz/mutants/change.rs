@@ -167,7 +167,6 @@ fn dtype_at_one_place(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(DTYPES)))
 }
 
-/// Returns true if word `i` is a number with an `x` after it, as in a type, and not directly after a text in quotes.
 fn is_size(words: &[Word], text: &str, i: usize) -> bool {
     words[i].kind == WordKind::Number
         && sign(words, text, Some(i + 1)) == 'x'
@@ -213,15 +212,14 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op whose name is `dialect.op`, and the names, without dialect, of the ops by which it may
-/// be replaced, including itself. Returns `None` for other words, and for ops that no list of [`SIGNATURES`] contains.
+/// Returns the dialect of an op, whose name is `dialect.op`, and the list of [`SIGNATURES`] that contains the op.
+/// Returns `None` for other words, and if there is no such list.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
     let others = SIGNATURES.iter().find(|list| list.contains(&op))?;
     Some((dialect, others))
 }
 
-/// Returns each line, without its line end, and its range of bytes in the text.
 fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
     let mut at = 0;
     let place = |line: &'_ str| {
@@ -367,7 +365,6 @@ fn axis_size(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, choose.of::<&str>(sizes)))
 }
 
-/// Replaces one use of an axis by a random axis of the program's meshes. Returns `None` if no axis is used.
 fn axis_name(choose: &mut Chooser, text: &str) -> Option<String> {
     let axes = mesh_axes(text);
     let is_axis = |word: &Word| word.kind == WordKind::Quoted && axes.iter().any(|(name, _)| name == word.of(text));
@@ -406,7 +403,7 @@ fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(format!("{before}{}", all_replaced(after, &places, &other)))
 }
 
-/// Adds the functions of a program of the corpus, which the text does not call. Returns `None` if the text has the word
+/// Adds the functions of a program of the corpus, which the text does not call. Returns `None` if the text contains
 /// `module`, if another main function was joined to it already, or if the other program does not start with a function.
 fn program_joined(choose: &mut Chooser, text: &str) -> Option<String> {
     let other = choose.of(programs());

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// The kind of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WordKind {
     /// Letters, digits, underscores and dots that start with a letter or an underscore: `stablehlo.add`, `dims`, `i8`.
@@ -17,7 +16,6 @@ pub(super) enum WordKind {
     Sign,
 }
 
-/// A word of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub kind: WordKind,

@@ -129,7 +129,6 @@ impl Run<'_> {
     }
 }
 
-/// Returns the first slot of each buffer, with the bytes of the buffer.
 fn distinct(buffers: impl Iterator<Item = (Slot, usize, usize)>) -> Vec<(Slot, usize)> {
     let mut seen = HashSet::new();
     buffers.filter(|&(_, address, _)| seen.insert(address)).map(|(slot, _, bytes)| (slot, bytes)).collect()
@@ -144,7 +143,6 @@ fn names(plan: &Plan) -> HashMap<Slot, String> {
     names
 }
 
-/// Adds the names of the slots that a block defines. A parameter of a loop has the name of the loop.
 fn names_in(code: &Code, names: &mut HashMap<Slot, String>) {
     for step in &code.steps {
         let name = step.name.trim_start_matches("stablehlo.");
@@ -239,7 +237,6 @@ impl<'a> Predicting<'a> {
         self.run.plan.slots.keys().flat_map(of).collect()
     }
 
-    /// Counts a visit of a step and returns its number. Lists the arrays that are alive if the visit is the wanted one.
     fn visit(&mut self, step: Step<'a>) -> usize {
         budget::poll();
         self.visits += 1;
@@ -249,7 +246,6 @@ impl<'a> Predicting<'a> {
         self.visits
     }
 
-    /// Records the account's peak, and the visit as that of the peak, if the peak is higher than the recorded one.
     fn note(&mut self, visit: usize) {
         if self.account.peak() > self.peak {
             (self.peak, self.peak_visit) = (self.account.peak(), visit);
@@ -288,8 +284,8 @@ impl<'a> Predicting<'a> {
         slots.into_iter().map(bytes).fold(0, usize::saturating_add)
     }
 
-    /// Returns a bound of the number of bytes that the reference evaluation of an op needs in addition to the literals
-    /// of its operands and results, which have `literals` bytes.
+    /// Returns an upper bound of the number of bytes that the reference evaluation of an op needs in addition to the
+    /// literals of its operands and results, which have `literals` bytes.
     fn working_bytes(&self, step: Step<'a>, op: shardwise_ir::Op, literals: usize) -> usize {
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
         let elements = slots.map(|slot| self.run.plan.slots[slot].ty.size()).fold(0, usize::saturating_add);
@@ -449,8 +445,8 @@ impl<'a> Predicting<'a> {
         Ok(held)
     }
 
-    /// Runs every branch. Puts into each instance of each output the buffer that existed before the branches and that
-    /// all of them return, or else a new one. Fails if a branch does, or if a new buffer does not fit into the budget.
+    /// Runs every branch, and sets each output to what [`Predicting::join`] returns for the results of the branches.
+    /// Fails if a branch does, or if a new buffer does not fit into the budget.
     fn case(&mut self, step: Step<'a>, branches: &'a [Code], selected: &[Selection<'a>]) -> Result<(), RunError> {
         let made = branches.iter().map(|branch| self.branch(step, branch, selected));
         let made = made.collect::<Result<Vec<_>, _>>()?;

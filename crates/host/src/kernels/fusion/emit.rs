@@ -141,10 +141,10 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Emitter { plan, members, root, program, space, folded, reads_through: true, reads, known })
     }
 
-    /// Builds a program for some results of the first region of `op` over a space, which is applied `times` times, as
-    /// [`repeated_region`] says. Its scalar arguments `args` are operands with these strides, and the results are
-    /// row-major outputs. Returns `None` if anything else is read, if an op cannot be computed, if an argument is
-    /// complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values are needed.
+    /// Builds a program for some results of the first region of `op` over a space, applied `times` times as
+    /// [`repeated_region`] says. The scalar arguments `args` are operands with these strides, and the results are
+    /// row-major outputs. Returns `None` if there is no such program, or if it would need more than
+    /// [`MAX_REGION_VALUES`] values.
     fn region(
         plan: &'a PlanCx<'m>,
         op: Op,
@@ -193,8 +193,6 @@ impl<'a, 'm> Emitter<'a, 'm> {
         emitter.program.compile().ok().filter(|_| emitter.reads.is_empty())
     }
 
-    /// Adds an argument of a region as an operand with these strides. Returns `None` if it is complex or of a type that
-    /// kernels do not compute on.
     fn argument(&mut self, arg: Value, strides: &[isize]) -> Option<block::Value> {
         // A block program has no lanes for complex numbers, even if it only copies them.
         let elem = Elem::of(self.plan.body.ty(arg).as_tensor()?.dtype).filter(|e| !e.is_complex())?;

@@ -50,11 +50,8 @@ fn group(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &Hash
     with(grow(plan, ops, root, uses, claimed)).or_else(alone).or_else(on_arrays)
 }
 
-/// Returns the root `ops[root]` and the producers that join it, in program order. An op that block programs can compute
-/// and that is not claimed joins if its result is used, all uses are in the group, its points and its shape suit the
-/// root, and one width of lanes suits it and the group. A view that is not claimed joins if its result is used in the
-/// group only, whatever its shape, but is not returned. At most [`MAX_OPS`] ops join, the root and views included, and
-/// only the [`WINDOW`] ops before the root are considered.
+/// Returns the root `ops[root]` and the producers that join it, in program order. A view joins so that its operand may
+/// join too, and is not returned.
 fn grow(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Vec<Op> {
     let root_view = plan.view(ops[root]);
     let shape = Shape::of(&root_view);
@@ -125,10 +122,6 @@ impl Shape {
         Shape { space: space_of(root).to_vec(), reduces }
     }
 
-    /// Returns true if the shape of an op allows it to join. A `reduce` may join if the root folds nothing, and the
-    /// `reduce` reads an array of the space's shape and folds trailing dimensions of it or none. Any other op may join
-    /// if its result has as many elements as the space, or at most one, or, if the root folds nothing, at most one for
-    /// each row.
     fn admits(&self, view: &OpView<'_>) -> bool {
         let size: usize = self.space.iter().product();
         let row = self.space.last().copied().unwrap_or(1).max(1);

@@ -45,7 +45,6 @@ pub fn step(plan: &mut PlanCx<'_>, group: Group) -> Step {
     step
 }
 
-/// Returns an op's name without its dialect, or the whole name if it has none.
 fn short(name: &'static str) -> &'static str {
     name.split_once('.').map_or(name, |(_, op)| op)
 }
@@ -82,10 +81,8 @@ impl Kernel for FusedKernel {
 }
 
 impl FusedKernel {
-    /// Returns the buffer of an operand over which the kernel may write its output, or a new buffer if there is no such
-    /// operand. The operand's input must be read by this operand only and from byte 0 on, the kernel must be able to
-    /// run in place ([`block::Kernel::in_place`]), and [`KernelCx::take_input`] must return the buffer. The operand's
-    /// number is then returned too. Fails if there is no memory for a new buffer.
+    /// Returns the buffer of an operand over which the kernel may write its output, and the operand's number, or a new
+    /// buffer if there is no such operand. Fails if there is no memory for a new buffer.
     fn output(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<(Buffer, Option<usize>), OutOfMemory> {
         for (operand, &(input, start)) in self.reads.iter().enumerate() {
             let is_alone = start == 0 && self.reads.iter().filter(|r| r.0 == input).count() == 1;

@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
         self.batch.last().zip(self.at.last()).map_or(1, |(b, at)| b.size - at)
     }
 
-    /// Advances by so many windows, at most [`Cursor::ahead`], or from the last window to the first.
+    /// Advances by `count` windows, which are at most [`Cursor::ahead`]. The first window follows the last one.
     fn advance(&mut self, count: usize) {
         let mut count = count;
         for (b, at) in self.batch.iter().zip(&mut self.at).rev() {
@@ -318,7 +318,6 @@ impl Windows {
         }
     }
 
-    /// Returns the start of the window in each dimension of the operand, without moving it inside.
     fn starts(&self, indices: Indices<'_>, cursor: &Cursor<'_>) -> Vec<i64> {
         let at = |start: &Start| match *start {
             Start::Zero => 0,
@@ -457,7 +456,6 @@ impl GatherKernel {
         }
     }
 
-    /// Computes a part of the result from windows whose pieces are single elements.
     fn fill_elements<T: Pod>(&self, cx: &KernelCx<'_>, part: GatherPart<'_>) {
         let table = bytemuck::cast_slice::<u8, T>(cx.input(0, part.instance).bytes());
         let mut columns = part.columns.cast::<T>();
@@ -489,7 +487,6 @@ fn effort(bytes: usize) -> Effort {
     if bytes < SMALL { Effort::Small } else { Effort::Large }
 }
 
-/// Copies a run of any length in pieces of [`SMALL`] bytes, and records the work in `pace`.
 fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
     for (from, to) in from.chunks(SMALL).zip(to.chunks_mut(SMALL)) {
         to.copy_from_slice(from);
@@ -515,8 +512,6 @@ struct ScatterKernel {
     update_bytes: usize,
 }
 
-/// Returns the kernel of a scatter of one input whose updates replace elements or are combined with them by a named
-/// reducer. Returns `None` if there is no kernel for it.
 fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
@@ -624,7 +619,7 @@ impl ScatterKernel {
     }
 }
 
-/// Calls `combine` with the element at each of these positions and the update for it, in order.
+/// Calls `combine`, in order, with the element at each position that is not [`OUTSIDE`] and the update for it.
 #[inline]
 fn combine_elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], combine: impl Fn(&mut T, T)) {
     let to = bytemuck::cast_slice_mut::<u8, T>(to);
@@ -635,7 +630,6 @@ fn combine_elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], combine: i
     }
 }
 
-/// Returns how updates replace elements of so many bytes, or `None` if no elements have that size.
 fn replace(size: usize) -> Option<Combine> {
     fn elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8]) {
         combine_elements::<T>(to, at, from, |to, from| *to = from);
@@ -651,8 +645,6 @@ fn replace(size: usize) -> Option<Combine> {
     Some(Combine { run: |to, from| to.copy_from_slice(from), elements })
 }
 
-/// Returns how elements of this type are combined as the reference does, which rounds each result. Returns `None` if
-/// the reduction is not defined for the type.
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
     macro_rules! with {
         ($T:ty, $widen:expr, $op:expr, $narrow:expr) => {{

@@ -102,7 +102,6 @@ stablehlo.return {given} : tensor<{dtype}>
     }
 }
 
-/// Returns arguments for the main function: numbers with fractions, and, for `i32`, indices some of which are outside.
 fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
     let body = &module.main().unwrap().body;
     let types = body.args().iter().map(|&v| body.ty(v).as_tensor().unwrap());
@@ -124,7 +123,6 @@ fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
 }
 
 /// Runs a program and compares its results with the interpreter's. Returns true if all its instructions have kernels.
-/// Panics if a result differs.
 fn check(source: &str, r: &mut Random) -> bool {
     let inputs = inputs(&parse(source), r);
     run(source, &inputs).iter().all(|t| !t.is_fallback)

@@ -118,8 +118,6 @@ struct Chain {
     output_bytes: usize,
 }
 
-/// Returns the kernel for windows of one operand of this shape that are combined by a named reducer, or `None` if there
-/// is none.
 fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Chain> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));

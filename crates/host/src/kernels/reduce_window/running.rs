@@ -28,7 +28,6 @@ const TALL: usize = LONG / LANES;
 /// The kernel of cumulative results.
 pub struct Running {
     walk: Walk,
-    /// The number of elements of a line.
     len: usize,
     /// The number of lines that are side by side.
     inner: usize,
@@ -195,8 +194,6 @@ fn step_all<T: Pod, A>(totals: &mut [A; LANES], from: &[T; LANES], step: impl Fn
     to
 }
 
-/// Applies `step` to the total and the next element of as many lines as `from` and `to` have, and writes the results to
-/// `to`.
 fn step_some<T: Pod, A>(totals: &mut [A; LANES], from: &[T], to: &mut [T], step: impl Fn(&mut A, T) -> T) {
     to.iter_mut().zip(from).zip(totals).for_each(|((to, &x), total)| *to = step(total, x));
 }

@@ -204,7 +204,6 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 }
 
-/// Returns the distance between neighbours if it is 0 or 1 everywhere, or 0 for a single word. Else returns `None`.
 fn step_between(words: &[u32]) -> Option<u32> {
     let all = |step: u32| words.windows(2).all(|pair| pair[1] == pair[0] + step);
     [0, 1].into_iter().find(|&step| all(step))

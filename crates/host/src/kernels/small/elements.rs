@@ -39,7 +39,6 @@ fn elementwise(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -
     finish(builder, view, &source, value, None)
 }
 
-/// Adds a reduction by a named reducer. Returns `None` if the op is not for small programs.
 fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let kind = reducer(reduce_kind_of_op(view)?);
     let mut source = Source::of(builder, view)?;
@@ -52,8 +51,6 @@ fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     finish(builder, view, &source, value, Some(&rows))
 }
 
-/// Adds the instructions of the program of one op, whose result `value` becomes the op's. Returns `None` if the op's
-/// result is no small array.
 fn finish(
     builder: &mut Builder<'_, '_>,
     view: &OpView<'_>,
@@ -88,7 +85,6 @@ struct Source {
 }
 
 impl Source {
-    /// Returns a program with the op's operands as its inputs. Returns `None` if they or a result are no small arrays.
     fn of(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<Source> {
         let mut wide = false;
         for &v in view.operands().iter().chain(view.results()) {
@@ -123,7 +119,8 @@ struct Emitted<'l> {
 }
 
 impl Emitted<'_> {
-    /// Returns the place of a node, whose result has `len` elements.
+    /// Adds the instructions that compute a node of `len` elements, unless they were added before, and returns its
+    /// place.
     fn node(&mut self, code: &mut Code, node: usize, len: usize) -> Place {
         if let Some(place) = self.places[node] {
             return place;
@@ -177,7 +174,6 @@ impl Emitted<'_> {
     }
 }
 
-/// Returns a type whose words have 64 or 32 bits.
 fn word_type(wide: bool) -> Elem {
     if wide { Elem::U64 } else { Elem::U32 }
 }

@@ -22,7 +22,6 @@ pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>)
     }
 }
 
-/// Adds an op whose results are its operands. Returns `None` if one of them is no small array.
 fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for (&from, &to) in view.operands().iter().zip(view.results()) {
         let place = operand(builder, from)?;
@@ -92,8 +91,6 @@ fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
     positions(start, dims).into_iter().map(|e| e as u32).collect()
 }
 
-/// Adds a `dynamic_slice`, whose operand may be a large array. Returns `None` if its result is no small array, or if the
-/// program cannot hold one of its operands.
 fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {

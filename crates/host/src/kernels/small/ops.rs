@@ -25,8 +25,6 @@ pub fn add(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
     added
 }
 
-/// Adds ops, in program order. Returns `None` if one of them is not for small programs, or as soon as the program is too
-/// large.
 fn add_ops(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
     ops.iter().try_for_each(|&op| add_op(builder, op).filter(|()| builder.fits()))
 }
@@ -43,7 +41,6 @@ enum Kind {
     Small(Small),
 }
 
-/// Returns how a small program runs an op if its arrays are small, or `None` if no small program can.
 fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
     match Opcode::of_view(view) {
         Opcode::While => return Some(Kind::Loop),
@@ -83,9 +80,9 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
 }
 
-/// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and all
-/// their results are small or may be large arrays that change in place. A large constant in a region is neither, and
-/// has no buffer that the program could read. This is quick, and says nothing else about whether they can be added.
+/// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and
+/// all their results are small or may be large arrays that change in place. A large constant in a region is neither,
+/// and has no buffer that the program could read. This is quick, and says nothing else about whether they can be added.
 fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
     let Some(kind) = kind(builder.plan, view) else { return false };
     let may_be_large = matches!(kind, Kind::Loop | Kind::Small(Small::DynamicUpdateSlice));
@@ -95,13 +92,10 @@ fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
         && inner.all(|&op| may_join(builder, &builder.plan.view(op)))
 }
 
-/// Returns the ops of a region without its terminator.
 fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop: the carried arrays get places, which each turn sets. Returns `None` if the loop is not for small
-/// programs.
 fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [cond, body] = [view.regions()[0], view.regions()[1]];
     let carried: Vec<Carried> = (0..view.results().len()).map(|i| carried(builder, view, i)).collect::<Option<_>>()?;
@@ -132,8 +126,6 @@ enum Carried {
     Array(u32),
 }
 
-/// Returns the form in which a loop holds the array that it carries at index `i`. Returns `None` if the loop is not for
-/// small programs.
 fn carried(builder: &mut Builder<'_, '_>, view: &OpView<'_>, i: usize) -> Option<Carried> {
     let (initial, body) = (view.operand(i), view.regions()[1]);
     if builder.shape(initial).is_some() {
@@ -172,7 +164,8 @@ fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Ve
     (builder.uses.of(last).len() == 1).then_some(replaced)
 }
 
-/// Returns the array that replaces `array` in a region, if all other uses are windows that are read before.
+/// Returns the array that replaces `array` in a region, or `None` unless all other uses are windows that are read
+/// before.
 fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
     let ops = &builder.plan.body[region].ops;
     let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));
@@ -191,8 +184,6 @@ fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Optio
     }
 }
 
-/// Records the forms in which a loop holds these values, which are its arguments or results. `places` has the words of
-/// the small ones.
 fn hold_all(builder: &mut Builder<'_, '_>, values: &[Value], carried: &[Carried], places: &[Words]) {
     let mut places = places.iter();
     for (&v, carried) in values.iter().zip(carried) {
@@ -204,8 +195,6 @@ fn hold_all(builder: &mut Builder<'_, '_>, values: &[Value], carried: &[Carried]
     }
 }
 
-/// Adds the values from outside that the regions of an op read, in front of the op's instructions. Returns `None` if the
-/// program cannot hold one of them.
 fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     view.captured().into_iter().try_for_each(|v| match builder.shape(v) {
         Some(_) => operand(builder, v).map(drop),
@@ -213,8 +202,6 @@ fn capture<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     })
 }
 
-/// Adds a branch: each of its regions sets the places of the results. Returns `None` if the branch is not for small
-/// programs.
 fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let index = operand(builder, view.operand(0))?;
     let targets = own_places(builder, view.results());
@@ -234,8 +221,6 @@ fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     Some(())
 }
 
-/// Adds the ops of a region, and returns the places of those of its results that are small arrays. Returns `None` if an
-/// op is not for small programs.
 fn add_region(builder: &mut Builder<'_, '_>, region: Region) -> Option<Vec<Place>> {
     let (plan, is_inner) = (builder.plan, std::mem::replace(&mut builder.is_in_region, true));
     add_ops(builder, body_ops(plan, region))?;
@@ -259,11 +244,9 @@ fn places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Option<Vec<Place>>
 #[derive(Clone, Copy)]
 struct Words {
     place: Place,
-    /// The number of elements.
     len: usize,
 }
 
-/// Returns new words for those of the values that are small arrays.
 fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
     let mut places = vec![];
     for &v in values {
@@ -292,7 +275,6 @@ fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
     sources.into_iter().zip(to).for_each(|(source, &own)| shift(builder, source, own));
 }
 
-/// Copies an array to words, if it is not there.
 fn shift(builder: &mut Builder<'_, '_>, from: Place, to: Words) {
     let is_there = from.at == to.place.at && (from.step == 1 || to.len == 1);
     if !is_there {

@@ -74,7 +74,6 @@ impl Open<'_, '_> {
         }
     }
 
-    /// Records that a unit with these operands and results is not in the run.
     fn pass_by(&mut self, unit: usize, reads: &[Value], results: Vec<Value>) {
         if self.before.is_none() && reads.iter().any(|v| self.own.contains(v)) {
             self.before = Some(unit);
@@ -105,7 +104,8 @@ impl Finder<'_, '_> {
         self.units[unit].iter().flat_map(|&op| self.plan.body[op].results.iter().copied()).collect()
     }
 
-    /// Returns true if a unit is a view of what a later unit computes, or of such a view. Only that unit reads it.
+    /// Returns true if a unit is a view of what a later unit computes, or of such a view. Its results are then recorded
+    /// as deferred.
     fn defers(&mut self, unit: usize, reads: &[Value]) -> bool {
         let [op] = self.units[unit][..] else { return false };
         let is_later = |v: &Value| self.plan.body.def_op(*v).is_some_and(|op| self.unit_of.get(&op) > Some(&unit));

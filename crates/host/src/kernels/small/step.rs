@@ -24,7 +24,7 @@ pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
     step
 }
 
-/// Returns the name of a run: the names of its ops without their dialects, each once.
+/// Returns the name of a run, such as `small(add, reshape)`, in which each name of an op occurs once.
 fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
     let mut names: Vec<&str> = vec![];
     for name in ops.iter().map(|&op| plan.view(op).name()) {
@@ -39,7 +39,6 @@ fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
 /// The number of turns for which a loop counts in estimates of work.
 const TURNS: u64 = 1024;
 
-/// Returns an estimate of the number of element operations of an op with those in its regions.
 fn work(plan: &PlanCx<'_>, op: Op) -> u64 {
     let view = plan.view(op);
     let inner = |&region: &Region| plan.body[region].ops.iter().map(|&op| work(plan, op)).fold(0, u64::saturating_add);
@@ -92,7 +91,6 @@ impl SmallKernel {
         self.code.inputs.iter().enumerate().map(own).collect()
     }
 
-    /// Returns new buffers for the results that are small arrays. Fails if there is no memory for them.
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
         let bytes = self.code.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some(place.elem.size() * len),

@@ -42,7 +42,6 @@ struct Key {
 /// An array of lines. Element `i` of line `l` is at `l / step * n * step + l % step + i * step`.
 #[derive(Clone, Copy)]
 struct Lines {
-    /// The number of elements of a line.
     n: usize,
     step: usize,
     count: usize,
@@ -87,7 +86,6 @@ impl Lines {
         }
     }
 
-    /// Returns the number of parts of an array.
     fn part_count(&self) -> usize {
         let [row, columns] = self.columns();
         (self.n * self.count).div_ceil(self.part()) * row.div_ceil(columns)
@@ -276,7 +274,6 @@ pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step>
 }
 
 impl Approximate {
-    /// Returns the number of elements of a result.
     fn result_size(&self) -> usize {
         self.sort.lines.count * self.k
     }
@@ -358,7 +355,6 @@ impl TopK {
         line.saturating_mul(Workers::global().at_once(parts, effort(parts)))
     }
 
-    /// Returns the number of lines of a part. The last part of an array may have fewer.
     fn part(&self) -> usize {
         (PART / self.lines.n).max(1)
     }

@@ -132,7 +132,7 @@ fn the_first_of_each_line() {
     }
 }
 
-/// `ApproxTopK` along both dimensions, with ties, NaN and zeros of both signs.
+/// Tests both dimensions, with ties, NaN and zeros of both signs.
 #[test]
 fn approximate_selections_are_exact() {
     for (dim, k, shape, out) in [(0, 3, [5, 4], [3, 4]), (1, 2, [5, 4], [5, 2]), (1, 4, [3, 4], [3, 4])] {

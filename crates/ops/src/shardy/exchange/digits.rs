@@ -47,7 +47,6 @@ impl Cuts<'_> {
         }
     }
 
-    /// Cuts an axis where `part` begins and ends.
     fn add_ends(&mut self, part: AxisRef) {
         self.add(part, part.pre_size());
         self.add(part, part.next_pre_size(self.mesh));
@@ -119,7 +118,6 @@ impl Cuts<'_> {
     }
 }
 
-/// Returns the prime factors, largest first.
 fn prime_factors(mut n: usize) -> Vec<usize> {
     let mut factors = vec![];
     let mut p = 2;

@@ -20,7 +20,7 @@ enum Part {
     Rest(usize),
 }
 
-/// Builds a slice, one all-to-all over all dimensions, and a gather. All digits are moved to the front in between.
+/// Builds a slice, one all-to-all over all dimensions, and a gather, each if it is needed.
 fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) -> Value {
     let mesh = &exchange.mesh;
     let (sliced, gathered) = exchange.sliced_and_gathered();
@@ -66,7 +66,6 @@ fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) 
     make::reshape(b, x, after)
 }
 
-/// Builds the part of `x` at the device's coordinates along the axes, and removes their digits.
 fn slice(b: &mut Builder<'_>, x: Value, exchange: &Exchange, parts: Vec<Part>, axes: &[AxisRef]) -> (Value, Vec<Part>) {
     let is_cut = |part: &Part| matches!(part, Part::Digit(a) if axes.contains(a));
     if axes.is_empty() {
@@ -89,7 +88,6 @@ fn slice(b: &mut Builder<'_>, x: Value, exchange: &Exchange, parts: Vec<Part>, a
     (make::reshape(b, x, &sizes), parts)
 }
 
-/// Builds a transpose from one order of the parts to another, or returns `x` itself if the orders are equal.
 fn reorder(b: &mut Builder<'_>, x: Value, from: &[Part], to: &[Part]) -> Value {
     if from == to {
         return x;
@@ -156,7 +154,6 @@ impl<'a> Rounds<'a> {
         dims.flat_map(sizes).collect()
     }
 
-    /// Returns the shifts of all rounds.
     fn shifts(&self) -> Vec<Vec<(AxisRef, usize)>> {
         let turning = self.sources.iter().filter(|s| s.turns).map(|s| s.held);
         turning.fold(vec![vec![]], |rounds, axis| {

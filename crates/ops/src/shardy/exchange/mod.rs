@@ -163,7 +163,7 @@ impl Exchange {
     }
 
     /// Returns the coordinates that differ between sender and receiver in some round, and the number of devices that
-    /// differ in these coordinates.
+    /// differ in these coordinates only.
     fn group(&self) -> (Vec<Source>, usize) {
         let moving: Vec<Source> = self.sources().into_iter().filter(|s| s.turns || s.held != s.needed).collect();
         let size = moving.iter().map(|s| s.held.size(&self.mesh)).fold(1, usize::saturating_mul);

@@ -726,7 +726,6 @@ impl Choose {
         (self.0 >> 33) as usize % n
     }
 
-    /// Returns a mesh of at most three axes of at most 4 devices each, whose numbers are shuffled at times.
     fn mesh(&mut self) -> Mesh {
         let sizes: Vec<usize> = (0..self.below(4)).map(|_| [1, 2, 3, 4][self.below(4)]).collect();
         let names = ["X", "Y", "Z"].into_iter();
@@ -775,7 +774,6 @@ fn holders_of(element: &[usize], shape: &[usize], sharding: &Sharding) -> Vec<Ve
     holders
 }
 
-/// Returns the numbers in a list such as `0-3,8`.
 fn expand(list: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -77,8 +77,6 @@ pub fn ensure_exported(seed: u64, extent: Extent, is_offline: bool) -> Result<Ve
     Ok(exported)
 }
 
-/// Returns the names of the families, which are those of the scripts in `oracle/traffic`. Fails if the files of the
-/// repository cannot be listed.
 fn families() -> Result<BTreeSet<String>> {
     let is_family = |f: &&PathBuf| f.starts_with("oracle/traffic") && !f.ends_with("__init__.py");
     let name = |f: &PathBuf| f.file_stem().map(|s| s.to_string_lossy().into_owned());

@@ -155,7 +155,7 @@ impl Instruction {
     }
 
     /// Returns the number of devices in the first group of a collective. If the list of groups is `{}`, these are all
-    /// `devices`. Returns `None` if there is no list of groups, or if it is malformed.
+    /// `devices`. Returns `None` if there is no list of groups, and for some lists that are malformed.
     pub fn group_size(&self, devices: usize) -> Option<usize> {
         let text = self.attribute("replica_groups")?;
         if let Some(rest) = text.strip_prefix("mesh[") {
@@ -208,7 +208,6 @@ fn computation_name(line: &str) -> Option<String> {
     (!line.starts_with(' ')).then(|| name.to_string())
 }
 
-/// Removes comments of the form `/*index=5*/`.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

@@ -80,7 +80,6 @@ fn convolution_flops(at: &OpView<'_>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Counts a program over a mesh of eight devices whose body has these lines.
     fn counted(signature: &str, lines: &str) -> Tally {
         let text =
             format!("module {{\nsdy.mesh @mesh = <[\"x\"=8]>\nfunc.func @main({signature} {{\n{lines}\n}}\n}}\n");

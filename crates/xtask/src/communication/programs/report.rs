@@ -190,9 +190,9 @@ impl<'r> Report<'r> {
         out
     }
 
-    /// Returns a line for each program that we or XLA cannot partition, and one for each training step that is not as
-    /// it must be. If values were compared, also returns a line with the number of programs with other values, and a
-    /// line for each of these.
+    /// Returns a line for each program that we cannot partition, one for each that XLA cannot partition, and one for
+    /// each training step that is not as it must be. If values were compared, also returns a line with the number of
+    /// programs with other values, and a line for each of these.
     fn failures(&self) -> Vec<String> {
         let mut lines = vec![];
         for row in self.rows {
@@ -222,7 +222,6 @@ impl<'r> Report<'r> {
     }
 }
 
-/// Returns the number of names and the names, in lines of moderate length.
 fn list(names: Vec<String>) -> String {
     let mut out = names.len().to_string();
     let mut length = 0;

@@ -46,7 +46,7 @@ fn called(hlo: &Hlo, at: &Instruction, attribute: &str) -> Result<Tally> {
     Ok(sum)
 }
 
-/// Identifies an instruction by its computation and its position there.
+/// An instruction, by its computation and its position there.
 type Place = (usize, usize);
 
 fn add_instruction(hlo: &Hlo, place: Place, tally: &mut Tally) -> Result<()> {
@@ -227,7 +227,6 @@ mod tests {
         tally(&Hlo::parse(&text).unwrap()).unwrap()
     }
 
-    /// Returns the plain count and the strict count.
     fn bytes(others: &str, lines: &str) -> (u64, u64) {
         let tally = counted(others, lines);
         (tally.plain, tally.worst())

@@ -27,7 +27,6 @@ fn gather(bytes: u64, n: u64) -> u64 {
     bytes * (n - 1) / n
 }
 
-/// Returns the bytes that each of `n` devices receives to sum an array of `bytes` bytes.
 fn all_reduce(bytes: u64, n: u64) -> u64 {
     2 * gather(bytes, n)
 }

@@ -7,7 +7,6 @@ use shardwise_ir::Module;
 use std::fmt;
 use std::sync::Arc;
 
-/// The number of devices.
 const DEVICES: usize = 8;
 
 /// Draws layouts for the arguments of one program.
@@ -31,8 +30,9 @@ impl Layouts {
         self.is_early
     }
 
-    /// Draws a layout for each argument of `@main`, on the mesh of eight devices that the program has, or on one that
-    /// is drawn. One axis in four is cut if its size is not prime, and dimensions may be split unevenly.
+    /// Draws a layout for each argument of `@main` that is an array, on the mesh of eight devices that the program has,
+    /// or on one that is drawn. About one in four of the axes of composite size is cut, and dimensions may be split
+    /// unevenly.
     pub fn lay_out(&mut self, module: &mut Module) {
         let own = module.meshes.iter().find(|mesh| mesh.size() == DEVICES).cloned();
         let mesh = own.unwrap_or_else(|| self.mesh(module));
@@ -45,7 +45,6 @@ impl Layouts {
         }
     }
 
-    /// Adds a drawn mesh to the module, and returns it.
     fn mesh(&mut self, module: &mut Module) -> Arc<Mesh> {
         let sizes = *self.choose.of::<&[usize]>(&[&[8][..], &[4, 2], &[2, 4], &[2, 2, 2]]);
         let mesh = random::mesh(sizes);
