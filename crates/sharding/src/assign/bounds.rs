@@ -28,9 +28,20 @@ struct Tensor {
     scattered: Vec<Vec<u64>>,
     /// The elements that a device has in the layout that the tensor has, or should have.
     own: u64,
-    /// For each dimension, its factor, and for each candidate of the factor the length of a block and how much of it a
-    /// device may hold both before and after.
-    dims: SmallVec<[(Factor, Vec<[u64; 2]>); 4]>,
+    dims: SmallVec<[Dim; 4]>,
+    /// True if no two dimensions consist of the same factor.
+    has_factors_once: bool,
+}
+
+/// A dimension that consists of one factor.
+struct Dim {
+    factor: Factor,
+    size: u64,
+    /// The length of a block in the layout that the tensor has, or should have.
+    own: u64,
+    /// For each candidate of the factor, the length of a block and how much of it a device may hold both before and
+    /// after.
+    blocks: Vec<[u64; 2]>,
 }
 
 impl Bounds {
@@ -56,8 +67,8 @@ impl Bounds {
     pub fn of(&self, index: usize, picks: &Picks) -> u64 {
         let Some(tensor) = &self.tensors[index] else { return 0 };
         let (mut block, mut held) = (1, 1);
-        for (factor, sizes) in &tensor.dims {
-            let [length, both] = sizes[picks[factor.index()]];
+        for dim in &tensor.dims {
+            let [length, both] = dim.blocks[picks[dim.factor.index()]];
             block *= length;
             held *= both;
         }
@@ -66,6 +77,29 @@ impl Bounds {
         }
         let summed = if tensor.is_summed { self.summands(tensor, block, picks) } else { 0 };
         tensor.least.of(tensor.own - held + summed)
+    }
+
+    /// Returns a number that is at most the price of tensor `index` for all choices with these picks for the first
+    /// `count` factors. The other factors split the op into at most `free` shards, which is not 0.
+    pub fn of_partial(&self, index: usize, picks: &Picks, count: usize, free: u64) -> u64 {
+        let Some(tensor) = &self.tensors[index] else { return 0 };
+        let (mut block, mut held, mut rest, mut rest_own) = (1, 1, 1, 1);
+        for dim in &tensor.dims {
+            if dim.factor.index() < count {
+                let [length, both] = dim.blocks[picks[dim.factor.index()]];
+                block *= length;
+                held *= both;
+            } else {
+                rest *= dim.size;
+                rest_own *= dim.own;
+            }
+        }
+        // Along the other dimensions, a device holds at most all of its block.
+        tensor.least.of(match index < self.operand_count {
+            true if tensor.has_factors_once => (block - held) * (rest / free).max(1),
+            true => block - held,
+            false => tensor.own - held * rest_own,
+        })
     }
 
     /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
@@ -101,20 +135,22 @@ impl Tensor {
         let split: Vec<AxisRef> = own.iter().flat_map(|d| d.axes.iter().copied()).collect();
         let scattered = |f: Factor| candidates[f.index()].iter().map(|axes| common_size(axes, &split, mesh)).collect();
         let scattered = if is_summed { reduction_factors(rule).map(scattered).collect() } else { vec![] };
-        let mut tensor = Tensor { least, is_summed, scattered, own: 1, dims: SmallVec::new() };
+        let mut tensor = Tensor { least, is_summed, scattered, own: 1, dims: SmallVec::new(), has_factors_once: true };
         for (own, factors) in own.iter().zip(&rule.mapping(index).dims) {
             let &[factor] = &factors[..] else { return None };
             let (size, count) = (rule.size(factor), own.shard_count(mesh));
-            tensor.own *= (size / count) as u64;
-            let mut sizes = vec![];
+            let mut blocks = vec![];
             for (axes, &shards) in candidates[factor.index()].iter().zip(&shards[factor.index()]) {
                 if !size.is_multiple_of(count) || !size.is_multiple_of(shards) {
                     return None;
                 }
                 let held = if are_apart(&own.axes, axes, mesh) { 0 } else { size / count.max(shards) };
-                sizes.push([size / shards, held].map(|n| n as u64));
+                blocks.push([size / shards, held].map(|n| n as u64));
             }
-            tensor.dims.push((factor, sizes));
+            let [size, own] = [size, size / count].map(|n| n as u64);
+            tensor.own *= own;
+            tensor.has_factors_once &= tensor.dims.iter().all(|other| other.factor != factor);
+            tensor.dims.push(Dim { factor, size, own, blocks });
         }
         Some(tensor)
     }

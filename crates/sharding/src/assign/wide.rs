@@ -1,9 +1,9 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
 use super::bounds::Bounds;
-use super::{AssignInput, Best, Choice, MAX_COMBINATIONS, Picks, Price, Search, Wanted};
+use super::{AssignInput, Best, Choice, Cost, MAX_COMBINATIONS, Picks, Search, Wanted};
 use crate::{AxisList, Factor};
-use shardwise_base::{AxisIndex, AxisRef, budget};
+use shardwise_base::{AxisIndex, AxisRef};
 
 /// In a product, a device may compute more elements than the least possible number, by that number divided by this
 /// constant. An uneven split that moves little is then not ruled out by its padding.
@@ -22,8 +22,6 @@ struct Candidate {
 
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
-    /// For each number of decided factors, the tensors whose price is known from then on.
-    decided: Vec<Vec<usize>>,
     candidates: Vec<Vec<Candidate>>,
     /// The number of shards into which the parts of axes can split the op.
     shards: u64,
@@ -100,16 +98,16 @@ impl Search<'_> {
         self.bounds = Bounds::new(&self.input, &self.candidates, self.prices);
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
-        wide.most = self.moved(&first);
+        wide.most = self.moved(&first.1);
         let mut finer = Best { wanted: Wanted::Best, first: Some(first), second: None };
-        wide.try_all(wide.start(), &mut vec![0; self.candidates.len()], Price::default(), &mut finer);
+        wide.try_all(&mut finer);
         if finer.first != best.first {
             best.second = std::mem::replace(&mut best.first, finer.first);
         }
     }
 
-    fn moved(&self, choice: &Choice) -> u64 {
-        choice.1.total - self.input.work / choice.1.shards.0 as u64
+    fn moved(&self, cost: &Cost) -> u64 {
+        cost.total - self.input.work / cost.shards.0 as u64
     }
 
     /// Compares the choices among all candidates, and offers them to `best`. `parts` are the parts of axes of which the
@@ -118,10 +116,9 @@ impl Search<'_> {
     /// compare them, and as many to find the limit. Returns true if `best` has a choice afterwards.
     fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
         let mut wide = Wide::new(self, parts);
-        let mut picks = vec![0; self.candidates.len()];
         if is_limited {
             let mut least = u64::MAX;
-            wide.least_work(wide.start(), &mut picks, &mut least);
+            wide.least_work(wide.start(), &mut vec![0; self.candidates.len()], &mut least);
             let limit = least.saturating_add(least / PADDING);
             wide.limit = Some(limit);
             wide.left = MAX_COMBINATIONS;
@@ -133,7 +130,7 @@ impl Search<'_> {
             }
         }
         best.wanted = self.wanted;
-        wide.try_all(wide.start(), &mut picks, Price::default(), best);
+        wide.try_all(best);
         best.first.is_some()
     }
 
@@ -236,16 +233,6 @@ impl Search<'_> {
         self.is_splittable[factor.index()]
     }
 
-    /// Returns, for each number of decided factors, the tensors whose price is known with so many decided factors, but
-    /// not with one less.
-    fn decided(&self) -> Vec<Vec<usize>> {
-        let mut decided = vec![vec![]; self.candidates.len() + 1];
-        for (index, matters) in self.matters.iter().enumerate() {
-            decided[matters.last().map_or(0, |f| f.index() + 1)].push(index);
-        }
-        decided
-    }
-
     /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split
     /// unevenly.
     fn computed(&self, picks: &Picks) -> u64 {
@@ -261,6 +248,8 @@ struct State {
     count: usize,
     /// The parts of axes that the decided factors use.
     used: u64,
+    /// The number of shards into which they split the op.
+    split: u64,
     /// The number of shards into which the other parts of axes can split the op.
     free: u64,
     /// The elements along the decided factors that one device computes.
@@ -286,7 +275,6 @@ impl<'a, 'b> Wide<'a, 'b> {
         let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
         Wide {
             search,
-            decided: search.decided(),
             candidates: rule.all_factors().map(candidates).collect(),
             shards: AxisRef::total_size(mesh, parts) as u64,
             rest: (0..=sizes.len()).map(|count| product(&sizes[count..])).collect(),
@@ -297,7 +285,7 @@ impl<'a, 'b> Wide<'a, 'b> {
     }
 
     fn start(&self) -> State {
-        State { count: 0, used: 0, free: self.shards, computed: 1 }
+        State { count: 0, used: 0, split: 1, free: self.shards, computed: 1 }
     }
 
     fn with(&self, state: State, candidate: usize) -> Option<State> {
@@ -305,6 +293,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         (state.used & used == 0).then(|| State {
             count: state.count + 1,
             used: state.used | used,
+            split: state.split * shards,
             free: state.free / shards,
             computed: state.computed.saturating_mul(block),
         })
@@ -340,35 +329,39 @@ impl<'a, 'b> Wide<'a, 'b> {
         picks[state.count] = 0;
     }
 
-    /// Compares all choices that continue `state`, and offers them to `best`. `spent` is the sum of the prices that
-    /// were known before the last decided factor. Leaves out choices beyond [`limit`](Wide::limit) and
-    /// [`most`](Wide::most), and those whose moves and least possible work cost more than [`Best::limit`]. Ends early
-    /// when no more partial choices may be made.
-    fn try_all(&mut self, state: State, picks: &mut Picks, spent: Price, best: &mut Best) {
-        budget::poll();
+    /// Compares all choices, and offers those to `best` that cost less. Leaves out choices beyond
+    /// [`limit`](Wide::limit) and [`most`](Wide::most). They are priced in the order of their bounds, so that few have
+    /// to be. Ends early when no more partial choices may be made.
+    fn try_all(&mut self, best: &mut Best) {
         let search = self.search;
-        let decided = &self.decided[state.count];
-        let most = self.most;
-        let work = search.input.work / self.shards;
-        let limit = best.limit();
-        let is_beaten = |spent: u64| spent >= most || spent + work > limit;
-        let mut rest: u64 = decided.iter().map(|&index| search.bounds.of(index, picks)).sum();
-        let mut now = spent;
-        if is_beaten(now.total() + rest) {
-            return;
-        }
-        for &index in decided {
-            rest -= search.bounds.of(index, picks);
-            now = now.plus(search.price(index, picks));
-            if is_beaten(now.total() + rest) {
-                return;
+        let mut listed = Listed { best: best.limit(), picks: vec![], bounds: vec![] };
+        self.list(self.start(), &mut vec![0; self.candidates.len()], &mut listed);
+        listed.bounds.sort_unstable();
+        let known = best.first.as_ref().map(|(picks, _)| picks.clone());
+        let mut fresh = Best::of(best.wanted);
+        for (bound, at) in listed.bounds {
+            let limit = best.limit().min(fresh.limit());
+            if bound > limit {
+                break;
+            }
+            let picks = &listed.picks[at * self.candidates.len()..][..self.candidates.len()];
+            if search.is_whole(picks) && known.as_deref() != Some(picks) {
+                let cost = search.cost_up_to(limit, bound, picks);
+                // A choice that costs as much as one known before does not take its place.
+                let cost = cost.filter(|cost| search.moved(cost) < self.most);
+                cost.into_iter().for_each(|cost| fresh.offer_in_order(picks, cost));
             }
         }
+        [fresh.first, fresh.second].into_iter().flatten().for_each(|(picks, cost)| best.offer(&picks, cost));
+    }
+
+    /// Lists the choices that continue `state` with their bounds.
+    fn list(&mut self, state: State, picks: &mut Picks, listed: &mut Listed) {
+        let work = self.search.input.work;
         let Some(candidates) = self.candidates.get(state.count) else {
-            let is_new = || best.first.as_ref().is_none_or(|(first, _)| first != picks);
-            if search.is_whole(picks) && is_new() {
-                best.offer(picks, search.cost_with(now, picks));
-            }
+            let moves = self.moves(|bounds, index| bounds.of(index, picks));
+            listed.bounds.push((moves + work / state.split, listed.bounds.len()));
+            listed.picks.extend_from_slice(picks);
             return;
         };
         for candidate in 0..candidates.len() {
@@ -381,8 +374,27 @@ impl<'a, 'b> Wide<'a, 'b> {
             }
             self.left -= 1;
             picks[state.count] = candidate;
-            self.try_all(next, picks, now, best);
+            let free = next.free.max(1);
+            let moves = self.moves(|bounds, index| bounds.of_partial(index, picks, next.count, free));
+            if moves < self.most && moves + work / (next.split * free) <= listed.best {
+                self.list(next, picks, listed);
+            }
         }
         picks[state.count] = 0;
     }
+
+    /// Returns the sum of the bounds of all tensors.
+    fn moves(&self, bound: impl Fn(&Bounds, usize) -> u64) -> u64 {
+        (0..self.search.input.rule.tensor_count()).map(|index| bound(&self.search.bounds, index)).sum()
+    }
+}
+
+/// The choices that a [`Wide`] comparison has to price, in lexicographic order.
+struct Listed {
+    /// The most that a choice may cost.
+    best: u64,
+    /// The candidates of all choices, one choice after the other.
+    picks: Vec<usize>,
+    /// For each choice, its bound and its number.
+    bounds: Vec<(u64, usize)>,
 }
