@@ -2,19 +2,15 @@
 
 use crate::Source;
 use shardwise_base::Diagnostics;
-use shardwise_view::{Format, Timeline};
+use shardwise_view::{Timeline, check_path};
 use std::path::Path;
 
 /// The name of a file for which the timeline is printed.
 pub const PRINTED: &str = "-";
 
-/// Fails if the name of the file does not say in which format the timeline is to be written. Called before the program
-/// runs.
+/// Fails if the timeline cannot be written into the file `target` ([`check_path`]). Called before the program runs.
 pub fn check(target: Option<&Path>) -> Result<(), Diagnostics> {
-    if let Some(path) = target.filter(|path| *path != Path::new(PRINTED)) {
-        Format::of(path)?;
-    }
-    Ok(())
+    target.filter(|path| *path != Path::new(PRINTED)).map_or(Ok(()), check_path)
 }
 
 /// Prints the timeline, or writes it into the file `target`, with the text of the program. Fails if the file cannot be

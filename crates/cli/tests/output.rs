@@ -316,6 +316,22 @@ fn programs_print_and_their_numbers_are_checked() {
     }
 }
 
+#[test]
+fn constants_may_be_infinite() {
+    let folder = folder("infinite_constants");
+    for dialect in ["stablehlo", "chlo", "sdy"] {
+        let text = format!(
+            "func.func @main() -> tensor<f32> {{\n  \
+             %0 = \"{dialect}.constant\"() <{{value = dense<0x7F800000> : tensor<f32>}}> : () -> tensor<f32>\n  \
+             return %0 : tensor<f32>\n}}"
+        );
+        let program = program(&folder, &text);
+        for engine in ["host", "interp"] {
+            printed(&["run", &program, "--engine", engine, "--check-infs"]);
+        }
+    }
+}
+
 /// Rates of a machine by hand: an all-reduce writes 1 kB in a microsecond, and an instruction takes 10 us beside its
 /// work.
 const HOST: &str = "host host \"By hand\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\

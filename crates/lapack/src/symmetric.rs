@@ -260,6 +260,11 @@ mod tests {
         let mut tiny = Matrix::from_fn(3, 3, |i, j| 1e-300 * (i + j) as f64);
         let (w, info) = eigh(&mut tiny, Triangle::Lower, true);
         assert!(info == 0 && (w[2] / 1e-300 - (3.0 + 15f64.sqrt())).abs() < 1e-12, "{w:?}");
+        // The reciprocals of these elements are infinite.
+        let least = f64::from_bits(4096);
+        let mut tiny = Matrix::from_fn(3, 3, |i, j| least * (i + j) as f64);
+        let (w, info) = eigh(&mut tiny, Triangle::Lower, true);
+        assert!(info == 0 && (w[2] / least - (3.0 + 15f64.sqrt())).abs() < 1e-2, "{w:?}");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use diff::{Diff, DiffRow};
 pub use instructions::{Instruction, InstructionKey};
 pub use limits::{Limits, MemoryLevel, PeakRate};
 pub use picture::{Block, Chips, Picture, Style};
-pub use save::Format;
+pub use save::{Format, check_path};
 pub use timeline::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };

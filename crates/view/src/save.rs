@@ -2,8 +2,8 @@
 
 use crate::Timeline;
 use shardwise_base::{Diagnostic, Diagnostics, Loc, file};
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 /// A format of files of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -79,6 +79,25 @@ impl Timeline {
     }
 }
 
+/// Checks that a timeline can be saved at `path`, as far as that can be known before there is one.
+///
+/// # Errors
+/// Fails if the name ends with the extension of no format, or if the file cannot be made because its folder does not
+/// exist or the name is that of a folder.
+pub fn check_path(path: impl AsRef<Path>) -> Result<(), Diagnostics> {
+    let path = path.as_ref();
+    Format::of(path)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let is_folder = |path: &Path| Ok(fs::metadata(path)?.is_dir());
+    let found = match folder.map_or(Ok(true), is_folder) {
+        Ok(true) if path.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(true) => Ok(()),
+        Ok(false) => Err(io::ErrorKind::NotADirectory.into()),
+        Err(e) => Err(e),
+    };
+    found.map_err(|e: io::Error| unwritable(path, &e).into())
+}
+
 fn unknown_format(path: &Path) -> Diagnostic {
     let known: Vec<&str> = EXTENSIONS.iter().map(|&(extension, _)| extension).collect();
     let message = format!("the name `{}` does not say in which format to write the timeline", path.display());
@@ -97,7 +116,6 @@ fn unwritable(path: &Path, why: &io::Error) -> Diagnostic {
 mod tests {
     use super::*;
     use crate::Maker;
-    use std::fs;
     use std::path::PathBuf;
 
     fn folder(name: &str) -> PathBuf {
@@ -149,11 +167,17 @@ mod tests {
     #[test]
     fn places_that_cannot_be_written_are_refused() {
         let folder = folder("refused");
-        let error = timeline().save(folder.join("missing/a.html"), None).unwrap_err();
-        assert_eq!(error.0[0].code, "timeline-unwritable");
-        let error = timeline().save(folder.join("a.txt"), None).unwrap_err();
-        assert_eq!(error.0[0].code, "timeline-format");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        fs::create_dir(folder.join("b.html")).unwrap();
+        fs::write(folder.join("c"), "").unwrap();
+        let unwritable = ["missing/a.html", "b.html", "c/a.html"].map(|name| (name, "timeline-unwritable"));
+        for (name, code) in unwritable.into_iter().chain([("a.txt", "timeline-format")]) {
+            let path = folder.join(name);
+            for found in [timeline().save(&path, None), check_path(&path)] {
+                assert_eq!(found.unwrap_err().0[0].code, code, "{name}");
+            }
+        }
+        check_path(folder.join("a.html")).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
         fs::remove_dir_all(folder).unwrap();
     }
 }

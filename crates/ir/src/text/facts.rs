@@ -361,8 +361,8 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
 }
 
 /// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. `V` is for varying, `U` for
-/// unreduced and `R` for reduced axes, which are not checked to be disjoint. Returns `None` for any other text, also
-/// for `{}`, and if `mesh` is `None`.
+/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if two of the lists share a part
+/// of an axis, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();
@@ -377,7 +377,9 @@ fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
             _ => return None,
         }
     }
-    Some(manual)
+    let ManualAxes { varying, unreduced, reduced } = &manual;
+    let pairs = [(varying, unreduced), (varying, reduced), (unreduced, reduced)];
+    pairs.iter().all(|(a, b)| a.and(b, mesh).is_empty()).then_some(manual)
 }
 
 /// Reads the padded dimensions of a tensor. Returns `None` if `attr` is malformed, or if the dimensions are not in

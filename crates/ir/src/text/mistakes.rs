@@ -155,6 +155,12 @@ pub(super) fn function_type(loc: &Loc, name: &str, declared: &str, taken: &str) 
         .help("give `function_type` the types of the body's arguments")
 }
 
+pub(super) fn function_dicts(loc: &Loc, name: &str, key: &str, count: usize) -> Diagnostic {
+    let message = format!("`{key}` of function `@{name}` must be a list of {count} dictionaries");
+    Diagnostic::error("text-function", loc, message)
+        .help("write `{}` for an argument or a result without attributes, or leave the list out")
+}
+
 pub(super) fn no_function_body(loc: &Loc, name: &str) -> Diagnostic {
     Diagnostic::error("text-function", loc, format!("function `@{name}` has no body"))
         .help("functions of other modules cannot be called: add its definition, or remove the declaration")

@@ -572,14 +572,12 @@ impl<'t> Parser<'t> {
             self.report(at, |loc| mistakes::function_type(loc, &func.name, &declared, &taken));
             return Err(Failed);
         }
-        let mut result_attrs = dicts(attrs.remove("res_attrs"));
-        result_attrs.resize(ty.results.len(), Attrs::new());
+        let result_attrs = self.generic_dicts(func, attrs, "res_attrs", ty.results.len(), at)?;
         for (ty, attrs) in ty.results.into_iter().zip(result_attrs) {
             self.add_result(func, ty, attrs, at);
         }
         let args = self.body.args().to_vec();
-        let mut arg_attrs = dicts(attrs.remove("arg_attrs"));
-        arg_attrs.resize(args.len(), Attrs::new());
+        let arg_attrs = self.generic_dicts(func, attrs, "arg_attrs", args.len(), at)?;
         for (i, (v, mut attrs)) in args.into_iter().zip(arg_attrs).enumerate() {
             self.apply_arg_facts(v, &format!("argument {i}"), &mut attrs, at)?;
             func.arg_attrs.push(attrs);
@@ -588,6 +586,25 @@ impl<'t> Parser<'t> {
             func.visibility = Visibility::Private;
         }
         Ok(())
+    }
+
+    /// Removes the property `key` from `attrs`, and returns its dictionaries, or empty ones if there is no such property.
+    /// It is a mistake if it is no list of `count` dictionaries.
+    fn generic_dicts(&mut self, func: &Func, attrs: &mut Attrs, key: &str, count: usize, at: At) -> Parsed<Vec<Attrs>> {
+        let as_dict = |item| match item {
+            Attr::Dict(fields) => Some(fields),
+            _ => None,
+        };
+        let dicts = match attrs.remove(key) {
+            None => return Ok(vec![Attrs::new(); count]),
+            Some(Attr::Array(items)) => items.into_iter().map(as_dict).collect::<Option<Vec<Attrs>>>(),
+            Some(_) => None,
+        };
+        let Some(dicts) = dicts.filter(|dicts| dicts.len() == count) else {
+            self.report(at, |loc| mistakes::function_dicts(loc, &func.name, key, count));
+            return Err(Failed);
+        };
+        Ok(dicts)
     }
 
     /// Reads `({ ^bb0(..): .. })` into the parser's body. Returns false if it is `({})`, which stands for a function
@@ -608,15 +625,4 @@ impl<'t> Parser<'t> {
 fn shown(types: &[&Type]) -> String {
     let types: Vec<String> = types.iter().map(ToString::to_string).collect();
     format!("({})", types.join(", "))
-}
-
-fn dicts(attr: Option<Attr>) -> Vec<Attrs> {
-    let Some(Attr::Array(items)) = attr else {
-        return vec![];
-    };
-    let dict = |item| match item {
-        Attr::Dict(fields) => fields,
-        _ => Attrs::new(),
-    };
-    items.into_iter().map(dict).collect()
 }

@@ -205,6 +205,15 @@ fn a_move_that_is_asked_for() {
     assert!(silent > 20 && moving > 80, "{silent} {moving}");
 }
 
+#[test]
+fn a_roll_of_no_elements_moves_nothing() {
+    let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(Communicate::Deny);
+    let x = Array::of_type([0, 16], F32).shard(mesh.sharding(P!("X")));
+    let by = || scalar(1, I32);
+    let rolled = with_mesh(&mesh, || jit(|x: &Array| x.roll(by(), 0).roll(1, 0)).lower(&x)).unwrap();
+    assert!(rolled.communication().unwrap().is_empty());
+}
+
 fn matrices() -> Vec<P> {
     let two = [P!("X", "Y"), P!("Y", "X"), P!(("X", "Y")), P!(("Y", "X")), P!(None, ("X", "Y")), P!(None, ("Y", "X"))];
     [P!(), P!("X"), P!("Y"), P!(None, "X"), P!(None, "Y")].into_iter().chain(two).collect()
