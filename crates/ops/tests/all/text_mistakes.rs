@@ -572,6 +572,21 @@ fn axes_of_facts_that_the_mesh_does_not_have() {
 }
 
 #[test]
+fn an_axis_has_one_state() {
+    let main = |manual: &str| {
+        format!(
+            "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>\nfunc.func @main(%a: tensor<8xf32> {{shardwise.manual = \"{manual}\"}}) {{ return }}"
+        )
+    };
+    for manual in ["{V:x, U:x}", "{V:(x,y), R:y}", "{U:x:(1)2, R:(y,x)}", "{V:x:(1)2, U:(x:(2)2,x:(1)2)}"] {
+        check_code(&main(manual), "text-attribute");
+    }
+    for manual in ["{V:x, U:y}", "{V:x:(1)2, R:x:(2)2}"] {
+        assert_eq!(mistakes(&main(manual)), "no mistake");
+    }
+}
+
+#[test]
 fn axes_of_facts_belong_to_the_first_mesh() {
     let (first, second) = ("sdy.mesh @first = <[\"x\"=2]>", "sdy.mesh @second = <[\"x\"=8, \"y\"=2]>");
     let main = "func.func @main(%a: tensor<8xf32> {shardwise.varying = \"{#1}\"}) { return }";
