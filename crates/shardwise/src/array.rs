@@ -451,7 +451,8 @@ impl Array {
         }
     }
 
-    /// Returns true if this is a `float0` array: the gradient of integers or bools, which has no elements.
+    /// Returns true if this is a `float0` array: the gradient of integers or bools. It has their shape and dtype, but no
+    /// values, and each use of its values is an error (`float0`).
     pub fn is_float0(&self) -> bool {
         matches!(self.0.state, State::Float0(_))
     }

@@ -125,7 +125,8 @@ pub struct Printing {
 #[allow(missing_debug_implementations, reason = "`{:?}` is an error of rustc")]
 pub struct Hole(Result<usize, String>);
 
-/// The characters around the number of an array, and around what was wrong with a format.
+/// The characters around the number of an array in the text of a print. A `!` in place of the number stands for a
+/// format with options, which are not allowed.
 const MARK: (char, char) = ('\u{1}', '\u{2}');
 
 impl fmt::Display for Hole {

@@ -13,8 +13,8 @@ pub fn through(plan: &PlanCx<'_>, view: &OpView<'_>, access: &Access) -> Option<
     }
 }
 
-/// Returns true if the op only changes where elements are, and its row in the kernel table has a function that states
-/// how ([`Fused::View`]).
+/// Returns true if the op's row in the kernel table has a function that states where its elements come from
+/// ([`Fused::View`]), and the op meets the condition of the row.
 pub fn is_view(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     matches!(plan.fused(view), Some(Fused::View(_)))
 }
