@@ -343,10 +343,9 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Searches the present candidates. For a limited product the second best choice is kept too, because
-    /// [`Search::widen`] may drop the best one.
+    /// Searches the present candidates.
     fn run(&self) -> Best {
-        let mut best = Best::of(if self.is_limited() { Wanted::TwoBest } else { self.wanted });
+        let mut best = Best::of(self.wanted);
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
         let mut picks = vec![0; self.candidates.len()];
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
