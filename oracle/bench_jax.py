@@ -10,7 +10,8 @@ has the medians of the three parts too. What is timed is exactly what `--export`
 array's bytes, as `NAME.arg0.bin`, for readers that have no npz.
 
 A request to `--serve` is {"name": ..., "seconds": ...}, or {"name": "transformer_compile", "runs": ...}. Programs stay
-compiled between requests, so that short rounds of ours and of JAX can alternate.
+compiled between requests, so that short rounds of ours and of JAX can alternate. With "text" and "inputs" a request
+names a file of StableHLO for one device and its arguments, each as {"file": ..., "dtype": ..., "shape": ...}.
 """
 
 import os
@@ -26,11 +27,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from harness import Arg, P, Program, below, export_program, mesh, normal
+from harness import DTYPES, Arg, P, Program, below, export_program, mesh, normal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.lib import xla_client
 
 import chapter
 import transformer
@@ -201,6 +203,39 @@ class Calls:
         return measurement(self.program.name, times)
 
 
+class Text:
+    """Calls of a program of StableHLO on the first device."""
+
+    # The calls that are waited for together, so that one call may be prepared while another runs.
+    AT_ONCE = 5
+
+    def __init__(self, name: str, text: str, inputs: list[dict]):
+        self.name = name
+        device = jax.devices("cpu")[0]
+        devices = xla_client.DeviceList((device,))
+        self.program = device.client.compile_and_load(Path(text).read_text(), devices, xla_client.CompileOptions())
+        with jax.enable_x64(True):
+            self.args = [jax.device_put(read_raw(value), device) for value in inputs]
+
+    def run(self) -> None:
+        """Starts some calls and waits for them."""
+        results = [self.program.execute_sharded(self.args) for _ in range(self.AT_ONCE)]
+        for result in results:
+            jax.block_until_ready(result.disassemble_into_single_device_arrays())
+
+    def time(self, seconds: float) -> dict:
+        """Times a call, after a few that are not counted."""
+        for _ in range(WARM_UPS):
+            self.run()
+        times = [us / self.AT_ONCE for us in timed(self.run, seconds, least=10, most=10_000)]
+        return measurement(self.name, times)
+
+
+def read_raw(value: dict) -> np.ndarray:
+    """An array from its bytes."""
+    return np.fromfile(value["file"], DTYPES[value["dtype"]]).reshape(value["shape"])
+
+
 def time_compilation(program: Program, runs: int) -> dict:
     """Times tracing, lowering and compiling, each time with empty caches."""
     parts = {"trace_us": [], "lower_us": [], "compile_us": []}
@@ -240,14 +275,16 @@ def save_raw(module: Path) -> None:
 def serve() -> None:
     """Answers requests on standard input."""
     known = {program.name: program for program in programs()}
-    calls: dict[str, Calls] = {}
+    calls: dict[str, Calls | Text] = {}
     for line in sys.stdin:
         request = json.loads(line)
         name = request["name"]
         if name == COMPILATION:
             answer = time_compilation(transformer_program(), request["runs"])
         else:
-            if name not in calls:
+            if name not in calls and "text" in request:
+                calls[name] = Text(name, request["text"], request["inputs"])
+            elif name not in calls:
                 calls[name] = Calls(known[name])
             answer = calls[name].time(request["seconds"])
         print(json.dumps(answer), flush=True)

@@ -11,6 +11,7 @@ mod memory;
 mod programs;
 mod timed;
 
+pub use memory::{copy_bytes_per_s, processor};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Loc};
 use shardwise_host::pool::{Effort, Workers};
 use shardwise_sim::{Machine, Options, Topology, simulate};

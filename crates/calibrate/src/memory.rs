@@ -54,6 +54,14 @@ fn size(text: &str) -> Option<f64> {
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
+/// Returns how many bytes all workers together read and write in a second while they copy arrays of `bytes` bytes in
+/// total, from the smallest memory that holds them. This takes some milliseconds.
+pub fn copy_bytes_per_s(bytes: f64) -> f64 {
+    let mut levels = levels();
+    let at = levels.iter().position(|level| bytes <= level.bytes).unwrap_or(levels.len() - 1);
+    rates(&levels.swap_remove(at))[2].1
+}
+
 pub(crate) fn probe_bytes(level: &Level) -> usize {
     let half = (level.bytes / 2.0) as usize;
     half.clamp(4096, MOST_BYTES)
@@ -84,7 +92,8 @@ pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
     ]
 }
 
-pub(crate) fn processor() -> String {
+/// Returns the name of the processor as the system states it, or `host` if it states none.
+pub fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     line.map_or("host".into(), |(_, name)| name.trim().to_string())

@@ -34,3 +34,4 @@ mod sync;
 
 pub use engine::HostEngine;
 pub use peak::peak_flops;
+pub use simd::instructions;

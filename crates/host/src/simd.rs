@@ -86,6 +86,18 @@ impl Level {
     }
 }
 
+/// Returns the name of the vector instructions with which kernels run in this process: `AVX-512 and AVX512-BF16`,
+/// `AVX-512`, `AVX2` or `portable`.
+pub fn instructions() -> &'static str {
+    match Level::best() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 if is_x86_feature_detected!("avx512bf16") => "AVX-512 and AVX512-BF16",
+        Level::Avx512 => "AVX-512",
+        Level::Avx2 => "AVX2",
+        Level::Portable => "portable",
+    }
+}
+
 /// Code that may be compiled with the instructions of a level.
 pub(crate) trait AtLevel {
     /// Runs the code. It must be inlined, with all that it calls often: a call that is not inlined lacks the level's

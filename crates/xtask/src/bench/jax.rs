@@ -43,6 +43,12 @@ impl Jax {
         self.ask(json!({ "name": name, "runs": runs }))
     }
 
+    /// Returns the median time of a call of a program of StableHLO for one device, in microseconds. `inputs` names the
+    /// files of its arguments. Calls it for about this many seconds. Fails if JAX does not answer.
+    pub fn time_text(&mut self, name: &str, file: &Path, inputs: &[serde_json::Value], seconds: f64) -> Result<f64> {
+        self.ask(json!({ "name": name, "text": file, "inputs": inputs, "seconds": seconds }))
+    }
+
     fn ask(&mut self, request: serde_json::Value) -> Result<f64> {
         writeln!(self.requests, "{request}").context("oracle/bench_jax.py has ended")?;
         let mut line = String::new();

@@ -151,7 +151,7 @@ impl Line {
     }
 }
 
-fn shown_time(us: f64) -> String {
+pub fn shown_time(us: f64) -> String {
     match us {
         _ if us < 1e3 => format!("{us:.1} us"),
         _ if us < 1e6 => format!("{:.2} ms", us / 1e3),

@@ -7,6 +7,7 @@
 
 mod collective_matmul;
 mod jax;
+mod kernels;
 mod lines;
 mod moe;
 mod ours;
@@ -30,6 +31,9 @@ pub struct Options {
     /// Measure only programs whose names contain this
     #[arg(long, default_value = "")]
     only: String,
+    /// Write the report to `docs/performance.md`
+    #[arg(long, conflicts_with_all = ["quick", "only"])]
+    write: bool,
 }
 
 /// The duration of a measurement.
@@ -111,14 +115,34 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     if COMPILED.1.contains(&options.only) {
         time_compilation(&mut jax, &folder, effort, &mut samples).context(COMPILED.1)?;
     }
+    let (kernels, are_kernels_fast) = kernels::measure(&mut jax, &options.only, effort)?;
     let measured: Vec<&Line> = lines::LINES.iter().filter(|line| line.is_measured(&samples)).collect();
     let is_good = measured.iter().all(|line| line.is_reached(&samples));
-    let machine = format!("{} cores", std::thread::available_parallelism().map_or(1, |n| n.get()));
     let table = lines::table(&measured, &samples);
-    Ok((
-        format!("{machine}; times are medians of {} rounds\n\n{table}\n{}\n\n{speed}", effort.rounds, notes.join("\n")),
-        is_good && is_fast,
-    ))
+    let head = format!("{}; times are medians of {} rounds", machine(), effort.rounds);
+    let report = format!("{head}\n\n{table}\n{kernels}\n{speed}{}\n", notes.join("\n"));
+    if options.write {
+        write(&report)?;
+    }
+    Ok((report, is_good && is_fast && are_kernels_fast))
+}
+
+/// Returns a description of the machine: its processor, the vector instructions that kernels use, and its cores.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    format!("{}, {}, {cores} cores", shardwise_calibrate::processor(), shardwise_host::instructions())
+}
+
+/// Writes the report to `docs/performance.md`. Fails if the file cannot be written.
+fn write(report: &str) -> Result<()> {
+    let text = format!(
+        "# Performance\n\nMade by `cargo xtask bench --write`, on one machine: a row says nothing of others. JAX is the \
+         version in `oracle/requirements.txt`, on eight virtual devices of the CPU or on one. In the first table, \"ours, 8\" \
+         runs on eight virtual devices, and \"ours, 1\" runs the same program on one. How each row is measured is said in \
+         `crates/xtask/src/bench`.\n\n```text\n{report}```\n"
+    );
+    shardwise_base::file::write(repo::root().join("docs/performance.md"), text)
+        .context("cannot write docs/performance.md")
 }
 
 /// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our

@@ -40,8 +40,13 @@ impl Ours {
         if devices == Devices::One {
             text = on_one_device(&text);
         }
+        Ours::compile(folder, name, &text)
+    }
+
+    /// Compiles `text`, and reads its arguments from `NAME.arg0.bin`, … in a folder. Fails as [`Ours::load`] does.
+    pub fn compile(folder: &Path, name: &str, text: &str) -> Result<Ours> {
         let engine = engine();
-        let executable = compile(&*engine, &text)?;
+        let executable = compile(&*engine, text)?;
         let inputs = executable.signature().inputs.iter().enumerate();
         let args = inputs.map(|(i, ty)| {
             let value = read_array(&folder.join(format!("{name}.arg{i}.bin")), ty)?;

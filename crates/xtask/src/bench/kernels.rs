@@ -1,0 +1,167 @@
+//! Measures kernels: the programs of `testdata/cost` for one device, by ours, by XLA, and beside the limit of the
+//! machine.
+//!
+//! The limit is the larger of two times: that of reading all arguments and writing all results once, at the rate at
+//! which arrays of these sizes are copied, and that of all arithmetic at the rate of multiply-adds in registers. Both
+//! rates are measured here. A program with a loop has none.
+
+use super::Effort;
+use super::jax::Jax;
+use super::lines::{median, shown_time};
+use super::ours::Ours;
+use crate::table::Table;
+use crate::{program, repo};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use shardwise_base::DType;
+use shardwise_check::choose::Chooser;
+use shardwise_check::single::Fill;
+use shardwise_host::pool::Workers;
+use shardwise_ir::{Module, TensorType};
+use shardwise_ops::{Opcode, Semantics};
+use std::path::{Path, PathBuf};
+
+/// The folder of the programs.
+const FOLDER: &str = "testdata/cost";
+
+/// The smallest allowed ratio of JAX's time to ours, unless ours is near the limit.
+const LEAST_RATIO: f64 = 1.0 / 0.9;
+/// The largest allowed ratio of our time to the limit where JAX takes less than [`LEAST_RATIO`] times as long.
+const NEAR_LIMIT: f64 = 1.2;
+/// The smallest allowed geometric mean of the ratios of JAX's times to ours.
+const LEAST_MEAN: f64 = 1.0 / 0.6;
+
+/// The times of a program, in microseconds.
+struct Kernel {
+    name: String,
+    jax: f64,
+    ours: f64,
+    limit: Option<f64>,
+}
+
+/// Measures the kernels whose names contain `only`. Returns a table, or no text if there is no such kernel, and true if
+/// the targets are reached. Fails if a program cannot be read or compiled, or if a call fails.
+pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, bool)> {
+    let mut kernels = vec![];
+    for file in programs()?.iter().filter(|file| name(file).contains(only)) {
+        eprintln!("measuring {}", name(file));
+        kernels.push(kernel(jax, file, effort).with_context(|| name(file))?);
+    }
+    if kernels.is_empty() { Ok((String::new(), true)) } else { Ok(report(&kernels)) }
+}
+
+/// Returns the files of the programs for one device. Fails if a file cannot be read.
+fn programs() -> Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for file in repo::files()?.into_iter().filter(|file| file.starts_with(FOLDER)) {
+        if !repo::read(&file)?.contains("sdy.mesh") {
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
+fn name(file: &Path) -> String {
+    file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+}
+
+fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
+    let (name, text) = (name(file), repo::read(file)?);
+    let module = program::parse(&name, &text)?;
+    let main = module.main().context("there is no main function")?;
+    let types: Vec<TensorType> =
+        main.body.args().iter().filter_map(|&v| main.body.ty(v).as_tensor().cloned()).collect();
+    let folder = repo::target_dir("oracle/bench")?;
+    let inputs = write_inputs(&folder, &name, &types)?;
+    let ours = Ours::compile(&folder, &name, &text)?;
+    let (mut times, mut of_jax) = (vec![], vec![]);
+    for _ in 0..effort.rounds {
+        of_jax.push(jax.time_text(&name, file, &inputs, effort.seconds / 2.0)?);
+        times.push(ours.time_calls(effort.seconds / 2.0)?);
+    }
+    Ok(Kernel { name, jax: median(&of_jax), ours: median(&times), limit: limit(&module) })
+}
+
+/// Writes the arguments as bytes, and returns how a request names them. Fails if a file cannot be written.
+fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<Value>> {
+    let mut choose = Chooser::new(1);
+    let mut inputs = vec![];
+    for (i, ty) in types.iter().enumerate() {
+        let file = folder.join(format!("{name}.arg{i}.bin"));
+        shardwise_base::file::write(&file, Fill::Small.literal(&mut choose, ty).bytes())?;
+        let dtype = if ty.dtype == DType::I1 { "bool" } else { ty.dtype.name() };
+        inputs.push(json!({ "file": file, "dtype": dtype, "shape": &ty.shape[..] }));
+    }
+    Ok(inputs)
+}
+
+/// Returns the least time in microseconds that the machine takes for the program, or `None` if it has a loop or a
+/// branch.
+fn limit(module: &Module) -> Option<f64> {
+    let func = module.main()?;
+    let body = &func.body;
+    let mut flops = 0.0;
+    for &op in &body[body.entry()].ops[..body[body.entry()].ops.len() - 1] {
+        let view = module.view(body, op);
+        let facts = Opcode::of_view(&view).facts();
+        if facts.semantics(&view) == Semantics::Control {
+            return None;
+        }
+        flops += facts.cost(&view).flops;
+    }
+    let ends = body.args().iter().chain(body.results());
+    let bytes: usize = ends.filter_map(|&v| Some(body.ty(v).as_tensor()?.bytes())).sum();
+    let moving = bytes as f64 / shardwise_calibrate::copy_bytes_per_s(bytes as f64);
+    let computing = flops / shardwise_host::peak_flops(DType::F32, Workers::global().count());
+    Some(moving.max(computing) * 1e6)
+}
+
+fn report(kernels: &[Kernel]) -> (String, bool) {
+    let mut table = Table::new(["kernel", "JAX", "ours", "JAX / ours", "limit", "ours / limit", ""]);
+    let (mut logarithms, mut misses) = (0.0, 0);
+    for kernel in kernels {
+        let ratio = kernel.jax / kernel.ours;
+        let of_limit = kernel.limit.map(|limit| kernel.ours / limit);
+        let is_good = ratio >= LEAST_RATIO || of_limit.is_some_and(|of_limit| of_limit <= NEAR_LIMIT);
+        logarithms += ratio.ln();
+        misses += usize::from(!is_good);
+        table.row([
+            kernel.name.clone(),
+            shown_time(kernel.jax),
+            shown_time(kernel.ours),
+            format!("{ratio:.2}"),
+            kernel.limit.map_or(String::new(), shown_time),
+            of_limit.map_or(String::new(), |of_limit| format!("{of_limit:.2}")),
+            if is_good { "pass" } else { "MISS" }.to_string(),
+        ]);
+    }
+    let mean = (logarithms / kernels.len() as f64).exp();
+    let text = format!(
+        "kernels on one device; a row passes with JAX / ours >= {LEAST_RATIO:.2} or ours / limit <= {NEAR_LIMIT}\n\n\
+         {table}\ngeometric mean of JAX / ours: {mean:.2} (target {LEAST_MEAN:.2}); {misses} of {} rows miss\n",
+        kernels.len()
+    );
+    (text, misses == 0 && mean >= LEAST_MEAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_for_one_device_are_found() {
+        let found = programs().unwrap();
+        let has = |wanted: &str| found.iter().any(|file| name(file) == wanted);
+        assert!(has("argmax") && !has("x_plus_1_on_8") && found.len() > 30, "{found:?}");
+    }
+
+    #[test]
+    fn a_row_near_the_limit_passes() {
+        let kernel = |name: &str, jax, ours, limit| Kernel { name: name.into(), jax, ours, limit };
+        let fast = kernel("fast", 40.0, 10.0, None);
+        let near = kernel("near", 10.0, 11.0, Some(10.0));
+        assert!(report(&[fast, near]).1);
+        let (text, is_good) = report(&[kernel("far", 100.0, 99.0, Some(10.0))]);
+        assert!(!is_good && text.contains("1 of 1 rows miss"), "{text}");
+    }
+}
