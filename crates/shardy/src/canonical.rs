@@ -372,8 +372,9 @@ fn scattered_sharding(
     to.clone().with_dims(dims.collect())
 }
 
-/// Returns true if two layouts put the same elements, in their linear order, on the same devices, as far as their
-/// [`strides`] show. Layouts on meshes of different names, or with different replicated axes, count as different.
+/// Returns true if two layouts are on meshes of one name, have the same replicated axes and the same [`strides`]. They
+/// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly. Unreduced
+/// axes are not compared.
 fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;

@@ -71,8 +71,10 @@ pub fn is_product(view: &OpView<'_>) -> bool {
 }
 
 impl Product {
-    /// Returns the product that an op computes, or `None` if it computes none. Products are linear in each of two
-    /// operands, or have results of another type and sum over factors that both operands have.
+    /// Returns the product that an op computes, or `None` if the op is none. A product has two operands, a result and no
+    /// regions, passes no dimensions on as elementwise ops do, and takes at least two flops for each element of its
+    /// result. It is linear in each operand, or its result has another type and it sums over factors that both operands
+    /// have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
         let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();
