@@ -88,6 +88,23 @@ fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let [few, many] = [100, 1100].map(|turns| Timed::new(&programs::turns(turns))?.whole_seconds());
     let turn = (many? - few?) / 1000.0 - 3.0 * instruction;
     add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with three instructions each");
+    small_programs(facts)
+}
+
+/// Measures the ops of small programs. Fails if a program cannot be compiled or run.
+fn small_programs(facts: &mut Facts) -> Result<(), Diagnostics> {
+    const ELEMENTS: [usize; 2] = [1, 33];
+    let mut seconds = [0.0; 2];
+    for (seconds, elements) in seconds.iter_mut().zip(ELEMENTS) {
+        let [few, many] = [100, 1100].map(|turns| Timed::new(&programs::small_turns(turns, elements))?.whole_seconds());
+        *seconds = (many? - few?) / 1000.0;
+    }
+    let element = (seconds[1] - seconds[0]) / (programs::SMALL_OPS * (ELEMENTS[1] - ELEMENTS[0])) as f64;
+    // The condition and the counter are ops, too.
+    let op = seconds[0] / (programs::SMALL_OPS + 2) as f64 - element;
+    let source = format!("loops of {} ops on {} and on {} elements", programs::SMALL_OPS, ELEMENTS[0], ELEMENTS[1]);
+    add(facts, "small_op_s", op.max(1e-10), source.clone());
+    add(facts, "small_element_s", element.max(1e-11), source);
     Ok(())
 }
 

@@ -83,6 +83,34 @@ pub(crate) fn turns(count: usize) -> String {
     format!("func.func @main(%x: {FEW}) -> {FEW} {{\n{body}\n  return %r#1 : {FEW}\n}}\n")
 }
 
+/// The number of ops on the array in a turn of [`small_turns`].
+pub(crate) const SMALL_OPS: usize = 20;
+
+/// Returns a program with a loop of so many turns of [`SMALL_OPS`] ops on an array of so few elements that the loop is a
+/// small program. Each turn also has a condition and a counter.
+pub(crate) fn small_turns(count: usize, elements: usize) -> String {
+    let ty = tensor(&[elements], "f32");
+    let line = |i: usize| {
+        let op = if i % 2 == 0 { "add" } else { "multiply" };
+        format!("    %{} = stablehlo.{op} %{i}, %x : {ty}\n", i + 1)
+    };
+    let lines: String = (0..SMALL_OPS).map(line).collect();
+    let body = format!(
+        "  %z = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<{count}> : tensor<i32>
+  %o = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %z, %0 = %x) : tensor<i32>, {ty}
+  cond {{
+    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }} do {{
+    %j = stablehlo.add %i, %o : tensor<i32>
+{lines}    stablehlo.return %j, %{SMALL_OPS} : tensor<i32>, {ty}
+  }}"
+    );
+    format!("func.func @main(%x: {ty}) -> {ty} {{\n{body}\n  return %r#1 : {ty}\n}}\n")
+}
+
 /// Returns a program of one op and one of [`CHAIN`] ops, for f32, bf16, f64 and i32 and each elementwise op of
 /// StableHLO and CHLO that takes one or two arrays of the type, returns an array of the type, and needs no attributes.
 /// Adds such programs for comparisons and selections.

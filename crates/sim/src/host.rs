@@ -13,7 +13,7 @@ use crate::simulate::{described, group_name, picoseconds, short};
 use crate::uncertainty::{self, Class};
 use crate::{Topology, order, turns};
 use cost::{Cost, Costs};
-use groups::{Item, items};
+use groups::{Item, items, joined};
 use shardwise_base::{AxisRef, Mesh, Varying};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
@@ -147,7 +147,10 @@ impl<'m> Host<'m> {
         if let Some(known) = frame.plans.get(&region) {
             return known.clone();
         }
-        let items = items(*block, ops, &frame.uses, &|v| instances(self.mesh, frame.body, v));
+        let mut items = items(*block, ops, &frame.uses, &|v| instances(self.mesh, frame.body, v));
+        if self.costs.has_small_programs() {
+            items = joined(*block, items);
+        }
         let plan = Rc::new(Plan { last_uses: last_uses(block, region, &items), items });
         frame.plans.insert(region, plan.clone());
         plan
@@ -173,6 +176,10 @@ impl<'m> Host<'m> {
             Item::Group(ops) => {
                 let views: Vec<OpView<'m>> = ops.iter().map(|&op| block.at(op)).collect();
                 self.group(frame, &views);
+            }
+            Item::Small(ops) => {
+                let views: Vec<OpView<'m>> = ops.iter().map(|&op| block.at(op)).collect();
+                self.small(frame, &views);
             }
             Item::Engine(_) => match Opcode::of_view(&root) {
                 Opcode::While => self.while_loop(frame, &root),
@@ -210,6 +217,26 @@ impl<'m> Host<'m> {
             (span.work.received_bytes, span.work.flops) = (Some(transfer.received), None);
         }
         self.push(frame, span, views);
+    }
+
+    /// Simulates a small program. Its span has the place of its last loop or branch, or of its last op, as the engine's.
+    fn small(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
+        let root = views.last().expect("a program has ops");
+        let is_control = |view: &&OpView<'m>| !view.regions().is_empty();
+        let main = views.iter().rev().find(is_control).unwrap_or(root);
+        let made = views.iter().flat_map(|view| view.results());
+        let count = made.clone().map(|&v| instances(self.mesh, frame.body, v)).max().unwrap_or(1);
+        let work = self.costs.small(views);
+        let mut span = self.span(main, SpanKind::Compute, self.costs.instruction() + work.seconds * count as f64);
+        span.name = format!("small({} ops)", views.len());
+        span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        span.instances = count;
+        span.uncertainty = self.costs.error(Class::Element);
+        span.work.flops = Some(work.flops.round() as u64);
+        span.note = (!work.is_known).then(|| "a loop of an unknown number of turns counts once".into());
+        let maker = self.spans.len();
+        self.push(frame, span, views);
+        frame.makers.extend(made.map(|&v| (v, maker)));
     }
 
     fn describe(&self, span: &mut Span, cost: &Cost) {

@@ -10,6 +10,7 @@
 //! | `memory_bytes` | the size of the memory |
 //! | `instruction_s` | the time that each instruction takes beside its work |
 //! | `turn_s` | the time that each turn of a loop takes beside its instructions |
+//! | `small_op_s`, `small_element_s` | the time of an op of a small program, and of each element of its results |
 //! | `barrier_s` | the time that workers need to share an instruction |
 //! | `speedup` | how much faster all workers are than one |
 //! | `peak.TYPE` | the flops in a second of multiply-adds in registers |
@@ -38,7 +39,13 @@ use std::sync::Arc;
 pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_s", "speedup"];
 
 /// The other constants that have a name of one word.
-const OPTIONAL: [&str; 2] = ["turn_s", "barrier_s"];
+const OPTIONAL: [&str; 4] = ["turn_s", "barrier_s", SMALL_OP, SMALL_ELEMENT];
+
+/// The time that an op of a small program takes beside its elements. Without it, a host has no small programs.
+pub(crate) const SMALL_OP: &str = "small_op_s";
+
+/// The time that an op of a small program takes for each element of its results.
+pub(crate) const SMALL_ELEMENT: &str = "small_element_s";
 
 /// The words with which the other names start, except those of typical errors.
 const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "flops", "op", "collective"];

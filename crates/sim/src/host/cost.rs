@@ -3,12 +3,13 @@
 use super::Subject;
 use super::groups::{Kind, kind};
 use crate::op::Product;
-use crate::rates::Rates;
+use crate::rates::{Rates, SMALL_ELEMENT, SMALL_OP};
 use crate::uncertainty::Class;
 use shardwise_base::DType;
-use shardwise_ir::{OpView, Value};
+use shardwise_ir::{OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::control::trip_count;
 use std::collections::BTreeMap;
 
 /// An instruction that takes less time than this on one worker is not shared. Source: the host engine's pool.
@@ -29,6 +30,27 @@ pub(super) struct Cost {
     pub(super) instances: usize,
     pub(super) flops: u64,
     pub(super) bytes: u64,
+}
+
+/// The work of ops of a small program, for one instance.
+#[derive(Clone, Copy)]
+pub(super) struct Small {
+    pub(super) seconds: f64,
+    pub(super) flops: f64,
+    /// False if there is a loop of an unknown number of turns.
+    pub(super) is_known: bool,
+}
+
+impl Small {
+    const NONE: Small = Small { seconds: 0.0, flops: 0.0, is_known: true };
+
+    fn then(self, next: Small) -> Small {
+        Small {
+            seconds: self.seconds + next.seconds,
+            flops: self.flops + next.flops,
+            is_known: self.is_known && next.is_known,
+        }
+    }
 }
 
 struct Sizes {
@@ -76,6 +98,48 @@ impl<'a> Costs<'a> {
         self.rates.or_zero("turn_s")
     }
 
+    pub(super) fn instruction(&self) -> f64 {
+        self.rates.or_zero("instruction_s")
+    }
+
+    pub(super) fn has_small_programs(&self) -> bool {
+        self.rates.get(SMALL_OP).is_some()
+    }
+
+    /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that takes longest
+    /// counts, and a loop of an unknown number of turns counts once.
+    pub(super) fn small(&self, views: &[OpView<'_>]) -> Small {
+        views.iter().map(|view| self.small_op(view)).fold(Small::NONE, Small::then)
+    }
+
+    fn small_op(&self, view: &OpView<'_>) -> Small {
+        let block = |region: &Region| {
+            let (_, ops) = view.body.region(*region).ops.split_last().expect("a region ends in a terminator");
+            self.small(&ops.iter().map(|&op| view.at(op)).collect::<Vec<_>>())
+        };
+        let [op, element] = [SMALL_OP, SMALL_ELEMENT].map(|name| self.rates.or_zero(name));
+        let own = |seconds: f64, flops: f64| Small { seconds, flops, is_known: true };
+        match (kind(view), Opcode::of_view(view)) {
+            (Kind::Free, _) => Small::NONE,
+            (_, Opcode::While) => {
+                let trips = trip_count(view);
+                let turn = view.regions().iter().map(block).fold(own(op, 0.0), Small::then);
+                let count = trips.unwrap_or(1) as f64;
+                let is_known = turn.is_known && trips.is_some();
+                Small { seconds: turn.seconds * count, flops: turn.flops * count, is_known }
+            }
+            (_, Opcode::Case | Opcode::If) => {
+                let longest = view.regions().iter().map(block).max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+                own(op, 0.0).then(longest.unwrap_or(Small::NONE))
+            }
+            _ => {
+                let flops = Opcode::of_view(view).facts().cost(view).flops;
+                let sums = Product::of(view).map_or(0.0, |product| product.flops() / 2.0);
+                own(op + element * elements(view).max(sums), flops)
+            }
+        }
+    }
+
     /// Returns the typical error of a class of instructions. If it was not measured, returns 1 for [`Class::Unknown`]
     /// and `None` for the others.
     pub(super) fn error(&self, class: Class) -> Option<f64> {
@@ -89,7 +153,7 @@ impl<'a> Costs<'a> {
         let sizes = Sizes { instances: count as f64, moved: bytes_of(views, instances) };
         let (seconds, class) = self.seconds(views, &sizes, instances);
         let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
-        let seconds = self.rates.or_zero("instruction_s") + seconds;
+        let seconds = self.instruction() + seconds;
         Cost { seconds, class, instances: count, flops: flops.round() as u64, bytes: bytes as u64 }
     }
 

@@ -22,12 +22,14 @@ pub(super) enum Item {
     Free(Op),
     /// Control flow, a call, a collective, an asynchronous start, or another op that the engine runs itself.
     Engine(Op),
+    /// Ops on few elements, with loops and branches, that run as one instruction, in program order.
+    Small(Vec<Op>),
 }
 
 impl Item {
     pub(super) fn ops(&self) -> &[Op] {
         match self {
-            Item::Group(ops) => ops,
+            Item::Group(ops) | Item::Small(ops) => ops,
             Item::Free(op) | Item::Engine(op) => std::slice::from_ref(op),
         }
     }
@@ -85,6 +87,58 @@ fn is_reduction(view: &OpView<'_>) -> bool {
     let is_one = view.results().len() == 1 && view.operands().len() == 2 && reduce_kind_of_op(view).is_some();
     let sizes = || Some((view.body.ty(*view.operands().first()?).as_tensor()?, view.result_type(0).as_tensor()?));
     is_one && Product::of(view).is_none() && sizes().is_some_and(|(from, to)| from.rank() >= to.rank())
+}
+
+/// The largest number of elements of an array of a small program. Source: the host engine.
+const SMALL_SIZE: usize = 64;
+
+/// Returns the items with those that follow one another joined where the engine runs them as one small program.
+pub(super) fn joined(block: OpView<'_>, items: Vec<Item>) -> Vec<Item> {
+    let (mut out, mut open) = (vec![], vec![]);
+    for item in items {
+        if item.ops().iter().all(|&op| is_small(&block.at(op))) {
+            open.push(item);
+        } else {
+            close(&mut open, &mut out);
+            out.push(item);
+        }
+    }
+    close(&mut open, &mut out);
+    out
+}
+
+/// Moves the items of `open` to `out`: as one small program if more than one of them has something to do, or if one is a
+/// loop or a branch.
+fn close(open: &mut Vec<Item>, out: &mut Vec<Item>) {
+    let busy = open.iter().filter(|item| !matches!(item, Item::Free(_))).count();
+    if busy > 1 || open.iter().any(|item| matches!(item, Item::Engine(_))) {
+        let ops = open.iter().flat_map(|item| item.ops().iter().copied());
+        out.push(Item::Small(ops.collect()));
+        open.clear();
+    }
+    out.append(open);
+}
+
+/// Returns true if an op can be a part of a small program, as far as its kind and its sizes tell.
+fn is_small(view: &OpView<'_>) -> bool {
+    let few = |&v: &Value| view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= SMALL_SIZE);
+    let (operands, results) = (view.operands(), view.results());
+    match (kind(view), Opcode::of_view(view)) {
+        (Kind::Free, _) => true,
+        (Kind::Engine, Opcode::While | Opcode::Case | Opcode::If) => {
+            let bodies = view.regions().iter().map(|&region| &view.body.region(region).ops[..]);
+            let mut inner = bodies.flat_map(|ops| &ops[..ops.len() - 1]);
+            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op)))
+        }
+        (Kind::Elementwise | Kind::Reduce | Kind::View, _) | (_, Opcode::Concatenate | Opcode::Pad) => {
+            operands.iter().chain(results).all(few)
+        }
+        // A window of a large array is read or written in its place.
+        (_, Opcode::DynamicSlice) => results.iter().all(few),
+        (_, Opcode::DynamicUpdateSlice) => operands[1..].iter().all(few),
+        (Kind::Other, _) => Product::of(view).is_some() && operands.iter().chain(results).all(few),
+        (Kind::Engine, _) => false,
+    }
 }
 
 /// The ops of a block while they are grouped.

@@ -215,9 +215,14 @@ fn memory_follows_the_lives_of_values() {
 }
 
 fn host() -> Topology {
+    host_with("")
+}
+
+fn host_with(more: &str) -> Topology {
     let text = "host mine \"My machine\"\nworkers 2 | by hand\nmemory_bytes 1e9 | by hand\n\
                 instruction_s 1e-6 | by hand\nspeedup 1.9 | by hand\nstream.4096 1e10 | by hand\n";
-    Topology::new(Arc::new(Machine::parse(text, "own.txt").unwrap().remove(0)), &[1], 1).unwrap()
+    let machine = Machine::parse(&format!("{text}{more}"), "own.txt").unwrap().remove(0);
+    Topology::new(Arc::new(machine), &[1], 1).unwrap()
 }
 
 /// The argument and the first result have 4 MiB each. A loop uses the result in each turn, and an op after the loop
@@ -248,6 +253,42 @@ fn values_on_a_host_stay_until_their_last_use() {
     let timeline = simulate(&localized(source), &host(), &Options::default()).unwrap();
     assert_eq!(timeline.check(), Ok(()));
     assert!(timeline.memory.iter().all(|memory| memory.bytes >= 8 << 20), "{:?}", timeline.memory);
+}
+
+#[test]
+fn loops_on_few_elements_are_one_instruction_of_a_host() {
+    let source = |count: u64| {
+        format!(
+            r#"func.func @main(%x: tensor<4xf32>, %y: tensor<1024xf32>) -> (tensor<4xf32>, tensor<1024xf32>) {{
+  %limit = stablehlo.constant dense<{count}> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<4xf32>
+  cond {{
+    %1 = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %2 = stablehlo.add %a, %x : tensor<4xf32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<4xf32>
+  }}
+  %4 = stablehlo.negate %0#1 : tensor<4xf32>
+  %5 = stablehlo.negate %y : tensor<1024xf32>
+  return %4, %5 : tensor<4xf32>, tensor<1024xf32>
+}}"#
+        )
+    };
+    let small = host_with("small_op_s 1e-8 | by hand\nsmall_element_s 1e-9 | by hand\n");
+    let predicted = |count: u64| simulate(&localized(&source(count)), &small, &Options::default()).unwrap();
+    let (one, thousand) = (predicted(1), predicted(1001));
+    let names: Vec<&str> = thousand.spans.iter().map(|span| &*span.name).collect();
+    assert_eq!(names, ["small(5 ops)", "negate"], "{}", listing(&thousand));
+    // A turn has three ops on one, one and four elements, and the jump.
+    let turn = (thousand.end() - one.end()) as f64 / 1000.0;
+    assert!((turn - 46_000.0).abs() < 1.0, "{turn}");
+    assert_eq!(Summary::of(&thousand, &small).flops - Summary::of(&one, &small).flops, 1000 * 6);
+    let without = simulate(&localized(&source(3)), &host(), &Options::default()).unwrap();
+    assert!(without.spans.len() > 10, "{}", listing(&without));
 }
 
 #[test]
