@@ -80,7 +80,7 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
             let caller = &import.draft.frame(frame).caller;
             if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
                 let limit = MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH;
-                return Err(too_deep(caller, limit).note("the regions around the calls count as well").into());
+                return Err(too_deep(caller, "calls of functions and the regions around them", limit).into());
             }
         }
     }
@@ -277,8 +277,8 @@ pub fn too_large(loc: &Loc) -> Diagnostic {
     Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
 }
 
-/// Builds the error for calls that nest more than `limit` deep.
-pub fn too_deep(loc: &Loc, limit: usize) -> Diagnostic {
-    Diagnostic::error("call-depth", loc, format!("calls of functions nest more than {limit} deep"))
+/// Builds the error for calls that nest more than `limit` deep. `what` names what is counted.
+pub fn too_deep(loc: &Loc, what: &str, limit: usize) -> Diagnostic {
+    Diagnostic::error("call-depth", loc, format!("{what} nest more than {limit} deep"))
         .help("inline some of the functions")
 }

@@ -15,7 +15,9 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Splits the constants in every function's body. In each body, the named computations come first.
+/// Copies each constant for each of its uses. What is computed from constants alone is a constant too, and is copied
+/// with all that it is computed from. Broadcast scalars are copied as well, and scalars remain shared. Literals become
+/// `sdy.constant` ops.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).

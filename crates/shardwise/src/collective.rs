@@ -710,7 +710,8 @@ impl Array {
         start("pbroadcast_start", &[self], |s| broadcast(s, self, &axes, source))
     }
 
-    /// Casts the value to another state along the axes. Nothing is moved or computed.
+    /// Casts the value to another state along the axes. Nothing is moved or computed. Axes of batches have no states:
+    /// along them the value stays as it is.
     ///
     /// # States
     ///
@@ -718,8 +719,10 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `wrong-state` for any other cast, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no zero, to unreduced.
-    /// - `not-manual` outside of `shard_map`, and `manual-axis` and `axis-groups` if the axes cannot be used.
+    /// - `wrong-state` for any other cast along axes of the mesh, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no
+    ///   zero, to unreduced.
+    /// - `not-manual` outside of `shard_map` unless all axes are those of batches, and `manual-axis` and `axis-groups` if
+    ///   the axes cannot be used.
     #[track_caller]
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {

@@ -59,7 +59,7 @@ impl Copies {
     /// such function. Fails if the calls nest too deep or the copies have too many ops.
     fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
         if depth > MAX_DEPTH {
-            return Err(propagate::too_deep(loc, MAX_DEPTH).into());
+            return Err(propagate::too_deep(loc, "calls of functions", MAX_DEPTH).into());
         }
         let Some(func) = self.module.func(name) else { return Ok(name.into()) };
         let mut copy = func.clone();

@@ -190,7 +190,7 @@ impl<'t> Parser<'t> {
             _ => name.to_string(),
         };
         DType::parse(&plain).filter(|d| d.is_integer() && d.bits() <= 32).ok_or_else(|| {
-            let message = format!("quantized elements are integers of at most 32 bits, not {name}");
+            let message = format!("quantized elements are integers of 2, 4, 8, 16 or 32 bits, not {name}");
             self.fail(at, "quantized_type_c1", message)
         })
     }

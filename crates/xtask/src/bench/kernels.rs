@@ -88,7 +88,7 @@ fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<V
     let mut inputs = vec![];
     for (i, ty) in types.iter().enumerate() {
         let file = folder.join(format!("{name}.arg{i}.bin"));
-        shardwise_base::file::write(&file, Fill::Small.literal(&mut choose, ty).bytes())?;
+        shardwise_base::file::write(&file, Fill::Small.literal(&mut choose, ty).raw_bytes())?;
         let dtype = if ty.dtype == DType::I1 { "bool" } else { ty.dtype.name() };
         inputs.push(json!({ "file": file, "dtype": dtype, "shape": &ty.shape[..] }));
     }
@@ -110,7 +110,7 @@ fn limit(module: &Module) -> Option<f64> {
         flops += facts.cost(&view).flops;
     }
     let ends = body.args().iter().chain(body.results());
-    let bytes: usize = ends.filter_map(|&v| Some(body.ty(v).as_tensor()?.bytes())).sum();
+    let bytes: u64 = ends.filter_map(|&v| Some(body.ty(v).as_tensor()?.bytes())).sum();
     let moving = bytes as f64 / shardwise_calibrate::copy_bytes_per_s(bytes as f64);
     let computing = flops / shardwise_host::peak_flops(DType::F32, Workers::global().count());
     Some(moving.max(computing) * 1e6)

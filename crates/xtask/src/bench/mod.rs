@@ -141,7 +141,7 @@ fn write(report: &str) -> Result<()> {
          runs on eight virtual devices, and \"ours, 1\" runs the same program on one. How each row is measured is said in \
          `crates/xtask/src/bench`.\n\n```text\n{report}```\n"
     );
-    shardwise_base::file::write(repo::root().join("docs/performance.md"), text)
+    shardwise_base::file::write(&repo::root().join("docs/performance.md"), text)
         .context("cannot write docs/performance.md")
 }
 
