@@ -31,11 +31,19 @@ const NEAR_LIMIT: f64 = 1.2;
 /// The smallest allowed geometric mean of the ratios of JAX's times to ours.
 const LEAST_MEAN: f64 = 1.0 / 0.6;
 
+/// The largest allowed part by which recording makes a call longer, and the shortest time of an instruction, in
+/// microseconds, for which this holds.
+const MOST_RECORDING: (f64, f64) = (0.02, 2.0);
+
 /// The times of a program, in microseconds.
 struct Kernel {
     name: String,
     jax: f64,
     ours: f64,
+    /// The time of ours while its instructions are recorded.
+    recorded: f64,
+    /// The number of runs of instructions in a call.
+    runs: u64,
     limit: Option<f64>,
 }
 
@@ -74,12 +82,16 @@ fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
     let folder = repo::target_dir("oracle/bench")?;
     let inputs = write_inputs(&folder, &name, &types)?;
     let ours = Ours::compile(&folder, &name, &text)?;
-    let (mut times, mut of_jax) = (vec![], vec![]);
+    let (mut times, mut of_jax, mut recorded, mut runs) = (vec![], vec![], vec![], 0);
     for _ in 0..effort.rounds {
-        of_jax.push(jax.time_text(&name, file, &inputs, effort.seconds / 2.0)?);
-        times.push(ours.time_calls(effort.seconds / 2.0)?);
+        of_jax.push(jax.time_text(&name, file, &inputs, effort.seconds / 3.0)?);
+        times.push(ours.time_calls(effort.seconds / 3.0)?);
+        let (time, count) = ours.time_recorded(effort.seconds / 3.0)?;
+        recorded.push(time);
+        runs = count;
     }
-    Ok(Kernel { name, jax: median(&of_jax), ours: median(&times), limit: limit(&module) })
+    let [jax, ours, recorded] = [of_jax, times, recorded].map(|times| median(&times));
+    Ok(Kernel { name, jax, ours, recorded, runs, limit: limit(&module) })
 }
 
 /// Writes the arguments as bytes, and returns how a request names them. Fails if a file cannot be written.
@@ -117,31 +129,66 @@ fn limit(module: &Module) -> Option<f64> {
 }
 
 fn report(kernels: &[Kernel]) -> (String, bool) {
-    let mut table = Table::new(["kernel", "JAX", "ours", "JAX / ours", "limit", "ours / limit", ""]);
+    let mut table = Table::new(["kernel", "JAX", "ours", "JAX / ours", "limit", "ours / limit", "recorded", ""]);
     let (mut logarithms, mut misses) = (0.0, 0);
     for kernel in kernels {
-        let ratio = kernel.jax / kernel.ours;
-        let of_limit = kernel.limit.map(|limit| kernel.ours / limit);
-        let is_good = ratio >= LEAST_RATIO || of_limit.is_some_and(|of_limit| of_limit <= NEAR_LIMIT);
-        logarithms += ratio.ln();
+        let is_good = kernel.is_fast();
+        logarithms += (kernel.jax / kernel.ours).ln();
         misses += usize::from(!is_good);
         table.row([
             kernel.name.clone(),
             shown_time(kernel.jax),
             shown_time(kernel.ours),
-            format!("{ratio:.2}"),
+            format!("{:.2}", kernel.jax / kernel.ours),
             kernel.limit.map_or(String::new(), shown_time),
-            of_limit.map_or(String::new(), |of_limit| format!("{of_limit:.2}")),
+            kernel.of_limit().map_or(String::new(), |of_limit| format!("{of_limit:.2}")),
+            format!("{:+.1} %", 100.0 * kernel.recording()),
             if is_good { "pass" } else { "MISS" }.to_string(),
         ]);
     }
     let mean = (logarithms / kernels.len() as f64).exp();
+    let (recording, is_recording_fast) = recording(kernels);
     let text = format!(
         "kernels on one device; a row passes with JAX / ours >= {LEAST_RATIO:.2} or ours / limit <= {NEAR_LIMIT}\n\n\
-         {table}\ngeometric mean of JAX / ours: {mean:.2} (target {LEAST_MEAN:.2}); {misses} of {} rows miss\n",
+         {table}\ngeometric mean of JAX / ours: {mean:.2} (target {LEAST_MEAN:.2}); {misses} of {} rows miss\n{recording}",
         kernels.len()
     );
-    (text, misses == 0 && mean >= LEAST_MEAN)
+    (text, misses == 0 && mean >= LEAST_MEAN && is_recording_fast)
+}
+
+/// Returns a line about the cost of recording, and true if the median over the kernels with long instructions is within
+/// [`MOST_RECORDING`].
+fn recording(kernels: &[Kernel]) -> (String, bool) {
+    let (most, long) = MOST_RECORDING;
+    let is_long = |kernel: &&Kernel| kernel.ours / kernel.runs.max(1) as f64 >= long;
+    let costs: Vec<f64> = kernels.iter().filter(is_long).map(Kernel::recording).collect();
+    if costs.is_empty() {
+        return (String::new(), true);
+    }
+    let cost = median(&costs);
+    let text = format!(
+        "recording the instructions: {:+.2} % of the time, the median of {} kernels whose instructions take at least \
+         {long} us (target {:.0} %)\n",
+        100.0 * cost,
+        costs.len(),
+        100.0 * most
+    );
+    (text, cost <= most)
+}
+
+impl Kernel {
+    fn of_limit(&self) -> Option<f64> {
+        Some(self.ours / self.limit?)
+    }
+
+    fn is_fast(&self) -> bool {
+        self.jax / self.ours >= LEAST_RATIO || self.of_limit().is_some_and(|of_limit| of_limit <= NEAR_LIMIT)
+    }
+
+    /// Returns the part by which recording makes a call longer.
+    fn recording(&self) -> f64 {
+        self.recorded / self.ours - 1.0
+    }
 }
 
 #[cfg(test)]
@@ -157,11 +204,22 @@ mod tests {
 
     #[test]
     fn a_row_near_the_limit_passes() {
-        let kernel = |name: &str, jax, ours, limit| Kernel { name: name.into(), jax, ours, limit };
+        let kernel =
+            |name: &str, jax, ours, limit| Kernel { name: name.into(), jax, ours, recorded: ours, runs: 1, limit };
         let fast = kernel("fast", 40.0, 10.0, None);
         let near = kernel("near", 10.0, 11.0, Some(10.0));
         assert!(report(&[fast, near]).1);
         let (text, is_good) = report(&[kernel("far", 100.0, 99.0, Some(10.0))]);
         assert!(!is_good && text.contains("1 of 1 rows miss"), "{text}");
+    }
+
+    #[test]
+    fn recording_counts_where_instructions_are_long() {
+        let kernel = |ours, recorded, runs| Kernel { name: "k".into(), jax: 1e3, ours, recorded, runs, limit: None };
+        let short = kernel(10.0, 20.0, 10);
+        assert_eq!(recording(&[short]), (String::new(), true));
+        assert!(recording(&[kernel(10.0, 10.1, 2)]).1);
+        let (text, is_good) = recording(&[kernel(10.0, 10.5, 2), kernel(10.0, 20.0, 10)]);
+        assert!(!is_good && text.contains("+5.00 % of the time, the median of 1 kernels"), "{text}");
     }
 }

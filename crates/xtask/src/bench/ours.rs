@@ -64,15 +64,19 @@ impl Ours {
     /// Returns the median time of a call, in microseconds. After some calls to warm up, calls the program for this many
     /// seconds, and at least [`LEAST_CALLS`] times. Fails if a call does.
     pub fn time_calls(&self, seconds: f64) -> Result<f64> {
-        for _ in 0..WARM_UPS {
-            self.call()?;
-        }
-        let end = Instant::now() + Duration::from_secs_f64(seconds);
-        let mut times = vec![];
-        while times.len() < LEAST_CALLS || Instant::now() < end {
-            times.push(microseconds(|| self.call())?);
-        }
-        Ok(median(&times))
+        repeated(seconds, || self.call())
+    }
+
+    /// Returns the median time of a call that is recorded, in microseconds, and the number of runs of instructions in
+    /// it. Calls the program as [`Ours::time_calls`] does. Fails if a call does.
+    pub fn time_recorded(&self, seconds: f64) -> Result<(f64, u64)> {
+        let record = || {
+            let args = self.args.iter().map(|a| Argument::Lent(a.clone())).collect();
+            self.executable.profile(args).map_err(program::mistake)
+        };
+        let (_, profile) = record()?;
+        let runs = profile.instructions.iter().map(|instruction| instruction.count).sum();
+        Ok((repeated(seconds, record)?, runs))
     }
 
     /// Calls the program, and returns the largest difference from JAX's outputs `NAME.out0.bin`, … in the folder, each
@@ -89,6 +93,18 @@ impl Ours {
         }
         Ok(farthest)
     }
+}
+
+fn repeated<T>(seconds: f64, call: impl Fn() -> Result<T>) -> Result<f64> {
+    for _ in 0..WARM_UPS {
+        call()?;
+    }
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    let mut times = vec![];
+    while times.len() < LEAST_CALLS || Instant::now() < end {
+        times.push(microseconds(&call)?);
+    }
+    Ok(median(&times))
 }
 
 fn engine() -> Box<dyn Engine> {
