@@ -334,7 +334,7 @@ impl<'a, 'b> Wide<'a, 'b> {
     /// to be. Ends early when no more partial choices may be made.
     fn try_all(&mut self, best: &mut Best) {
         let search = self.search;
-        let mut listed = Listed { best: best.limit(), picks: vec![], bounds: vec![] };
+        let mut listed = Listed { most: best.limit(), picks: vec![], bounds: vec![] };
         self.list(self.start(), &mut vec![0; self.candidates.len()], &mut listed);
         listed.bounds.sort_unstable();
         let known = best.first.as_ref().map(|(picks, _)| picks.clone());
@@ -376,7 +376,7 @@ impl<'a, 'b> Wide<'a, 'b> {
             picks[state.count] = candidate;
             let free = next.free.max(1);
             let moves = self.moves(|bounds, index| bounds.of_partial(index, picks, next.count, free));
-            if moves < self.most && moves + work / (next.split * free) <= listed.best {
+            if moves < self.most && moves + work / (next.split * free) <= listed.most {
                 self.list(next, picks, listed);
             }
         }
@@ -392,7 +392,7 @@ impl<'a, 'b> Wide<'a, 'b> {
 /// The choices that a [`Wide`] comparison has to price, in lexicographic order.
 struct Listed {
     /// The most that a choice may cost.
-    best: u64,
+    most: u64,
     /// The candidates of all choices, one choice after the other.
     picks: Vec<usize>,
     /// For each choice, its bound and its number.
