@@ -5,13 +5,14 @@
     python oracle/bench_jax.py --serve                          # measures what it is asked for, line by line
 
 A line is {"name": ..., "median_us": ..., "min_us": ..., "runs": ...}. A run is one call with its result awaited, after
-warm-up calls on the same inputs. `transformer_compile` is tracing, lowering and compiling with empty caches; its line
+warm-up calls on the same inputs. For a program of StableHLO, it is the average of some calls that are awaited together. `transformer_compile` is tracing, lowering and compiling with empty caches; its line
 has the medians of the three parts too. What is timed is exactly what `--export` writes; with `--raw` it writes each
 array's bytes, as `NAME.arg0.bin`, for readers that have no npz.
 
 A request to `--serve` is {"name": ..., "seconds": ...}, or {"name": "transformer_compile", "runs": ...}. Programs stay
-compiled between requests, so that short rounds of ours and of JAX can alternate. With "text" and "inputs" a request
-names a file of StableHLO for one device and its arguments, each as {"file": ..., "dtype": ..., "shape": ...}.
+compiled between requests, so that short rounds of ours and of JAX can alternate. With "text", "inputs" and "outputs" a
+request names a file of StableHLO for one device, its arguments, each as {"file": ..., "dtype": ..., "shape": ...}, and
+how the names of the files start into which its results are written.
 """
 
 import os
@@ -206,22 +207,26 @@ class Calls:
 class Text:
     """Calls of a program of StableHLO on the first device."""
 
-    # The calls that are waited for together, so that one call may be prepared while another runs.
+    # As many calls are awaited together, so that one can be prepared while another runs.
     AT_ONCE = 5
 
-    def __init__(self, name: str, text: str, inputs: list[dict]):
-        self.name = name
-        device = jax.devices("cpu")[0]
+    def __init__(self, request: dict):
+        self.name = request["name"]
+        text, device = Path(request["text"]).read_text(), jax.devices("cpu")[0]
         devices = xla_client.DeviceList((device,))
-        self.program = device.client.compile_and_load(Path(text).read_text(), devices, xla_client.CompileOptions())
+        self.program = device.client.compile_and_load(text, devices, xla_client.CompileOptions())
         with jax.enable_x64(True):
-            self.args = [jax.device_put(read_raw(value), device) for value in inputs]
+            self.args = [jax.device_put(read_raw(value), device) for value in request["inputs"]]
+        for i, parts in enumerate(self.start()):
+            Path(f"{request['outputs']}.out{i}.bin").write_bytes(np.asarray(parts[0]).tobytes())
+
+    def start(self) -> list:
+        """Starts a call, and returns its results."""
+        return self.program.execute_sharded(self.args).disassemble_into_single_device_arrays()
 
     def run(self) -> None:
-        """Starts some calls and waits for them."""
-        results = [self.program.execute_sharded(self.args) for _ in range(self.AT_ONCE)]
-        for result in results:
-            jax.block_until_ready(result.disassemble_into_single_device_arrays())
+        """Starts some calls and awaits them."""
+        jax.block_until_ready([self.start() for _ in range(self.AT_ONCE)])
 
     def time(self, seconds: float) -> dict:
         """Times a call, after a few that are not counted."""
@@ -283,7 +288,7 @@ def serve() -> None:
             answer = time_compilation(transformer_program(), request["runs"])
         else:
             if name not in calls and "text" in request:
-                calls[name] = Text(name, request["text"], request["inputs"])
+                calls[name] = Text(request)
             elif name not in calls:
                 calls[name] = Calls(known[name])
             answer = calls[name].time(request["seconds"])

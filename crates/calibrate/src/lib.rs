@@ -100,8 +100,9 @@ fn small_programs(facts: &mut Facts) -> Result<(), Diagnostics> {
         *seconds = (many? - few?) / 1000.0;
     }
     let element = (seconds[1] - seconds[0]) / (programs::SMALL_OPS * (ELEMENTS[1] - ELEMENTS[0])) as f64;
-    // The condition and the counter are ops, too.
-    let op = seconds[0] / (programs::SMALL_OPS + 2) as f64 - element;
+    // The condition and the counter are ops of one element, and the jump is an op without elements.
+    let ops = (programs::SMALL_OPS + 2) as f64;
+    let op = (seconds[0] - ops * element) / (ops + 1.0);
     let source = format!("loops of {} ops on {} and on {} elements", programs::SMALL_OPS, ELEMENTS[0], ELEMENTS[1]);
     add(facts, "small_op_s", op.max(1e-10), source.clone());
     add(facts, "small_element_s", element.max(1e-11), source);

@@ -54,12 +54,12 @@ fn size(text: &str) -> Option<f64> {
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
-/// Returns how many bytes all workers together read and write in a second while they copy arrays of `bytes` bytes in
-/// total, from the smallest memory that holds them. This takes some milliseconds.
-pub fn copy_bytes_per_s(bytes: f64) -> f64 {
-    let mut levels = levels();
-    let at = levels.iter().position(|level| bytes <= level.bytes).unwrap_or(levels.len() - 1);
-    rates(&levels.swap_remove(at))[2].1
+/// Returns how many bytes all workers together read and write in a second while each of them copies its part of an array
+/// again and again. The array and its copy have about `bytes` bytes together, but not more than 256 MiB. This takes some
+/// milliseconds.
+pub fn copy_bytes_per_s(bytes: u64) -> f64 {
+    let part = (bytes as usize).min(MOST_BYTES) / Workers::global().count() / 2;
+    Probe::new(part).rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))
 }
 
 pub(crate) fn probe_bytes(level: &Level) -> usize {
@@ -70,26 +70,43 @@ pub(crate) fn probe_bytes(level: &Level) -> usize {
 /// Returns how many bytes all workers together read, write and copy in a second, each rate with its name. Each worker
 /// works on its own part of the bytes that [`probe_bytes`] returns.
 pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
-    let count = Workers::global().count();
-    let part = (probe_bytes(level) / count / 2).max(1024);
-    let buffers: Vec<Mutex<[Vec<u8>; 2]>> = (0..count).map(|_| Mutex::new([vec![1; part], vec![1; part]])).collect();
-    // Small parts are repeated, so that a call takes long enough to be timed.
-    let rounds = ((1 << 22) / part).clamp(1, 4096);
-    let rate = |bytes: usize, run: &(dyn Fn(&mut [Vec<u8>; 2]) + Sync)| {
+    let probe = Probe::new(probe_bytes(level) / Workers::global().count() / 2);
+    [
+        ("read", probe.rate(2, &|[a, b]| _ = black_box(black_box(&*a) == black_box(&*b)))),
+        ("write", probe.rate(1, &|[a, _]| black_box(a).fill(black_box(1)))),
+        ("copy", probe.rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))),
+    ]
+}
+
+/// Two arrays for each worker.
+struct Probe {
+    buffers: Vec<Mutex<[Vec<u8>; 2]>>,
+    /// The bytes of each array.
+    part: usize,
+}
+
+impl Probe {
+    fn new(part: usize) -> Probe {
+        let part = part.max(1024);
+        let buffers = (0..Workers::global().count()).map(|_| Mutex::new([vec![1; part], vec![1; part]])).collect();
+        Probe { buffers, part }
+    }
+
+    /// Returns how many bytes all workers together work on in a second if each of them runs `run`, which works on all of
+    /// the given number of its arrays.
+    fn rate(&self, arrays: usize, run: &(dyn Fn(&mut [Vec<u8>; 2]) + Sync)) -> f64 {
+        let count = self.buffers.len();
+        // Small parts are repeated, so that a call takes long enough to be timed.
+        let rounds = ((1 << 22) / self.part).clamp(1, 4096);
         let call = || {
             Workers::global().run(count, Effort::Large, |i| {
-                let mut own = buffers[i].lock().unwrap_or_else(|e| e.into_inner());
+                let mut own = self.buffers[i].lock().unwrap_or_else(|e| e.into_inner());
                 (0..rounds).for_each(|_| run(&mut own));
             });
         };
         call();
-        (bytes * rounds * count) as f64 / quartile((0..9).map(|_| seconds(call)))
-    };
-    [
-        ("read", rate(2 * part, &|[a, b]| _ = black_box(black_box(&*a) == black_box(&*b)))),
-        ("write", rate(part, &|[a, _]| black_box(a).fill(black_box(1)))),
-        ("copy", rate(2 * part, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))),
-    ]
+        (arrays * self.part * rounds * count) as f64 / quartile((0..9).map(|_| seconds(call)))
+    }
 }
 
 /// Returns the name of the processor as the system states it, or `host` if it states none.

@@ -13,14 +13,14 @@ use crate::simulate::{described, group_name, picoseconds, short};
 use crate::uncertainty::{self, Class};
 use crate::{Topology, order, turns};
 use cost::{Cost, Costs};
-use groups::{Item, items, joined};
+use groups::{Item, Kind, items, joined, kind};
 use shardwise_base::{AxisRef, Mesh, Varying};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::control::{taken_branch, trip_count};
-use shardwise_ops::{Opcode, calls};
+use shardwise_ops::{Opcode, Semantics, calls};
 use shardwise_view::{Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -129,10 +129,10 @@ impl<'m> Host<'m> {
         for (i, item) in plan.items.iter().enumerate() {
             let start = self.now;
             self.item(frame, &block, item);
-            let root = block.at(item.root());
-            if !matches!(item, Item::Free(_)) {
-                for &v in root.results() {
-                    let held = self.allocate(body, v, short(&root), start);
+            let makers = if matches!(item, Item::Small(_)) { item.ops() } else { &[item.root()] };
+            for view in makers.iter().map(|&op| block.at(op)).filter(|view| kind(view) != Kind::Free) {
+                for &v in view.results() {
+                    let held = self.allocate(body, v, short(&view), start);
                     frame.held.insert(v, held);
                 }
             }
@@ -147,9 +147,10 @@ impl<'m> Host<'m> {
         if let Some(known) = frame.plans.get(&region) {
             return known.clone();
         }
-        let mut items = items(*block, ops, &frame.uses, &|v| instances(self.mesh, frame.body, v));
+        let count = |v: Value| instances(self.mesh, frame.body, v);
+        let mut items = items(*block, ops, &frame.uses, &count);
         if self.costs.has_small_programs() {
-            items = joined(*block, items);
+            items = joined(*block, items, &count);
         }
         let plan = Rc::new(Plan { last_uses: last_uses(block, region, &items), items });
         frame.plans.insert(region, plan.clone());
@@ -216,27 +217,33 @@ impl<'m> Host<'m> {
             let transfer = Transfer::of(root, &collective, self.mesh.size());
             (span.work.received_bytes, span.work.flops) = (Some(transfer.received), None);
         }
-        self.push(frame, span, views);
+        let read: Vec<Value> = views.iter().flat_map(|view| view.operands()).copied().collect();
+        self.push(frame, span, &read, root.results().iter().copied());
     }
 
-    /// Simulates a small program. Its span has the place of its last loop or branch, or of its last op, as the engine's.
+    /// Simulates a small program. Its span has the place of its last loop or branch, or of its last op.
     fn small(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
-        let root = views.last().expect("a program has ops");
-        let is_control = |view: &&OpView<'m>| !view.regions().is_empty();
-        let main = views.iter().rev().find(is_control).unwrap_or(root);
-        let made = views.iter().flat_map(|view| view.results());
-        let count = made.clone().map(|&v| instances(self.mesh, frame.body, v)).max().unwrap_or(1);
-        let work = self.costs.small(views);
+        let busy: Vec<OpView<'m>> = views.iter().filter(|view| kind(view) != Kind::Free).copied().collect();
+        let root = busy.last().expect("a program has an op that does something");
+        let semantics = |view: &OpView<'m>| Opcode::of_view(view).facts().semantics(view);
+        let main = busy.iter().rev().find(|view| semantics(view) == Semantics::Control).unwrap_or(root);
+        let count = root.results().first().map_or(1, |&v| instances(self.mesh, frame.body, v));
+        let work = self.costs.small(&busy);
         let mut span = self.span(main, SpanKind::Compute, self.costs.instruction() + work.seconds * count as f64);
-        span.name = format!("small({} ops)", views.len());
-        span.ops = views.iter().map(|view| view.name().to_string()).collect();
+        let mut names: Vec<String> = busy.iter().map(short).collect();
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        span.name = format!("small({})", names.join(", "));
+        span.ops = busy.iter().map(|view| view.name().to_string()).collect();
         span.instances = count;
-        span.uncertainty = self.costs.error(Class::Element);
         span.work.flops = Some(work.flops.round() as u64);
-        span.note = (!work.is_known).then(|| "a loop of an unknown number of turns counts once".into());
-        let maker = self.spans.len();
-        self.push(frame, span, views);
-        frame.makers.extend(made.map(|&v| (v, maker)));
+        span.uncertainty = self.costs.error(Class::Element);
+        span.note =
+            (!work.is_known).then(|| "loops of unknown numbers of turns and unknown branches are guesses".into());
+        let made: HashSet<Value> = views.iter().flat_map(|view| view.results()).copied().collect();
+        let read = views.iter().flat_map(|view| view.operands().iter().copied().chain(view.captured()));
+        let read: Vec<Value> = read.filter(|v| !made.contains(v)).collect();
+        self.push(frame, span, &read, made);
     }
 
     fn describe(&self, span: &mut Span, cost: &Cost) {
@@ -256,14 +263,14 @@ impl<'m> Host<'m> {
         Span { turn, devices, dtype, ..described(view, self.lane, kind, self.now..end) }
     }
 
-    fn push(&mut self, frame: &mut Frame<'m>, mut span: Span, views: &[OpView<'m>]) {
-        let read = views.iter().flat_map(|view| view.operands()).filter_map(|v| frame.makers.get(v));
-        span.after = read.filter(|&&i| self.spans[i].end <= span.start).map(|&i| SpanIndex::new(i)).collect();
+    /// Adds a span that reads and makes these values.
+    fn push(&mut self, frame: &mut Frame<'m>, mut span: Span, read: &[Value], made: impl IntoIterator<Item = Value>) {
+        let makers = read.iter().filter_map(|v| frame.makers.get(v));
+        span.after = makers.filter(|&&i| self.spans[i].end <= span.start).map(|&i| SpanIndex::new(i)).collect();
         span.after.sort_unstable();
         span.after.dedup();
         self.now = self.now.max(span.end);
-        let made = views.last().map_or(&[][..], |view| view.results());
-        frame.makers.extend(made.iter().map(|&v| (v, self.spans.len())));
+        frame.makers.extend(made.into_iter().map(|v| (v, self.spans.len())));
         self.spans.push(span);
     }
 
@@ -278,7 +285,7 @@ impl<'m> Host<'m> {
 
     fn open(&mut self, frame: &mut Frame<'m>, view: &OpView<'m>) -> usize {
         let span = self.span(view, SpanKind::Control, 0.0);
-        self.push(frame, span, &[*view]);
+        self.push(frame, span, view.operands(), view.results().iter().copied());
         self.spans.len() - 1
     }
 
@@ -357,7 +364,8 @@ fn last_uses(block: &OpView<'_>, region: Region, items: &[Item]) -> Vec<Vec<Valu
             last.extend(used.filter_map(|v| Some((*bases.get(&v)?, i))));
             for (j, &v) in view.results().iter().enumerate() {
                 let read = view.operands().get(j).or(view.operands().first());
-                let base = match read.filter(|_| matches!(item, Item::Free(_))) {
+                let is_alias = matches!(item, Item::Free(_)) || kind(&view) == Kind::Free;
+                let base = match read.filter(|_| is_alias) {
                     Some(read) => bases.get(read).copied(),
                     None => Some(v),
                 };

@@ -155,10 +155,16 @@ pub(super) fn function_type(loc: &Loc, name: &str, declared: &str, taken: &str) 
         .help("give `function_type` the types of the body's arguments")
 }
 
-pub(super) fn function_dicts(loc: &Loc, name: &str, key: &str, count: usize) -> Diagnostic {
+/// `given` is the length of the list, or `None` if it is no list.
+pub(super) fn function_dicts(loc: &Loc, name: &str, key: &str, given: Option<usize>, count: usize) -> Diagnostic {
     let message = format!("`{key}` of function `@{name}` must be a list of {count} dictionaries");
-    Diagnostic::error("text-function", loc, message)
-        .help("write `{}` for an argument or a result without attributes, or leave the list out")
+    let d = Diagnostic::error("text-function", loc, message)
+        .help("write `{}` for an argument or a result without attributes, or leave the list out");
+    match given {
+        Some(given) if given != count => d.facts(format!("the list has {given} entries")),
+        Some(_) => d.facts("an entry is no dictionary"),
+        None => d.facts("it is no list"),
+    }
 }
 
 pub(super) fn no_function_body(loc: &Loc, name: &str) -> Diagnostic {

@@ -595,13 +595,15 @@ impl<'t> Parser<'t> {
             Attr::Dict(fields) => Some(fields),
             _ => None,
         };
-        let dicts = match attrs.remove(key) {
+        let (given, dicts) = match attrs.remove(key) {
             None => return Ok(vec![Attrs::new(); count]),
-            Some(Attr::Array(items)) => items.into_iter().map(as_dict).collect::<Option<Vec<Attrs>>>(),
-            Some(_) => None,
+            Some(Attr::Array(items)) => {
+                (Some(items.len()), items.into_iter().map(as_dict).collect::<Option<Vec<Attrs>>>())
+            }
+            Some(_) => (None, None),
         };
         let Some(dicts) = dicts.filter(|dicts| dicts.len() == count) else {
-            self.report(at, |loc| mistakes::function_dicts(loc, &func.name, key, count));
+            self.report(at, |loc| mistakes::function_dicts(loc, &func.name, key, given, count));
             return Err(Failed);
         };
         Ok(dicts)

@@ -79,9 +79,13 @@ impl Bounds {
         tensor.least.of(tensor.own - held + summed)
     }
 
-    /// Returns a number that is at most the price of tensor `index` for all choices with these picks for the first
+    /// Returns a number that is at most the price of all tensors together, for all choices with these picks for the first
     /// `count` factors. The other factors split the op into at most `free` shards, which is not 0.
-    pub fn of_partial(&self, index: usize, picks: &Picks, count: usize, free: u64) -> u64 {
+    pub fn of_partial(&self, picks: &Picks, count: usize, free: u64) -> u64 {
+        (0..self.tensors.len()).map(|index| self.of_tensor_partial(index, picks, count, free)).sum()
+    }
+
+    fn of_tensor_partial(&self, index: usize, picks: &Picks, count: usize, free: u64) -> u64 {
         let Some(tensor) = &self.tensors[index] else { return 0 };
         let (mut block, mut held, mut rest, mut rest_own) = (1, 1, 1, 1);
         for dim in &tensor.dims {
@@ -96,8 +100,8 @@ impl Bounds {
         }
         // Along the other dimensions, a device holds at most all of its block.
         tensor.least.of(match index < self.operand_count {
-            true if tensor.has_factors_once => (block - held) * (rest / free).max(1),
-            true => block - held,
+            true if tensor.has_factors_once => (block - held) * rest.div_ceil(free),
+            true => (block - held) * rest.min(1),
             false => tensor.own - held * rest_own,
         })
     }
@@ -171,4 +175,91 @@ fn common_size(axes: &[AxisRef], others: &[AxisRef], mesh: &Mesh) -> u64 {
 fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
     let [a, b] = [a, b].map(|axes| axes.iter().find(|axis| axis.size(mesh) > 1));
     a.zip(b).is_some_and(|(a, b)| !a.overlaps(*b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Price;
+    use super::*;
+    use crate::Rule;
+    use shardwise_base::Sharding;
+    use std::borrow::Cow;
+    use std::sync::Arc;
+
+    /// Prices of which only the element's size matters.
+    struct Bytes;
+
+    impl Prices for Bytes {
+        fn price(&self, _: usize, _: &[Cow<'_, [AxisRef]>], _: &[AxisRef]) -> Price {
+            Price::default()
+        }
+
+        fn least(&self, _: usize) -> LeastPrice {
+            LeastPrice { element_bytes: 4, start: 100, runs: 1 }
+        }
+
+        fn is_summed(&self, _: usize) -> bool {
+            true
+        }
+
+        fn exchanged(&self, _: Factor, _: &[AxisRef]) -> Option<u64> {
+            Some(0)
+        }
+
+        fn is_product(&self) -> bool {
+            true
+        }
+    }
+
+    /// Calls `take` with all choices in which no axis is used twice.
+    fn choices(lists: &[Vec<AxisList>], picks: &mut Vec<usize>, take: &mut impl FnMut(&Picks)) {
+        let Some(candidates) = lists.get(picks.len()) else { return take(picks) };
+        for candidate in 0..candidates.len() {
+            let used = picks.iter().enumerate().flat_map(|(f, &pick)| &lists[f][pick]);
+            if used.into_iter().all(|a| candidates[candidate].iter().all(|b| !a.overlaps(*b))) {
+                picks.push(candidate);
+                choices(lists, picks, take);
+                picks.pop();
+            }
+        }
+    }
+
+    /// Tests products of all layouts of their tensors over one dimension each: the bound of a partial choice is at most
+    /// that of each choice which continues it.
+    #[test]
+    fn partial_bounds_are_lower() {
+        let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 4)]).unwrap());
+        let axes: Vec<AxisRef> = mesh.all_axes().collect();
+        let lists: Vec<AxisList> =
+            [&[][..], &axes[..1], &axes[1..], &axes[..]].into_iter().map(|a| a.iter().copied().collect()).collect();
+        let mut checked = 0;
+        for [i, j, k, l] in [[8, 16, 32, 8], [1, 8, 8, 64], [8, 0, 16, 8], [6, 8, 8, 8]] {
+            let text = format!("([i, j, k], [i, k, l])->([i, j, l]) {{i={i}, j={j}, k={k}, l={l}}} reduction={{k}}");
+            let rule: Rule = text.parse().unwrap();
+            let candidates = vec![lists.clone(); rule.factors.len()];
+            for layouts in 0..3 * 4 * 3 * 4 {
+                let layout = |at: usize| {
+                    let mut dims = vec![vec![]; 3];
+                    dims[at % 3] = lists[at / 3 % 4].to_vec();
+                    Sharding::closed(&mesh, dims)
+                };
+                let own = [layout(layouts % 12), layout(layouts / 12), layout(layouts % 7)];
+                let shardings: Vec<Option<&Sharding>> = own.iter().map(Some).collect();
+                let input =
+                    AssignInput { rule: &rule, mesh: &mesh, shardings: &shardings, work: 0, summed: &[], free: &[] };
+                let bounds = Bounds::new(&input, &candidates, &Bytes);
+                choices(&candidates, &mut vec![], &mut |picks| {
+                    let all: u64 = (0..3).map(|i| bounds.of(i, picks)).sum();
+                    let mut free = mesh.size() as u64;
+                    for count in 0..=picks.len() {
+                        assert!(bounds.of_partial(picks, count, free) <= all, "{text} {own:?} {picks:?} {count}");
+                        checked += 1;
+                        let next = picks.get(count).map_or(1, |&pick| bounds.all_shards(Factor::new(count))[pick]);
+                        free /= next as u64;
+                    }
+                });
+            }
+        }
+        assert!(checked > 50_000, "{checked}");
+    }
 }

@@ -100,7 +100,7 @@ impl Search<'_> {
         wide.limit = Some(self.computed(&first.0));
         wide.most = self.moved(&first.1);
         let mut finer = Best { wanted: Wanted::Best, first: Some(first), second: None };
-        wide.try_all(&mut finer);
+        wide.try_all(false, &mut finer);
         if finer.first != best.first {
             best.second = std::mem::replace(&mut best.first, finer.first);
         }
@@ -116,6 +116,8 @@ impl Search<'_> {
     /// compare them, and as many to find the limit. Returns true if `best` has a choice afterwards.
     fn search_wide(&self, parts: &[AxisRef], is_limited: bool, best: &mut Best) -> bool {
         let mut wide = Wide::new(self, parts);
+        // The second best choice may be any other choice.
+        let mut is_displaced = false;
         if is_limited {
             let mut least = u64::MAX;
             wide.least_work(wide.start(), &mut vec![0; self.candidates.len()], &mut least);
@@ -126,11 +128,12 @@ impl Search<'_> {
             best.first = best.first.take().filter(is_within);
             best.second = best.second.take().filter(is_within);
             if best.first.is_none() {
+                is_displaced = true;
                 best.first = best.second.take();
             }
         }
         best.wanted = self.wanted;
-        wide.try_all(best);
+        wide.try_all(is_displaced, best);
         best.first.is_some()
     }
 
@@ -248,8 +251,6 @@ struct State {
     count: usize,
     /// The parts of axes that the decided factors use.
     used: u64,
-    /// The number of shards into which they split the op.
-    split: u64,
     /// The number of shards into which the other parts of axes can split the op.
     free: u64,
     /// The elements along the decided factors that one device computes.
@@ -285,7 +286,7 @@ impl<'a, 'b> Wide<'a, 'b> {
     }
 
     fn start(&self) -> State {
-        State { count: 0, used: 0, split: 1, free: self.shards, computed: 1 }
+        State { count: 0, used: 0, free: self.shards, computed: 1 }
     }
 
     fn with(&self, state: State, candidate: usize) -> Option<State> {
@@ -293,7 +294,6 @@ impl<'a, 'b> Wide<'a, 'b> {
         (state.used & used == 0).then(|| State {
             count: state.count + 1,
             used: state.used | used,
-            split: state.split * shards,
             free: state.free / shards,
             computed: state.computed.saturating_mul(block),
         })
@@ -329,10 +329,11 @@ impl<'a, 'b> Wide<'a, 'b> {
         picks[state.count] = 0;
     }
 
-    /// Compares all choices, and offers those to `best` that cost less. Leaves out choices beyond
-    /// [`limit`](Wide::limit) and [`most`](Wide::most). They are priced in the order of their bounds, so that few have
-    /// to be. Ends early when no more partial choices may be made.
-    fn try_all(&mut self, best: &mut Best) {
+    /// Compares all choices, and offers those to `best` that cost less than its own, or as much if `ties` is true and they
+    /// come before them. Leaves out choices beyond [`limit`](Wide::limit) and [`most`](Wide::most). The other choices
+    /// are priced in the order of their bounds, so that few have to be. Ends early when no more partial choices may be
+    /// made.
+    fn try_all(&mut self, ties: bool, best: &mut Best) {
         let search = self.search;
         let mut listed = Listed { most: best.limit(), picks: vec![], bounds: vec![] };
         self.list(self.start(), &mut vec![0; self.candidates.len()], &mut listed);
@@ -346,24 +347,27 @@ impl<'a, 'b> Wide<'a, 'b> {
             }
             let picks = &listed.picks[at * self.candidates.len()..][..self.candidates.len()];
             if search.is_whole(picks) && known.as_deref() != Some(picks) {
-                let cost = search.cost_up_to(limit, bound, picks);
-                // A choice that costs as much as one known before does not take its place.
-                let cost = cost.filter(|cost| search.moved(cost) < self.most);
+                let cost = search.cost_up_to(limit, bound, picks).filter(|cost| search.moved(cost) < self.most);
                 cost.into_iter().for_each(|cost| fresh.offer_in_order(picks, cost));
             }
         }
-        [fresh.first, fresh.second].into_iter().flatten().for_each(|(picks, cost)| best.offer(&picks, cost));
+        for (picks, cost) in [fresh.first, fresh.second].into_iter().flatten() {
+            if ties { best.offer_in_order(&picks, cost) } else { best.offer(&picks, cost) }
+        }
     }
 
     /// Lists the choices that continue `state` with their bounds.
     fn list(&mut self, state: State, picks: &mut Picks, listed: &mut Listed) {
-        let work = self.search.input.work;
+        let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {
-            let moves = self.moves(|bounds, index| bounds.of(index, picks));
-            listed.bounds.push((moves + work / state.split, listed.bounds.len()));
+            if listed.most == u64::MAX && search.is_whole(picks) {
+                listed.most = search.cost(picks).total;
+            }
+            listed.bounds.push((search.bound(picks), listed.bounds.len()));
             listed.picks.extend_from_slice(picks);
             return;
         };
+        let work = search.input.work / self.shards;
         for candidate in 0..candidates.len() {
             let Some(next) = self.with(state, candidate) else { continue };
             if self.limit.is_some_and(|limit| self.least_computed(next) > limit) {
@@ -374,24 +378,18 @@ impl<'a, 'b> Wide<'a, 'b> {
             }
             self.left -= 1;
             picks[state.count] = candidate;
-            let free = next.free.max(1);
-            let moves = self.moves(|bounds, index| bounds.of_partial(index, picks, next.count, free));
-            if moves < self.most && moves + work / (next.split * free) <= listed.most {
+            let moves = search.bounds.of_partial(picks, next.count, next.free.max(1));
+            if moves < self.most && moves + work <= listed.most {
                 self.list(next, picks, listed);
             }
         }
         picks[state.count] = 0;
     }
-
-    /// Returns the sum of the bounds of all tensors.
-    fn moves(&self, bound: impl Fn(&Bounds, usize) -> u64) -> u64 {
-        (0..self.search.input.rule.tensor_count()).map(|index| bound(&self.search.bounds, index)).sum()
-    }
 }
 
-/// The choices that a [`Wide`] comparison has to price, in lexicographic order.
+/// The choices that a [`Wide`] comparison may have to price, in lexicographic order.
 struct Listed {
-    /// The most that a choice may cost.
+    /// The most that a choice may cost: the cost of some other choice.
     most: u64,
     /// The candidates of all choices, one choice after the other.
     picks: Vec<usize>,

@@ -9,7 +9,7 @@ use shardwise_base::DType;
 use shardwise_ir::{OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::CollectiveView;
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{taken_branch, trip_count};
 use std::collections::BTreeMap;
 
 /// An instruction that takes less time than this on one worker is not shared. Source: the host engine's pool.
@@ -37,7 +37,7 @@ pub(super) struct Cost {
 pub(super) struct Small {
     pub(super) seconds: f64,
     pub(super) flops: f64,
-    /// False if there is a loop of an unknown number of turns.
+    /// False if there is a loop of an unknown number of turns, or a conditional of which any branch may be taken.
     pub(super) is_known: bool,
 }
 
@@ -106,8 +106,8 @@ impl<'a> Costs<'a> {
         self.rates.get(SMALL_OP).is_some()
     }
 
-    /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that takes longest
-    /// counts, and a loop of an unknown number of turns counts once.
+    /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that is taken counts, or
+    /// else the one that takes longest. A loop of an unknown number of turns counts once.
     pub(super) fn small(&self, views: &[OpView<'_>]) -> Small {
         views.iter().map(|view| self.small_op(view)).fold(Small::NONE, Small::then)
     }
@@ -129,8 +129,11 @@ impl<'a> Costs<'a> {
                 Small { seconds: turn.seconds * count, flops: turn.flops * count, is_known }
             }
             (_, Opcode::Case | Opcode::If) => {
+                if let Some(taken) = taken_branch(view) {
+                    return own(op, 0.0).then(block(&taken));
+                }
                 let longest = view.regions().iter().map(block).max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-                own(op, 0.0).then(longest.unwrap_or(Small::NONE))
+                Small { is_known: false, ..own(op, 0.0).then(longest.unwrap_or(Small::NONE)) }
             }
             _ => {
                 let flops = Opcode::of_view(view).facts().cost(view).flops;

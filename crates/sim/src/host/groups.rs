@@ -69,14 +69,14 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
     if opcode == Opcode::Constant || is_bitcast(view) {
         return Kind::Free;
     }
-    let is_small = view.results().len() == 1 && view.regions().is_empty() && facts.effects(view) == Effects::Pure;
+    let is_plain = view.results().len() == 1 && view.regions().is_empty() && facts.effects(view) == Effects::Pure;
     let class = facts.propagation_class(view);
     match () {
         () if view.results().len() == 1 && reduce_kind_of_op(view).is_some() && class != PropagationClass::Other => {
             Kind::Reduce
         }
         () if is_reduction(view) => Kind::Reduce,
-        () if !is_small => Kind::Other,
+        () if !is_plain => Kind::Other,
         () if class == PropagationClass::Elementwise || view.operands().is_empty() => Kind::Elementwise,
         () if view.operands().len() == 1 && is_fusible(view) => Kind::View,
         () => Kind::Other,
@@ -93,51 +93,97 @@ fn is_reduction(view: &OpView<'_>) -> bool {
 const SMALL_SIZE: usize = 64;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
-pub(super) fn joined(block: OpView<'_>, items: Vec<Item>) -> Vec<Item> {
-    let (mut out, mut open) = (vec![], vec![]);
-    for item in items {
-        if item.ops().iter().all(|&op| is_small(&block.at(op))) {
-            open.push(item);
-        } else {
-            close(&mut open, &mut out);
-            out.push(item);
-        }
-    }
-    close(&mut open, &mut out);
-    out
+pub(super) fn joined(block: OpView<'_>, items: Vec<Item>, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
+    let mut joining = Joining { block, instances, open: vec![], done: vec![] };
+    items.into_iter().for_each(|item| joining.add(item));
+    joining.close();
+    joining.done
 }
 
-/// Moves the items of `open` to `out`: as one small program if more than one of them has something to do, or if one is a
-/// loop or a branch.
-fn close(open: &mut Vec<Item>, out: &mut Vec<Item>) {
-    let busy = open.iter().filter(|item| !matches!(item, Item::Free(_))).count();
-    if busy > 1 || open.iter().any(|item| matches!(item, Item::Engine(_))) {
-        let ops = open.iter().flat_map(|item| item.ops().iter().copied());
-        out.push(Item::Small(ops.collect()));
-        open.clear();
+struct Joining<'a> {
+    block: OpView<'a>,
+    instances: &'a dyn Fn(Value) -> usize,
+    /// The items that may become one small program, which starts with one that is not free.
+    open: Vec<Item>,
+    done: Vec<Item>,
+}
+
+impl Joining<'_> {
+    fn add(&mut self, item: Item) {
+        if matches!(item, Item::Free(_)) {
+            return self.add_free(item);
+        }
+        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op)));
+        let count = self.count(&item);
+        if !can_join || self.open.first().is_some_and(|first| self.count(first) != count) {
+            self.close();
+        }
+        if can_join { self.open.push(item) } else { self.done.push(item) }
     }
-    out.append(open);
+
+    /// Adds an op that does nothing. It stays outside of a program if its results are not small.
+    fn add_free(&mut self, item: Item) {
+        let view = self.block.at(item.root());
+        let made = |v: &Value| self.open.iter().any(|item| self.results(item).any(|own| own == *v));
+        let is_inside = view.operands().iter().any(made);
+        if is_inside && view.results().iter().all(|v| is_few(&view, *v)) {
+            self.open.push(item);
+            return;
+        }
+        if is_inside {
+            self.close();
+        }
+        self.done.push(item);
+    }
+
+    fn results(&self, item: &Item) -> impl Iterator<Item = Value> {
+        item.ops().iter().flat_map(|&op| self.block.body[op].results.iter().copied())
+    }
+
+    /// Returns the number of instances of an item's results.
+    fn count(&self, item: &Item) -> usize {
+        self.results(item).map(self.instances).max().unwrap_or(1)
+    }
+
+    /// Moves the open items to the others: as one small program if they have several ops, constants included.
+    fn close(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        let ops: Vec<Op> = open.iter().flat_map(|item| item.ops().iter().copied()).collect();
+        let has_constant = |&op: &Op| {
+            let mut defs = self.block.body[op].operands.iter().filter_map(|&v| self.block.body.def_op(v));
+            defs.any(|def| Opcode::of_view(&self.block.at(def)) == Opcode::Constant)
+        };
+        if ops.len() > 1 || ops.iter().any(|op| !self.block.body[*op].regions.is_empty() || has_constant(op)) {
+            self.done.push(Item::Small(ops));
+        } else {
+            self.done.extend(open);
+        }
+    }
+}
+
+fn is_few(view: &OpView<'_>, v: Value) -> bool {
+    view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= SMALL_SIZE)
 }
 
 /// Returns true if an op can be a part of a small program, as far as its kind and its sizes tell.
 fn is_small(view: &OpView<'_>) -> bool {
-    let few = |&v: &Value| view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= SMALL_SIZE);
+    let few = |&v: &Value| is_few(view, v);
     let (operands, results) = (view.operands(), view.results());
     match (kind(view), Opcode::of_view(view)) {
-        (Kind::Free, _) => true,
+        (Kind::Free, _) => results.iter().all(few),
         (Kind::Engine, Opcode::While | Opcode::Case | Opcode::If) => {
-            let bodies = view.regions().iter().map(|&region| &view.body.region(region).ops[..]);
-            let mut inner = bodies.flat_map(|ops| &ops[..ops.len() - 1]);
+            let bodies = view.regions().iter().filter_map(|&region| view.body.region(region).ops.split_last());
+            let mut inner = bodies.flat_map(|(_, ops)| ops);
             results.iter().all(few) && inner.all(|&op| is_small(&view.at(op)))
         }
-        (Kind::Elementwise | Kind::Reduce | Kind::View, _) | (_, Opcode::Concatenate | Opcode::Pad) => {
-            operands.iter().chain(results).all(few)
-        }
-        // A window of a large array is read or written in its place.
-        (_, Opcode::DynamicSlice) => results.iter().all(few),
-        (_, Opcode::DynamicUpdateSlice) => operands[1..].iter().all(few),
-        (Kind::Other, _) => Product::of(view).is_some() && operands.iter().chain(results).all(few),
         (Kind::Engine, _) => false,
+        // A window of a large array is read in its place.
+        (_, Opcode::DynamicSlice) => results.iter().all(few),
+        (Kind::Elementwise | Kind::Reduce | Kind::View, _) => operands.iter().chain(results).all(few),
+        (Kind::Other, opcode) => {
+            let is_known = matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice);
+            (is_known || Product::of(view).is_some()) && operands.iter().chain(results).all(few)
+        }
     }
 }
 

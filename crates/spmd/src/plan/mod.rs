@@ -221,17 +221,24 @@ pub fn total_bytes(steps: &[Step]) -> u64 {
 /// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps. Always
 /// returns `Some`.
 fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let is_dear = cost_through_replicated(from, to, shape, dtype) < cost(&plan);
-    Some(if is_dear { through_replicated(from, to, shape, dtype) } else { plan })
+    let is_plain_cheaper = cost_through_replicated(from, to, shape, dtype) < cost(&plan);
+    Some(if is_plain_cheaper { through_replicated(from, to, shape, dtype) } else { plan })
 }
 
 /// Returns the [`cost`] of the plan of [`through_replicated`].
 fn cost_through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
-    let moves = |s: &Sharding| s.split_axes().next().is_some();
+    let gather = if is_split(from) { gathered_bytes(from, shape, dtype) + STEP_BYTES } else { 0 };
+    gather + u64::from(is_split(to))
+}
+
+fn is_split(sharding: &Sharding) -> bool {
+    sharding.split_axes().next().is_some()
+}
+
+/// Returns the bytes that a device receives when all shards are gathered, with their padding.
+fn gathered_bytes(from: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let padded = from.dims.iter().zip(shape).map(|(d, &n)| padded_size(n, d.shard_count(&from.mesh)) as u64);
-    let whole = || padded.product::<u64>() * dtype.storage_bytes() as u64;
-    let gather = if moves(from) { whole() - local_bytes(from, shape, dtype) + STEP_BYTES } else { 0 };
-    gather + u64::from(moves(to))
+    padded.product::<u64>() * dtype.storage_bytes() as u64 - local_bytes(from, shape, dtype)
 }
 
 /// Returns the sum of the bytes received and of the price of starting the collectives.
@@ -248,18 +255,16 @@ fn cost(steps: &[Step]) -> u64 {
 /// valid and seldom cheap, and reasons name it as the alternative.
 pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let whole = Sharding::replicated(&from.mesh, from.rank());
-    let gathered = padded_bytes(from, &whole, shape, dtype);
     let lists = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect();
     let gather = Step {
         kind: StepKind::AllGather { axes: lists(from) },
-        bytes_received: gathered - local_bytes(from, shape, dtype),
+        bytes_received: gathered_bytes(from, shape, dtype),
         to: whole,
     };
     let slice = Step { kind: StepKind::AllSlice { axes: lists(to) }, to: to.clone(), bytes_received: 0 };
-    let moves = |s: &Sharding| s.split_axes().next().is_some();
     let mut steps = vec![];
-    steps.extend(moves(from).then_some(gather));
-    steps.extend(moves(to).then_some(slice));
+    steps.extend(is_split(from).then_some(gather));
+    steps.extend(is_split(to).then_some(slice));
     steps
 }
 

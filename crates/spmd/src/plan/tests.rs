@@ -36,6 +36,18 @@ fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
     out
 }
 
+#[test]
+fn the_cost_of_gathering_everything_is_known_without_the_plan() {
+    let mesh = mesh(&[2, 4]);
+    let all = layouts(&mesh, &mesh.prime_parts(), 2);
+    for (from, to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+        for shape in [[8, 16], [7, 3], [0, 8]] {
+            let plan = through_replicated(from, to, &shape, DType::F32);
+            assert_eq!(cost_through_replicated(from, to, &shape, DType::F32), cost(&plan), "{from} {to} {shape:?}");
+        }
+    }
+}
+
 fn strides(shape: &[usize]) -> Vec<usize> {
     (0..shape.len()).map(|d| shape[d + 1..].iter().product()).collect()
 }

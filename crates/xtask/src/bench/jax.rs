@@ -34,22 +34,18 @@ impl Jax {
     /// Returns the median time of a call of the program `name`, in microseconds. Calls it for about this many seconds.
     /// Fails if JAX does not answer.
     pub fn time_calls(&mut self, name: &str, seconds: f64) -> Result<f64> {
-        self.ask(json!({ "name": name, "seconds": seconds }))
+        self.ask(&json!({ "name": name, "seconds": seconds }))
     }
 
     /// Returns the median time of tracing, lowering and compiling over `runs` runs, in microseconds. `name` is that of
     /// the measurement. Fails if JAX does not answer.
     pub fn time_compilation(&mut self, name: &str, runs: usize) -> Result<f64> {
-        self.ask(json!({ "name": name, "runs": runs }))
+        self.ask(&json!({ "name": name, "runs": runs }))
     }
 
-    /// Returns the median time of a call of a program of StableHLO for one device, in microseconds. `inputs` names the
-    /// files of its arguments. Calls it for about this many seconds. Fails if JAX does not answer.
-    pub fn time_text(&mut self, name: &str, file: &Path, inputs: &[serde_json::Value], seconds: f64) -> Result<f64> {
-        self.ask(json!({ "name": name, "text": file, "inputs": inputs, "seconds": seconds }))
-    }
-
-    fn ask(&mut self, request: serde_json::Value) -> Result<f64> {
+    /// Returns the median time, in microseconds, that JAX answers to a request in the form that `oracle/bench_jax.py`
+    /// describes. Fails if JAX does not answer.
+    pub fn ask(&mut self, request: &serde_json::Value) -> Result<f64> {
         writeln!(self.requests, "{request}").context("oracle/bench_jax.py has ended")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;

@@ -118,9 +118,10 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let (kernels, are_kernels_fast) = kernels::measure(&mut jax, &options.only, effort)?;
     let measured: Vec<&Line> = lines::LINES.iter().filter(|line| line.is_measured(&samples)).collect();
     let is_good = measured.iter().all(|line| line.is_reached(&samples));
-    let table = lines::table(&measured, &samples);
-    let head = format!("{}; times are medians of {} rounds", machine(), effort.rounds);
-    let report = format!("{head}\n\n{table}\n{kernels}\n{speed}{}\n", notes.join("\n"));
+    let head = format!("{}; times are medians of {} rounds\n", machine(), effort.rounds);
+    let table = if measured.is_empty() { String::new() } else { lines::table(&measured, &samples).to_string() };
+    let parts = [head, table, kernels, speed, notes.join("\n")];
+    let report = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     if options.write {
         write(&report)?;
     }
@@ -136,9 +137,10 @@ fn machine() -> String {
 /// Writes the report to `docs/performance.md`. Fails if the file cannot be written.
 fn write(report: &str) -> Result<()> {
     let text = format!(
-        "# Performance\n\nMade by `cargo xtask bench --write`, on one machine: a row says nothing of others. JAX is the \
-         version in `oracle/requirements.txt`, on eight virtual devices of the CPU or on one. In the first table, \"ours, 8\" \
-         runs on eight virtual devices, and \"ours, 1\" runs the same program on one. How each row is measured is said in \
+        "# Performance\n\nMade by `cargo xtask bench --write`. The times hold for one machine only. JAX is the version in \
+         `oracle/requirements.txt`, on eight virtual devices of the CPU, and for kernels on one of them. In the first \
+         table, \"ours, 8\" runs on eight virtual devices, and \"ours, 1\" runs the same program on one. For kernels, five \
+         calls of JAX are awaited together, and each of ours alone. How each row is measured is described in \
          `crates/xtask/src/bench`.\n\n```text\n{report}```\n"
     );
     shardwise_base::file::write(&repo::root().join("docs/performance.md"), text)
