@@ -91,7 +91,7 @@ pub(crate) const SMALL_OPS: usize = 20;
 pub(crate) fn small_turns(count: usize, elements: usize) -> String {
     let ty = tensor(&[elements], "f32");
     let line = |i: usize| {
-        let op = if i % 2 == 0 { "add" } else { "multiply" };
+        let op = if i.is_multiple_of(2) { "add" } else { "multiply" };
         format!("    %{} = stablehlo.{op} %{i}, %x : {ty}\n", i + 1)
     };
     let lines: String = (0..SMALL_OPS).map(line).collect();
