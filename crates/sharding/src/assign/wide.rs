@@ -335,7 +335,8 @@ impl<'a, 'b> Wide<'a, 'b> {
     /// made.
     fn try_all(&mut self, ties: bool, best: &mut Best) {
         let search = self.search;
-        let mut listed = Listed { most: best.limit(), picks: vec![], bounds: vec![] };
+        let finds_one = best.wanted == Wanted::Best;
+        let mut listed = Listed { most: best.limit(), finds_one, picks: vec![], bounds: vec![] };
         self.list(self.start(), &mut vec![0; self.candidates.len()], &mut listed);
         listed.bounds.sort_unstable();
         let known = best.first.as_ref().map(|(picks, _)| picks.clone());
@@ -360,7 +361,7 @@ impl<'a, 'b> Wide<'a, 'b> {
     fn list(&mut self, state: State, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {
-            if listed.most == u64::MAX && search.is_whole(picks) {
+            if listed.finds_one && listed.most == u64::MAX && search.is_whole(picks) {
                 listed.most = search.cost(picks).total;
             }
             listed.bounds.push((search.bound(picks), listed.bounds.len()));
@@ -391,6 +392,8 @@ impl<'a, 'b> Wide<'a, 'b> {
 struct Listed {
     /// The most that a choice may cost: the cost of some other choice.
     most: u64,
+    /// True if only the best choice is wanted, so that the cost of any other choice is such a limit.
+    finds_one: bool,
     /// The candidates of all choices, one choice after the other.
     picks: Vec<usize>,
     /// For each choice, its bound and its number.
