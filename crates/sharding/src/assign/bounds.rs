@@ -214,9 +214,9 @@ mod tests {
     /// Calls `take` with all choices in which no axis is used twice.
     fn choices(lists: &[Vec<AxisList>], picks: &mut Vec<usize>, take: &mut impl FnMut(&Picks)) {
         let Some(candidates) = lists.get(picks.len()) else { return take(picks) };
-        for candidate in 0..candidates.len() {
-            let used = picks.iter().enumerate().flat_map(|(f, &pick)| &lists[f][pick]);
-            if used.into_iter().all(|a| candidates[candidate].iter().all(|b| !a.overlaps(*b))) {
+        for (candidate, axes) in candidates.iter().enumerate() {
+            let mut used = picks.iter().enumerate().flat_map(|(f, &pick)| &lists[f][pick]);
+            if used.all(|a| axes.iter().all(|b| !a.overlaps(*b))) {
                 picks.push(candidate);
                 choices(lists, picks, take);
                 picks.pop();
