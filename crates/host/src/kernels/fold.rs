@@ -146,6 +146,7 @@ impl FoldKernel {
     }
 
     /// Returns buffers for the elements that [`FoldKernel::pack`] moves: one for each array that is packed and instance.
+    /// Fails if there is no memory for them.
     fn allocate_packed(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         let packed = self.sizes.iter().take(self.packing.len());
         packed.map(|size| cx.allocate(size * self.count * SEVERAL)).collect()

@@ -357,7 +357,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Lists the choices that continue `state` with their bounds.
+    /// Adds the choices that continue `state` to `listed`, with their bounds.
     fn list(&mut self, state: State, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {
