@@ -1,15 +1,14 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
-//! in, or several of them, is one pass of the block machine over all results. Elements that follow one another for one
-//! result, as along the last dimension, are first moved to where those of all results do.
+//! in, or several of them, is one pass of the block machine over all results.
 
 use crate::block::{self, Operand};
 use crate::elem::Elem;
-use crate::kernels::buffers::{read, targets, write, written};
+use crate::kernels::buffers::{read, write, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::{repeated_region, scalar_region};
 use crate::kernels::strides::{positions, row_major};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::{Move, fill};
+use crate::movement::fill;
 use crate::operand::Source;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::Workers;
@@ -30,9 +29,6 @@ pub(super) struct FoldKernel {
     /// Computes them from [`SEVERAL`] elements of each array. `None` if a result has fewer elements to combine, or if
     /// the program would be too large.
     several: Option<block::Kernel>,
-    /// For each array, the move of the elements of one pass of `several` to [`SEVERAL`] rows of `count` elements. Empty
-    /// if it reads them in their place.
-    packing: Vec<Move>,
     /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     offsets: Vec<usize>,
     /// The number of bytes of an element of each array.
@@ -76,7 +72,6 @@ impl Kernel for FoldKernel {
         // For each result of all instances: the current values and the next ones, which are swapped after each pass.
         let mut now = self.allocate(cx)?;
         let mut next = self.allocate(cx)?;
-        let mut packed = self.allocate_packed(cx)?;
         for (k, buffers) in now.iter_mut().enumerate() {
             for (&i, buffer) in cx.instances.iter().zip(buffers) {
                 fill(Workers::global(), written(buffer), cx.input(self.sizes.len() + k, i).bytes());
@@ -86,20 +81,8 @@ impl Kernel for FoldKernel {
         while !left.is_empty() {
             let several = self.several.as_ref().filter(|_| left.len() >= SEVERAL);
             let (folded, rest) = left.split_at(if several.is_some() { SEVERAL } else { 1 });
-            let kernel = several.unwrap_or(&self.one);
-            if several.is_some() && !self.packing.is_empty() {
-                self.pack(cx, folded[0], &mut packed);
-                let row = |position: usize, k: usize, j: usize| {
-                    Source::at(packed[k][position].bytes(), j * self.count * self.sizes[k])
-                };
-                kernel.run(Workers::global(), &self.operands(&now, &mut next, SEVERAL, row), false);
-            } else {
-                let instances = &cx.instances;
-                let element = |position: usize, k: usize, j: usize| {
-                    Source::at(cx.input(k, instances[position]).bytes(), folded[j] * self.sizes[k])
-                };
-                kernel.run(Workers::global(), &self.operands(&now, &mut next, folded.len(), element), false);
-            }
+            let operands = self.operands(cx, &now, &mut next, folded);
+            several.unwrap_or(&self.one).run(Workers::global(), &operands, false);
             std::mem::swap(&mut now, &mut next);
             left = rest;
         }
@@ -110,7 +93,6 @@ impl Kernel for FoldKernel {
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let now = self.allocate(cx)?;
         let _next = self.allocate(cx)?;
-        let _packed = self.allocate_packed(cx)?;
         let scratch = |kernel: &block::Kernel| kernel.scratch_bytes(Workers::global(), cx.instances.len());
         cx.predict_scratch(self.several.iter().map(scratch).fold(scratch(&self.one), usize::max))?;
         now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
@@ -131,72 +113,35 @@ impl FoldKernel {
         sizes: Vec<usize>,
     ) -> Option<FoldKernel> {
         let one = scalar_region(plan, view.op, space, operands)?;
-        let mut packing = packing(&sizes, space, &operands[sizes.len()..], offsets);
-        let rows = vec![row_major(space); operands.len()];
-        let operands = if packing.is_empty() { operands } else { &rows };
         let many = offsets.len() >= SEVERAL;
         let several = many.then(|| repeated_region(plan, view.op, space, operands, SEVERAL)).flatten();
-        packing.retain(|_| several.is_some());
         let offsets = offsets.iter().map(|&offset| offset as usize).collect();
-        Some(FoldKernel { one, several, packing, offsets, sizes, count: space.iter().product() })
+        Some(FoldKernel { one, several, offsets, sizes, count: space.iter().product() })
     }
 
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
 
-    /// Returns buffers for the elements that [`FoldKernel::pack`] moves: one for each array that is packed and instance.
-    /// Fails if there is no memory for them.
-    fn allocate_packed(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
-        let packed = self.sizes.iter().take(self.packing.len());
-        packed.map(|size| cx.allocate(size * self.count * SEVERAL)).collect()
-    }
-
-    /// Moves the next [`SEVERAL`] elements of each array for all results, the first of which is at `offset`.
-    fn pack(&self, cx: &KernelCx<'_>, offset: usize, packed: &mut [Vec<Buffer>]) {
-        for (k, (packing, buffers)) in self.packing.iter().zip(packed).enumerate() {
-            let start = offset * self.sizes[k];
-            let sources: Vec<Source<'_>> =
-                cx.instances.iter().map(|&i| Source::at(cx.input(k, i).bytes(), start)).collect();
-            packing.run(Workers::global(), &sources, &mut targets(buffers, 0));
-        }
-    }
-
-    /// Returns the operands of a pass that folds in `count` elements of each array. `element` returns where those of all
-    /// results start, by the position of the instance, the array and the number of the element.
     fn operands<'a>(
         &self,
+        cx: &'a KernelCx<'_>,
         now: &'a [Vec<Buffer>],
         next: &'a mut [Vec<Buffer>],
-        count: usize,
-        element: impl Fn(usize, usize, usize) -> Source<'a>,
+        offsets: &[usize],
     ) -> Vec<Operand<'a>> {
-        let instance_count = now.first().map_or(0, Vec::len);
         let mut next: Vec<_> = next.iter_mut().map(|buffers| buffers.iter_mut()).collect();
-        let mut operands = Vec::with_capacity((2 + count) * next.len() * instance_count);
-        for position in 0..instance_count {
+        let mut operands = Vec::with_capacity((2 + offsets.len()) * next.len() * cx.instances.len());
+        for (position, &i) in cx.instances.iter().enumerate() {
             operands.extend(now.iter().map(|buffers| read(&buffers[position])));
-            for j in 0..count {
-                operands.extend((0..now.len()).map(|k| Operand::Read(element(position, k, j))));
+            for &offset in offsets {
+                let element = |(k, size): (usize, &usize)| Source::at(cx.input(k, i).bytes(), offset * size);
+                operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
             }
             operands.extend(next.iter_mut().filter_map(|buffers| buffers.next()).map(write));
         }
         operands
     }
-}
-
-/// Returns the moves of [`FoldKernel::packing`]. There are none if the results have neighbouring elements of an array, or
-/// if the elements of some pass do not follow one another.
-fn packing(sizes: &[usize], space: &[usize], strides: &[Vec<isize>], offsets: &[isize]) -> Vec<Move> {
-    let follow = |pass: &[isize]| pass.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    let are_neighbours = |strides: &Vec<isize>| strides.last().is_none_or(|last| last.unsigned_abs() <= 1);
-    if strides.iter().any(are_neighbours) || !offsets.chunks_exact(SEVERAL).all(follow) {
-        return vec![];
-    }
-    let shape = [&[SEVERAL], space].concat();
-    let to = row_major(&shape);
-    let of = |(&size, strides): (&usize, &Vec<isize>)| Move::new(size, &shape, &[&[1], &strides[..]].concat(), &to);
-    sizes.iter().zip(strides).map(of).collect()
 }
 
 #[cfg(test)]
@@ -274,9 +219,7 @@ mod tests {
 
     #[test]
     fn argmax_over_any_dimensions() {
-        for (dims, result) in
-            [("2", "6x5x"), ("0", "5x7x"), ("1", "6x7x"), ("0, 2", "5x"), ("1, 2", "6x"), ("0, 1, 2", "")]
-        {
+        for (dims, result) in [("2", "6x5x"), ("0", "5x7x"), ("1", "6x7x"), ("0, 2", "5x"), ("1, 2", "6x"), ("0, 1, 2", "")] {
             check(&argmax(dims, result));
         }
     }
