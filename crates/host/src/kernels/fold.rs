@@ -219,7 +219,9 @@ mod tests {
 
     #[test]
     fn argmax_over_any_dimensions() {
-        for (dims, result) in [("2", "6x5x"), ("0", "5x7x"), ("1", "6x7x"), ("0, 2", "5x"), ("1, 2", "6x"), ("0, 1, 2", "")] {
+        for (dims, result) in
+            [("2", "6x5x"), ("0", "5x7x"), ("1", "6x7x"), ("0, 2", "5x"), ("1, 2", "6x"), ("0, 1, 2", "")]
+        {
             check(&argmax(dims, result));
         }
     }
