@@ -129,10 +129,15 @@ impl<'m> Host<'m> {
         for (i, item) in plan.items.iter().enumerate() {
             let start = self.now;
             self.item(frame, &block, item);
-            let makers = if matches!(item, Item::Small(_)) { item.ops() } else { &[item.root()] };
-            for view in makers.iter().map(|&op| block.at(op)).filter(|view| kind(view) != Kind::Free) {
+            // A free op leaves its results in the memory of its operands.
+            let makers: Vec<OpView<'_>> = match item {
+                Item::Free(_) => vec![],
+                Item::Small(_) => busy(&views(&block, item)),
+                Item::Group(_) | Item::Engine(_) => vec![block.at(item.root())],
+            };
+            for view in &makers {
                 for &v in view.results() {
-                    let held = self.allocate(body, v, short(&view), start);
+                    let held = self.allocate(body, v, short(view), start);
                     frame.held.insert(v, held);
                 }
             }
@@ -174,14 +179,8 @@ impl<'m> Host<'m> {
         let root = block.at(item.root());
         match item {
             Item::Free(_) => self.pass_on(frame, &root),
-            Item::Group(ops) => {
-                let views: Vec<OpView<'m>> = ops.iter().map(|&op| block.at(op)).collect();
-                self.group(frame, &views);
-            }
-            Item::Small(ops) => {
-                let views: Vec<OpView<'m>> = ops.iter().map(|&op| block.at(op)).collect();
-                self.small(frame, &views);
-            }
+            Item::Group(_) => self.group(frame, &views(block, item)),
+            Item::Small(_) => self.small(frame, &views(block, item)),
             Item::Engine(_) => match Opcode::of_view(&root) {
                 Opcode::While => self.while_loop(frame, &root),
                 Opcode::Case | Opcode::If => self.branch(frame, &root),
@@ -223,7 +222,7 @@ impl<'m> Host<'m> {
 
     /// Simulates a small program. Its span has the place of its last loop or branch, or of its last op.
     fn small(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
-        let busy: Vec<OpView<'m>> = views.iter().filter(|view| kind(view) != Kind::Free).copied().collect();
+        let busy = busy(views);
         let root = busy.last().expect("a program has an op that does something");
         let semantics = |view: &OpView<'m>| Opcode::of_view(view).facts().semantics(view);
         let main = busy.iter().rev().find(|view| semantics(view) == Semantics::Control).unwrap_or(root);
@@ -350,6 +349,15 @@ impl<'m> Host<'m> {
         self.block(&mut inner, body.entry(), false);
         self.close(control, None);
     }
+}
+
+fn views<'m>(block: &OpView<'m>, item: &Item) -> Vec<OpView<'m>> {
+    item.ops().iter().map(|&op| block.at(op)).collect()
+}
+
+/// Returns the ops of a small program that do something.
+fn busy<'m>(views: &[OpView<'m>]) -> Vec<OpView<'m>> {
+    views.iter().filter(|view| kind(view) != Kind::Free).copied().collect()
 }
 
 /// Returns, for each item, the values of the block whose memory it uses last, in ascending order. One more list has the

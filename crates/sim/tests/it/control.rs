@@ -255,6 +255,21 @@ fn values_on_a_host_stay_until_their_last_use() {
     assert!(timeline.memory.iter().all(|memory| memory.bytes >= 8 << 20), "{:?}", timeline.memory);
 }
 
+/// The argument and the result have 4 MiB each. The transpose is read in its place by the op after it.
+#[test]
+fn a_view_that_is_read_in_its_place_takes_no_memory_of_a_host() {
+    let source = r#"func.func @main(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %r = stablehlo.negate %t : tensor<1024x1024xf32>
+  return %r : tensor<1024x1024xf32>
+}"#;
+    for host in [host(), host_with("small_op_s 1e-8 | by hand\n")] {
+        let timeline = simulate(&localized(source), &host, &Options::default()).unwrap();
+        let most = timeline.memory.iter().map(|memory| memory.bytes).max();
+        assert_eq!(most, Some(8 << 20), "{:?}", timeline.memory);
+    }
+}
+
 #[test]
 fn loops_on_few_elements_are_one_instruction_of_a_host() {
     let source = |count: u64| {
