@@ -85,10 +85,16 @@ fn machine_facts(facts: &mut Facts) {
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let instruction = Timed::new(&programs::chain(120))?.seconds()?.max(1e-9) / 120.0;
     add(facts, "instruction_s", instruction, "a program of 120 instructions of few elements");
-    let [few, many] = [100, 1100].map(|turns| Timed::new(&programs::turns(turns))?.whole_seconds());
-    let turn = (many? - few?) / 1000.0 - 3.0 * instruction;
+    let turn = turn_seconds(programs::turns)? - 3.0 * instruction;
     add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with three instructions each");
     small_programs(facts)
+}
+
+/// Returns the time of a turn of a loop, given the program with so many turns. Fails if a program cannot be compiled or
+/// run.
+fn turn_seconds(program: impl Fn(usize) -> String) -> Result<f64, Diagnostics> {
+    let [few, many] = [100, 1100].map(|turns| Timed::new(&program(turns))?.whole_seconds());
+    Ok((many? - few?) / 1000.0)
 }
 
 /// Measures the ops of small programs. Fails if a program cannot be compiled or run.
@@ -96,8 +102,7 @@ fn small_programs(facts: &mut Facts) -> Result<(), Diagnostics> {
     const ELEMENTS: [usize; 2] = [1, 33];
     let mut seconds = [0.0; 2];
     for (seconds, elements) in seconds.iter_mut().zip(ELEMENTS) {
-        let [few, many] = [100, 1100].map(|turns| Timed::new(&programs::small_turns(turns, elements))?.whole_seconds());
-        *seconds = (many? - few?) / 1000.0;
+        *seconds = turn_seconds(|turns| programs::small_turns(turns, elements))?;
     }
     let element = (seconds[1] - seconds[0]) / (programs::SMALL_OPS * (ELEMENTS[1] - ELEMENTS[0])) as f64;
     // The condition and the counter are ops of one element, and the jump is an op without elements.

@@ -59,7 +59,7 @@ fn size(text: &str) -> Option<f64> {
 /// milliseconds.
 pub fn copy_bytes_per_s(bytes: u64) -> f64 {
     let part = (bytes as usize).min(MOST_BYTES) / Workers::global().count() / 2;
-    Probe::new(part).rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))
+    Probe::new(part).copy_rate()
 }
 
 pub(crate) fn probe_bytes(level: &Level) -> usize {
@@ -74,7 +74,7 @@ pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
     [
         ("read", probe.rate(2, &|[a, b]| _ = black_box(black_box(&*a) == black_box(&*b)))),
         ("write", probe.rate(1, &|[a, _]| black_box(a).fill(black_box(1)))),
-        ("copy", probe.rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))),
+        ("copy", probe.copy_rate()),
     ]
 }
 
@@ -90,6 +90,10 @@ impl Probe {
         let part = part.max(1024);
         let buffers = (0..Workers::global().count()).map(|_| Mutex::new([vec![1; part], vec![1; part]])).collect();
         Probe { buffers, part }
+    }
+
+    fn copy_rate(&self) -> f64 {
+        self.rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))
     }
 
     /// Returns how many bytes all workers together work on in a second if each of them runs `run`, which works on all of

@@ -66,21 +66,7 @@ pub(crate) fn chain(count: usize) -> String {
 /// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one of
 /// few elements.
 pub(crate) fn turns(count: usize) -> String {
-    let body = format!(
-        "  %z = stablehlo.constant dense<0> : tensor<i32>
-  %n = stablehlo.constant dense<{count}> : tensor<i32>
-  %o = stablehlo.constant dense<1> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i32>, {FEW}
-  cond {{
-    %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  }} do {{
-    %j = stablehlo.add %i, %o : tensor<i32>
-    %b = stablehlo.negate %a : {FEW}
-    stablehlo.return %j, %b : tensor<i32>, {FEW}
-  }}"
-    );
-    format!("func.func @main(%x: {FEW}) -> {FEW} {{\n{body}\n  return %r#1 : {FEW}\n}}\n")
+    looped(count, FEW, &["negate %0".into()])
 }
 
 /// The number of ops on the array in a turn of [`small_turns`].
@@ -89,12 +75,15 @@ pub(crate) const SMALL_OPS: usize = 20;
 /// Returns a program with a loop of so many turns of [`SMALL_OPS`] ops on an array of so few elements that the loop is a
 /// small program. Each turn also has a condition and a counter.
 pub(crate) fn small_turns(count: usize, elements: usize) -> String {
-    let ty = tensor(&[elements], "f32");
-    let line = |i: usize| {
-        let op = if i.is_multiple_of(2) { "add" } else { "multiply" };
-        format!("    %{} = stablehlo.{op} %{i}, %x : {ty}\n", i + 1)
-    };
-    let lines: String = (0..SMALL_OPS).map(line).collect();
+    let op = |i: usize| format!("{} %{i}, %x", if i.is_multiple_of(2) { "add" } else { "multiply" });
+    looped(count, &tensor(&[elements], "f32"), &(0..SMALL_OPS).map(op).collect::<Vec<_>>())
+}
+
+/// Returns a program with a loop of `count` turns that carries an array of type `ty`. Each of `ops` names its operands:
+/// `%x` is the argument, `%0` the array at the start of the turn, and `%1`, `%2`, .. are the results of the ops.
+fn looped(count: usize, ty: &str, ops: &[String]) -> String {
+    let lines: String =
+        ops.iter().enumerate().map(|(i, op)| format!("    %{} = stablehlo.{op} : {ty}\n", i + 1)).collect();
     let body = format!(
         "  %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<{count}> : tensor<i32>
@@ -105,8 +94,9 @@ pub(crate) fn small_turns(count: usize, elements: usize) -> String {
     stablehlo.return %c : tensor<i1>
   }} do {{
     %j = stablehlo.add %i, %o : tensor<i32>
-{lines}    stablehlo.return %j, %{SMALL_OPS} : tensor<i32>, {ty}
-  }}"
+{lines}    stablehlo.return %j, %{} : tensor<i32>, {ty}
+  }}",
+        ops.len()
     );
     format!("func.func @main(%x: {ty}) -> {ty} {{\n{body}\n  return %r#1 : {ty}\n}}\n")
 }

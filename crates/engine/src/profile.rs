@@ -89,7 +89,7 @@ pub struct InstructionRun {
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
     /// For a loop or a branch of small instructions, the number of their runs, which were not measured one by one.
-    /// Those inside of an inner loop or branch that is listed are left out.
+    /// If the list has an inner loop or branch, that one counts the runs inside of it, and this one does not.
     pub quiet_runs: u64,
 }
 

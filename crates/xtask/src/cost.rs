@@ -72,9 +72,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 fn rows() -> Result<Vec<Row>> {
-    let (root, folder) = (repo::root(), Path::new("testdata/cost"));
-    let own = repo::files()?.into_iter().filter(|f| f.starts_with(folder)).map(|file| {
-        let text = repo::read(&root.join(&file))?;
+    let own = repo::cost_programs()?.into_iter().map(|file| {
+        let text = repo::read(&file)?;
         let calls = text.lines().next().and_then(|line| line.strip_prefix("// calls: ")?.trim().parse().ok());
         Ok(Row {
             calls: calls.with_context(|| format!("the first line of {} is not `// calls: N`", file.display()))?,
@@ -87,7 +86,7 @@ fn rows() -> Result<Vec<Row>> {
 
 impl Row {
     fn name(&self) -> String {
-        self.file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+        repo::stem(&self.file)
     }
 
     fn arguments(&self, calls: usize) -> [String; 6] {

@@ -5,6 +5,7 @@
 //! time, and the times of its longest instructions.
 
 use crate::bench::median;
+use crate::repo::stem;
 use crate::table::Table;
 use crate::{program, repo};
 use anyhow::{Context, Result};
@@ -65,13 +66,11 @@ struct Compared {
 /// read or measured, or if a program cannot be read, partitioned, run or predicted.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let machine = Arc::new(machine(options)?);
-    let folder = Path::new("testdata/cost");
-    let own = repo::files()?.into_iter().filter(|file| file.starts_with(folder));
-    let files: Vec<PathBuf> = own.chain(OF_CORPUS.iter().map(PathBuf::from)).collect();
+    let files: Vec<PathBuf> = repo::cost_programs()?.into_iter().chain(OF_CORPUS.iter().map(PathBuf::from)).collect();
     let mut compared = vec![];
-    for file in files.iter().filter(|file| name(file).contains(&options.only)) {
-        eprintln!("measuring {}", name(file));
-        compared.push(compare(file, &machine, options.runs.max(1)).with_context(|| name(file))?);
+    for file in files.iter().filter(|file| stem(file).contains(&options.only)) {
+        eprintln!("measuring {}", stem(file));
+        compared.push(compare(file, &machine, options.runs.max(1)).with_context(|| stem(file))?);
     }
     Ok(report(&compared, options.list))
 }
@@ -83,19 +82,15 @@ fn machine(options: &Options) -> Result<Machine> {
     shardwise_calibrate::calibrate(|group| eprintln!("measuring {group}")).map_err(program::mistake)
 }
 
-fn name(file: &Path) -> String {
-    file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
-}
-
 fn compare(file: &Path, machine: &Arc<Machine>, runs: usize) -> Result<Compared> {
-    let module = program::parse(&name(file), &repo::read(file)?)?;
+    let module = program::parse(&stem(file), &repo::read(file)?)?;
     let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?.module;
-    let measured = measured(&local, runs)?.timeline(&name(file));
+    let measured = measured(&local, runs)?.timeline(&stem(file));
     let devices = local.main_mesh().map_or(1, |mesh| mesh.size());
     let topology = Topology::new(machine.clone(), &[devices], 1).map_err(program::mistake)?;
     let predicted = simulate(&local, &topology, &Default::default()).map_err(program::mistake)?;
     let (errors, missing) = longest(&measured, &predicted);
-    Ok(Compared { name: name(file), measured, predicted, errors, missing })
+    Ok(Compared { name: stem(file), measured, predicted, errors, missing })
 }
 
 /// Returns the profile of the run that is slower than a quarter of the runs. Fails if the program cannot be compiled

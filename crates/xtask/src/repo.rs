@@ -68,6 +68,16 @@ pub fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(root().join(file)).with_context(|| format!("cannot read {}", shown(file)))
 }
 
+/// Returns the name of a file without its folder and extension.
+pub fn stem(file: &Path) -> String {
+    file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Returns the programs whose cost is measured, relative to the root. Fails if the files cannot be listed.
+pub fn cost_programs() -> Result<Vec<PathBuf>> {
+    Ok(files()?.into_iter().filter(|file| file.starts_with("testdata/cost")).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,6 +9,7 @@ use super::Effort;
 use super::jax::Jax;
 use super::lines::{median, shown_time};
 use super::ours::Ours;
+use crate::repo::stem;
 use crate::table::Table;
 use crate::{program, repo};
 use anyhow::{Context, Result};
@@ -21,9 +22,6 @@ use shardwise_ir::{Module, TensorType};
 use shardwise_ops::{Opcode, Semantics};
 use shardwise_sim::is_product;
 use std::path::{Path, PathBuf};
-
-/// The folder of the programs.
-const FOLDER: &str = "testdata/cost";
 
 /// The smallest allowed ratio of JAX's time to ours, unless ours is near the limit.
 const LEAST_RATIO: f64 = 1.0 / 0.9;
@@ -56,9 +54,9 @@ struct Kernel {
 /// the targets are reached. Fails if a program cannot be read or compiled, or if a call fails.
 pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, bool)> {
     let mut kernels = vec![];
-    for file in programs()?.iter().filter(|file| name(file).contains(only)) {
-        eprintln!("measuring {}", name(file));
-        kernels.push(kernel(jax, file, effort).with_context(|| name(file))?);
+    for file in programs()?.iter().filter(|file| stem(file).contains(only)) {
+        eprintln!("measuring {}", stem(file));
+        kernels.push(kernel(jax, file, effort).with_context(|| stem(file))?);
     }
     if kernels.is_empty() { Ok((String::new(), true)) } else { Ok(report(&kernels)) }
 }
@@ -66,7 +64,7 @@ pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, boo
 /// Returns the files of the programs for one device. Fails if a file cannot be read.
 fn programs() -> Result<Vec<PathBuf>> {
     let mut found = vec![];
-    for file in repo::files()?.into_iter().filter(|file| file.starts_with(FOLDER)) {
+    for file in repo::cost_programs()? {
         if !repo::read(&file)?.contains("sdy.mesh") {
             found.push(file);
         }
@@ -74,12 +72,8 @@ fn programs() -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn name(file: &Path) -> String {
-    file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
-}
-
 fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
-    let (name, text) = (name(file), repo::read(file)?);
+    let (name, text) = (stem(file), repo::read(file)?);
     let module = program::parse(&name, &text)?;
     let main = module.main().context("there is no main function")?;
     let types: Vec<TensorType> =
@@ -87,19 +81,20 @@ fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
     // The programs of the other measurements have a folder of their own, and some have the same names.
     let folder = repo::target_dir("oracle/kernels")?;
     let inputs = write_inputs(&folder, &name, &types)?;
+    let seconds = effort.seconds / 3.0;
     let request = json!({
         "name": format!("kernel/{name}"),
         "text": file,
         "inputs": inputs,
         "outputs": folder.join(&name),
-        "seconds": effort.seconds / 3.0,
+        "seconds": seconds,
     });
     let ours = Ours::compile(&folder, &name, &text)?;
     let (mut times, mut of_jax, mut recorded, mut runs) = (vec![], vec![], vec![], 0);
     for _ in 0..effort.rounds {
         of_jax.push(jax.ask(&request)?);
-        times.push(ours.time_calls(effort.seconds / 3.0)?);
-        let (time, count) = ours.time_recorded(effort.seconds / 3.0)?;
+        times.push(ours.time_calls(seconds)?);
+        let (time, count) = ours.time_recorded(seconds)?;
         recorded.push(time);
         runs = count;
     }
@@ -213,7 +208,7 @@ mod tests {
     #[test]
     fn programs_for_one_device_are_found() {
         let found = programs().unwrap();
-        let has = |wanted: &str| found.iter().any(|file| name(file) == wanted);
+        let has = |wanted: &str| found.iter().any(|file| stem(file) == wanted);
         assert!(has("argmax") && !has("x_plus_1_on_8") && found.len() > 30, "{found:?}");
     }
 

@@ -57,8 +57,11 @@ impl Ours {
     }
 
     fn call(&self) -> Result<Vec<ArrayHandle>> {
-        let args = self.args.iter().map(|a| Argument::Lent(a.clone())).collect();
-        self.executable.execute(args).map_err(program::mistake)
+        self.executable.execute(self.lent()).map_err(program::mistake)
+    }
+
+    fn lent(&self) -> Vec<Argument> {
+        self.args.iter().cloned().map(Argument::Lent).collect()
     }
 
     /// Returns the median time of a call, in microseconds. After some calls to warm up, calls the program for this many
@@ -70,10 +73,7 @@ impl Ours {
     /// Returns the median time of a call that is recorded, in microseconds, and the number of runs of instructions in
     /// it. Calls the program as [`Ours::time_calls`] does. Fails if a call does.
     pub fn time_recorded(&self, seconds: f64) -> Result<(f64, u64)> {
-        let record = || {
-            let args = self.args.iter().map(|a| Argument::Lent(a.clone())).collect();
-            self.executable.profile(args).map_err(program::mistake)
-        };
+        let record = || self.executable.profile(self.lent()).map_err(program::mistake);
         let (_, profile) = record()?;
         let runs = profile.instructions.iter().map(|instruction| instruction.count).sum();
         Ok((repeated(seconds, record)?, runs))

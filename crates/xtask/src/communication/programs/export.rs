@@ -110,7 +110,7 @@ fn load(folder: &Path, family: &str) -> Result<Vec<Exported>> {
     let mut found = vec![];
     for entry in entries {
         let path = entry?.path();
-        let name = path.file_stem().map_or("".into(), |s| s.to_string_lossy().into_owned());
+        let name = repo::stem(&path);
         if path.extension().is_some_and(|e| e == "mlir") {
             found.push(Exported { family: family.into(), name, stem: path.with_extension("") });
         }
