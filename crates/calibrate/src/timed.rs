@@ -50,8 +50,8 @@ impl Timed {
     pub(crate) fn seconds(&self) -> Result<f64, Diagnostics> {
         let run = || {
             let profile = self.program.profile(self.lent())?.1;
-            let outer = profile.instructions.iter().filter(|i| i.depth == 0);
-            Ok(outer.map(|i| i.total.as_secs_f64()).sum())
+            let all = profile.instructions.iter().zip(&profile.totals);
+            Ok(all.filter(|(own, _)| own.depth == 0).map(|(_, total)| total.time.as_secs_f64()).sum())
         };
         repeated(run)
     }

@@ -6,23 +6,24 @@ use crate::program::program;
 use crate::run::{budget, partitioned};
 use crate::single::{Fill, single};
 use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Literal};
-use shardwise_engine::{Argument, Engine, InstructionTime, RunMemory, Signature};
+use shardwise_engine::{Argument, Engine, Instruction, RunMemory, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
+use std::sync::Arc;
 
 /// One run of a program.
 struct Measured {
     predicted: RunMemory,
     /// The largest number of bytes that were counted at once.
     counted: usize,
-    rows: Vec<InstructionTime>,
+    rows: Arc<[Instruction]>,
 }
 
 impl Measured {
     /// Returns true if the run's memory is known exactly before it starts.
     fn is_known(&self) -> bool {
-        let depends = |row: &InstructionTime| {
+        let depends = |row: &Instruction| {
             let is_control = ["stablehlo.if", "stablehlo.case", "stablehlo.while"].contains(&row.name.as_str());
             // The memory in which a decomposition works is predicted by a bound.
             let is_bounded = ["stablehlo.cholesky", "stablehlo.triangular_solve"].contains(&row.name.as_str());
@@ -35,7 +36,7 @@ impl Measured {
     /// [`Measured::is_known`] returns true, and otherwise it may be too large.
     fn wrong(&self, what: &str) -> Option<String> {
         let Measured { predicted: RunMemory { peak_bytes, .. }, counted, rows } = self;
-        let name = |r: &InstructionTime| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });
+        let name = |r: &Instruction| format!("{}{}", r.name, if r.is_fallback { " (reference)" } else { "" });
         let is_right = if self.is_known() { counted == peak_bytes } else { counted <= peak_bytes };
         let shown = || {
             format!(

@@ -33,7 +33,7 @@ fn fault(profile: &RunProfile) -> Option<String> {
     if let Err(fault) = timeline.check() {
         return Some(fault);
     }
-    let counted: u64 = profile.instructions.iter().map(|i| i.count).sum();
+    let counted: u64 = profile.totals.iter().map(|total| total.count).sum();
     let program = spans_of(&timeline, LaneKind::Program);
     let listed: u64 = program.iter().map(|span| span.runs).sum();
     if listed < counted && timeline.notes.iter().all(|note| !note.starts_with("only the first")) {

@@ -12,7 +12,7 @@ mod numbers;
 mod profile;
 
 pub use numbers::{Found, NumberChecks};
-pub use profile::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
+pub use profile::{Instruction, InstructionRun, InstructionTotal, RunProfile, WorkerTime};
 
 use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};

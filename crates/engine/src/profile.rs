@@ -4,6 +4,7 @@ mod timeline;
 
 use shardwise_base::{DType, Loc};
 use shardwise_view::{MemoryPart, Timeline};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The instructions of a program, and when they ran in one run.
@@ -16,20 +17,32 @@ pub struct RunProfile {
     /// The number of workers that run the instructions, or 0 if it is not known.
     pub worker_count: usize,
     /// The instructions, in the order of the program. Those inside a loop or a branch follow it.
-    pub instructions: Vec<InstructionTime>,
+    pub instructions: Arc<[Instruction]>,
+    /// How often each instruction ran, and how long.
+    pub totals: Vec<InstructionTotal>,
     /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones
-    /// are missing, and only `instructions` counts them.
+    /// are missing, and only `totals` counts them.
     pub runs: Vec<InstructionRun>,
     /// When each worker worked on the runs that several workers shared, sorted by run and then by start. A run that is
     /// not listed was run by worker 0 alone.
     pub worker_runs: Vec<WorkerTime>,
     /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
-    pub at_peak: Vec<MemoryPart>,
+    pub at_peak: Arc<[MemoryPart]>,
 }
 
-/// An instruction of a program, and how long it took.
+/// The runs of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct InstructionTotal {
+    /// How often the instruction ran. A run on all devices counts once.
+    pub count: u64,
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside. Small instructions that
+    /// were measured together have equal shares.
+    pub time: Duration,
+}
+
+/// An instruction of a program.
 #[derive(Clone, Debug)]
-pub struct InstructionTime {
+pub struct Instruction {
     /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
     /// The full names of the ops that it computes.
@@ -45,11 +58,6 @@ pub struct InstructionTime {
     pub reason: Option<String>,
     /// The number of loops and branches that contain the instruction.
     pub depth: usize,
-    /// How often the instruction ran. A run on all devices counts once.
-    pub count: u64,
-    /// The total time of all runs. That of a loop or a branch includes the instructions inside. Small instructions that
-    /// were measured together have equal shares.
-    pub total: Duration,
     /// The number of distinct results, each of which is computed once for all devices that have it.
     pub instances: usize,
     /// The floating-point operations for one result, as the facts of its ops count them. They are 0 if the instruction

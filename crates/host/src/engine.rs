@@ -3,7 +3,7 @@
 use crate::gang::{Given, Options, Predicted, Run, StepTimes, check, fill, lower};
 use crate::memory::{Buffer, Guard, Memory};
 use crate::plan::{Plan, Points};
-use crate::profile::profile;
+use crate::profile::Instructions;
 use shardwise_base::{Account, AxisRef, Diagnostic, Diagnostics, Literal, Loc, Stop};
 use shardwise_engine::{
     Argument, ArrayHandle, Engine, EngineArray, Executable, NewArray, NumberChecks, RunMemory, RunProfile, ShardedType,
@@ -221,8 +221,9 @@ impl Engine for HostEngine {
         check(&plan)?;
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, main)).expect("a function of the module");
         let signature = Signature::of(main)?;
-        let (engine, module, predicted) = (self.clone(), module.clone(), OnceLock::new());
-        Ok(Arc::new(Program { engine, module, main: index, plan, signature, predicted }))
+        let (engine, module) = (self.clone(), module.clone());
+        let (predicted, instructions, at_peak) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Ok(Arc::new(Program { engine, module, main: index, plan, signature, predicted, instructions, at_peak }))
     }
 }
 
@@ -234,6 +235,10 @@ struct Program {
     signature: Signature,
     /// The memory that a run needs if all arguments are lent.
     predicted: OnceLock<Predicted>,
+    /// The instructions of profiles.
+    instructions: OnceLock<Instructions>,
+    /// The arrays that are in memory at the peak of a run if all arguments are lent.
+    at_peak: OnceLock<Arc<[MemoryPart]>>,
 }
 
 impl Program {
@@ -268,12 +273,16 @@ impl Program {
         Run::predict(&self.plan, &self.module, self.func(), &self.given(is_donated))
     }
 
+    fn instructions(&self) -> &Instructions {
+        self.instructions.get_or_init(|| Instructions::of(&self.plan, &self.module, self.func()))
+    }
+
     /// Returns the arrays that are in memory at the peak of a run if all arguments are lent, the largest first. Returns
     /// none if the prediction of the memory is stopped.
-    fn at_peak(&self) -> Vec<MemoryPart> {
-        let given = self.given(&vec![false; self.signature.inputs.len()]);
-        let at_peak = || Run::at_peak(&self.plan, &self.module, self.func(), &given, &self.predicted());
-        Stop::catch(at_peak).unwrap_or_default()
+    fn at_peak(&self) -> Arc<[MemoryPart]> {
+        let given = || self.given(&vec![false; self.signature.inputs.len()]);
+        let find = || Run::at_peak(&self.plan, &self.module, self.func(), &given(), &self.predicted()).into();
+        Stop::catch(|| self.at_peak.get_or_init(find).clone()).unwrap_or_default()
     }
 
     fn given(&self, is_donated: &[bool]) -> Vec<Given> {
@@ -353,7 +362,7 @@ impl Executable for Program {
     fn profile(&self, args: Vec<Argument>) -> Result<(Vec<ArrayHandle>, RunProfile), Diagnostics> {
         let (arrays, times) = self.run(args, true)?;
         let times = times.expect("the times are measured");
-        Ok((arrays, profile(&self.plan, &self.module, self.func(), &times, self.at_peak())))
+        Ok((arrays, self.instructions().profile(&self.plan, &times, self.at_peak())))
     }
 }
 

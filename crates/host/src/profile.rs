@@ -5,32 +5,84 @@ use crate::gang::StepTimes;
 use crate::plan::{Code, Plan, Slot, Step, StepKind, Timing, measured_at_once};
 use crate::pool::Workers;
 use shardwise_base::counted;
-use shardwise_engine::{InstructionRun, InstructionTime, RunProfile};
+use shardwise_engine::{Instruction, InstructionRun, InstructionTotal, RunProfile};
 use shardwise_ir::{Func, Module, OpView};
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::{Opcode, Semantics};
 use shardwise_view::MemoryPart;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-/// Returns the profile of a run of a plan. `at_peak` has the arrays that are in memory at the peak.
-pub fn profile(plan: &Plan, module: &Module, func: &Func, times: &StepTimes, at_peak: Vec<MemoryPart>) -> RunProfile {
-    let device_count = module.main_mesh().map_or(1, |mesh| mesh.size());
-    let writers = Writers::of(plan);
-    let of_step = vec![0; times.totals.len()];
-    let mut rows = Rows { plan, module, func, times, device_count, writers, instructions: vec![], of_step };
-    rows.collect(&plan.code, 0);
-    rows.share_times(&plan.code);
-    rows.name_writers();
-    let instruction_run = |run: &InstructionRun| InstructionRun { instruction: rows.of_step[run.instruction], ..*run };
-    let worker_count = Workers::global().count();
-    RunProfile {
-        machine: format!("host, {}", counted(worker_count, "worker")),
-        device_count,
-        worker_count,
-        runs: times.runs.iter().map(instruction_run).collect(),
-        worker_runs: times.take_worker_runs(),
-        instructions: rows.instructions,
-        at_peak,
+/// The instructions of a plan, which are its steps. They are the same in all runs.
+pub struct Instructions {
+    device_count: usize,
+    all: Arc<[Instruction]>,
+    /// For each step, by its `id`, the index of its instruction.
+    of_step: Vec<usize>,
+}
+
+impl Instructions {
+    pub fn of(plan: &Plan, module: &Module, func: &Func) -> Instructions {
+        let device_count = module.main_mesh().map_or(1, |mesh| mesh.size());
+        let (writers, of_step) = (Writers::of(plan), vec![0; plan.step_count]);
+        let mut rows = Rows { plan, module, func, device_count, writers, instructions: vec![], of_step };
+        rows.collect(&plan.code, 0);
+        rows.name_writers();
+        Instructions { device_count, all: rows.instructions.into(), of_step: rows.of_step }
+    }
+
+    /// Returns the profile of a run of the plan. `at_peak` has the arrays that are in memory at the peak.
+    pub fn profile(&self, plan: &Plan, times: &StepTimes, at_peak: Arc<[MemoryPart]>) -> RunProfile {
+        let instruction_run =
+            |run: &InstructionRun| InstructionRun { instruction: self.of_step[run.instruction], ..*run };
+        let worker_count = Workers::global().count();
+        RunProfile {
+            machine: format!("host, {}", counted(worker_count, "worker")),
+            device_count: self.device_count,
+            worker_count,
+            instructions: self.all.clone(),
+            totals: self.totals(plan, times),
+            runs: times.runs.iter().map(instruction_run).collect(),
+            worker_runs: times.take_worker_runs(),
+            at_peak,
+        }
+    }
+
+    fn totals(&self, plan: &Plan, times: &StepTimes) -> Vec<InstructionTotal> {
+        let mut totals = vec![InstructionTotal::default(); self.all.len()];
+        for (&own, &(count, time)) in self.of_step.iter().zip(&times.totals) {
+            totals[own] = InstructionTotal { count, time };
+        }
+        self.share_times(&plan.code, &mut totals);
+        totals
+    }
+
+    /// Divides the time in which small steps were measured together into equal shares.
+    fn share_times(&self, code: &Code, totals: &mut [InstructionTotal]) {
+        for own in measured_at_once(&code.steps) {
+            let first = &own[0];
+            if first.timing == Timing::Whole {
+                self.share_inside(first, totals);
+            } else {
+                first.kind.blocks().into_iter().for_each(|inner| self.share_times(inner, totals));
+            }
+            let time = totals[self.of_step[first.id]].time;
+            for step in own {
+                totals[self.of_step[step.id]].time = time / own.len() as u32;
+            }
+        }
+    }
+
+    /// Divides the time of a loop or branch of small steps equally among the runs of the steps inside.
+    fn share_inside(&self, around: &Step, totals: &mut [InstructionTotal]) {
+        let own = self.of_step[around.id];
+        let (depth, time) = (self.all[own].depth, totals[own].time);
+        let count = self.all[own + 1..].iter().take_while(|inner| inner.depth > depth).count();
+        let inside = &mut totals[own + 1..][..count];
+        let runs = inside.iter().map(|inner| inner.count).sum::<u64>();
+        for inner in inside {
+            inner.time = time.mul_f64(inner.count as f64 / runs.max(1) as f64);
+        }
     }
 }
 
@@ -80,15 +132,14 @@ impl Writers {
     }
 }
 
-/// The instructions of a profile, which are the steps of the plan.
+/// The instructions collected so far.
 struct Rows<'a> {
     plan: &'a Plan,
     module: &'a Module,
     func: &'a Func,
-    times: &'a StepTimes,
     device_count: usize,
     writers: Writers,
-    instructions: Vec<InstructionTime>,
+    instructions: Vec<Instruction>,
     /// For each step, by its `id`, the index of its instruction.
     of_step: Vec<usize>,
 }
@@ -102,8 +153,7 @@ impl Rows<'_> {
         }
     }
 
-    fn instruction(&self, step: &Step, depth: usize) -> InstructionTime {
-        let (count, total) = self.times.totals[step.id];
+    fn instruction(&self, step: &Step, depth: usize) -> Instruction {
         let views: Vec<OpView<'_>> = step.ops.iter().map(|&op| self.module.view(&self.func.body, op)).collect();
         // The op that explains the step: the first one with a reason, or else the last one.
         let main = views.iter().find(|view| view.data().reason.is_some()).or(views.last());
@@ -112,7 +162,7 @@ impl Rows<'_> {
         let outputs = step.outputs.iter().map(|&slot| &self.plan.slots[slot].ty);
         let shapes: Vec<String> = outputs.clone().map(|ty| ty.short()).collect();
         let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot));
-        InstructionTime {
+        Instruction {
             name: step.name.clone(),
             ops: views.iter().map(|view| view.name().to_string()).collect(),
             loc: main.map_or(&step.loc, |view| view.origin()).clone(),
@@ -121,8 +171,6 @@ impl Rows<'_> {
             sharding: views.last().and_then(sharding),
             reason: main.and_then(|view| view.data().reason.as_ref()).map(|reason| reason.text.to_string()),
             depth,
-            count,
-            total,
             instances: step.instances.len(),
             flops: (!is_control && !is_collective).then(|| flops(step, &views)).flatten(),
             memory_bytes: self.memory_bytes(step),
@@ -147,33 +195,6 @@ impl Rows<'_> {
         let view = started(*views.first()?);
         let collective = CollectiveView::of(&view)?;
         Some(Transfer::of(&view, &collective, self.device_count).received)
-    }
-
-    /// Divides the time in which small steps were measured together into equal shares.
-    fn share_times(&mut self, code: &Code) {
-        for own in measured_at_once(&code.steps) {
-            let first = &own[0];
-            if first.timing == Timing::Whole {
-                self.share_inside(first);
-            } else {
-                first.kind.blocks().into_iter().for_each(|inner| self.share_times(inner));
-            }
-            let total = self.instructions[self.of_step[first.id]].total;
-            for step in own {
-                self.instructions[self.of_step[step.id]].total = total / own.len() as u32;
-            }
-        }
-    }
-
-    /// Divides the time of a loop or branch of small steps equally among the runs of the steps inside.
-    fn share_inside(&mut self, around: &Step) {
-        let own = self.of_step[around.id];
-        let (depth, total) = (self.instructions[own].depth, self.instructions[own].total);
-        let inner = || self.instructions[own + 1..].iter().take_while(|i| i.depth > depth);
-        let (count, runs) = (inner().count(), inner().map(|i| i.count).sum::<u64>());
-        for inner in &mut self.instructions[own + 1..own + 1 + count] {
-            inner.total = total.mul_f64(inner.count as f64 / runs.max(1) as f64);
-        }
     }
 
     /// Replaces the steps in `after` by their instructions, in ascending order and without the instruction itself.
@@ -341,7 +362,7 @@ mod tests {
         // 101 conditions, and two instructions in each of 100 turns.
         let after = seen[2].1;
         assert_eq!(seen, [(SpanKind::Control, 1), (SpanKind::Compute, 301), (SpanKind::Compute, after)]);
-        assert_eq!(profile.instructions.iter().map(|i| i.count).sum::<u64>(), 1 + 301 + after);
+        assert_eq!(profile.totals.iter().map(|total| total.count).sum::<u64>(), 1 + 301 + after);
         assert!(timeline.notes.is_empty(), "{:?}", timeline.notes);
     }
 
@@ -364,7 +385,7 @@ mod tests {
 }";
         let profile = profile(source);
         let [run] = &profile.instructions[..] else { panic!("{:?}", profile.instructions) };
-        assert_eq!((&run.name[..], run.count, run.flops), ("small(while, reverse)", 1, None));
+        assert_eq!((&run.name[..], profile.totals[0].count, run.flops), ("small(while, reverse)", 1, None));
         assert_eq!(run.ops, ["stablehlo.while", "stablehlo.reverse"]);
         assert_eq!(profile.timeline("loop").check(), Ok(()));
     }

@@ -2,7 +2,7 @@
 
 use crate::ambient::scoped;
 use crate::{Result, Returns, SourceLocation};
-use shardwise_engine::{InstructionTime, RunProfile};
+use shardwise_engine::{InstructionTotal, RunProfile};
 use shardwise_sim::Machine;
 use shardwise_view::{Maker, Timeline};
 use std::fmt;
@@ -24,7 +24,8 @@ pub fn profile<R: Returns>(f: impl Fn() -> R) -> Result<Profile> {
     RUNS.with(Some(vec![]), || {
         f().finish()?;
         let runs = RUNS.take().unwrap_or_default();
-        let rows = runs.iter().flat_map(|(_, run)| &run.instructions).map(Instruction::of).collect();
+        let rows = runs.iter().flat_map(|(_, run)| run.instructions.iter().zip(&run.totals));
+        let rows = rows.map(|(own, total)| Instruction::of(own, *total)).collect();
         Ok(Profile { rows, runs })
     })
 }
@@ -64,9 +65,9 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    fn of(t: &InstructionTime) -> Instruction {
-        let InstructionTime { name, loc, depth, total, count, is_collective, .. } = t.clone();
-        Instruction { name, source: SourceLocation::of(&loc), depth, total, count, is_collective }
+    fn of(own: &shardwise_engine::Instruction, total: InstructionTotal) -> Instruction {
+        let (depth, is_collective, source) = (own.depth, own.is_collective, SourceLocation::of(&own.loc));
+        Instruction { name: own.name.clone(), source, depth, total: total.time, count: total.count, is_collective }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The timeline of a profile: spans of instructions, and of the workers that ran them.
 
-use super::{InstructionRun, InstructionTime, RunProfile, WorkerTime};
+use super::{Instruction, InstructionRun, RunProfile, WorkerTime};
 use shardwise_view::{
     Lane, LaneIndex, LaneKind, Maker, MemoryUse, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
 };
@@ -29,7 +29,7 @@ pub(super) fn of(profile: &RunProfile, program: &str) -> Timeline {
     }
     timeline.set_spans(spans.spans);
     timeline.memory = memory(profile);
-    timeline.at_peak = profile.at_peak.clone();
+    timeline.at_peak = profile.at_peak.to_vec();
     timeline.notes = notes(profile);
     timeline
 }
@@ -66,7 +66,7 @@ impl Spans<'_> {
         self.on_workers(&span, periods);
     }
 
-    fn span(&self, own: &InstructionTime, time: Range<Picoseconds>, instances: usize) -> Span {
+    fn span(&self, own: &Instruction, time: Range<Picoseconds>, instances: usize) -> Span {
         Span {
             ops: own.ops.clone(),
             loc: own.loc.clone(),
@@ -81,8 +81,8 @@ impl Spans<'_> {
         }
     }
 
-    fn together(&self, own: &[InstructionTime], time: Range<Picoseconds>) -> Span {
-        let sum = |of: fn(&InstructionTime) -> Option<u64>| {
+    fn together(&self, own: &[Instruction], time: Range<Picoseconds>) -> Span {
+        let sum = |of: fn(&Instruction) -> Option<u64>| {
             own.iter().filter_map(|i| of(i).map(|n| n.saturating_mul(i.instances as u64))).reduce(u64::saturating_add)
         };
         let first = &own[0];
@@ -101,9 +101,10 @@ impl Spans<'_> {
     /// Returns the span of the small instructions inside of a loop or a branch.
     fn inside(&self, run: &InstructionRun, time: Range<Picoseconds>) -> Span {
         let around = &self.profile.instructions[run.instruction];
-        let after = self.profile.instructions[run.instruction + 1..].iter();
-        let own: Vec<&InstructionTime> =
-            after.take_while(|i| i.depth > around.depth).filter(|i| !i.is_control && i.count > 0).collect();
+        let after = self.profile.instructions.iter().zip(&self.profile.totals).skip(run.instruction + 1);
+        let inside = after.take_while(|(i, _)| i.depth > around.depth);
+        let own: Vec<&Instruction> =
+            inside.filter(|(i, total)| !i.is_control && total.count > 0).map(|(i, _)| i).collect();
         Span {
             ops: own.iter().flat_map(|i| i.ops.iter().cloned()).collect(),
             loc: around.loc.clone(),
@@ -117,7 +118,7 @@ impl Spans<'_> {
 
     /// Returns the spans of the last runs of those instructions whose results these ones read, sorted. They end no
     /// later than `start`.
-    fn after(&self, own: &[InstructionTime], start: Picoseconds) -> Vec<SpanIndex> {
+    fn after(&self, own: &[Instruction], start: Picoseconds) -> Vec<SpanIndex> {
         let read = own.iter().flat_map(|i| &i.after).filter_map(|&i| self.last.get(i).copied().flatten());
         let mut spans: Vec<SpanIndex> = read.filter(|&i| self.spans[i].end <= start).map(SpanIndex::new).collect();
         spans.sort_unstable();
@@ -156,12 +157,12 @@ fn share(span: &Span, parts: Range<u64>, all: u64) -> Work {
     Work { flops: of(span.work.flops), memory_bytes: of(span.work.memory_bytes), ..Work::default() }
 }
 
-fn work(own: &InstructionTime) -> Work {
-    let InstructionTime { flops, memory_bytes, received_bytes, .. } = *own;
+fn work(own: &Instruction) -> Work {
+    let Instruction { flops, memory_bytes, received_bytes, .. } = *own;
     Work { flops, memory_bytes, received_bytes, least_time: None }
 }
 
-fn kind(own: &InstructionTime) -> SpanKind {
+fn kind(own: &Instruction) -> SpanKind {
     match (own.is_control, own.is_collective) {
         (true, _) => SpanKind::Control,
         (_, true) => SpanKind::Collective,
@@ -175,7 +176,7 @@ fn short(name: &str) -> &str {
 
 /// Returns a name for several instructions, with the names of the first [`LISTED`] and the number of the others:
 /// `small(add, reshape, slice, tanh, 3 more)`.
-fn name_of<'a>(own: impl Iterator<Item = &'a InstructionTime> + Clone) -> String {
+fn name_of<'a>(own: impl Iterator<Item = &'a Instruction> + Clone) -> String {
     let mut names: Vec<String> = own.clone().take(LISTED).map(|i| short(&i.name).to_string()).collect();
     let more = own.count() - names.len();
     if more > 0 {
@@ -201,7 +202,7 @@ fn memory(profile: &RunProfile) -> Vec<MemoryUse> {
 
 fn notes(profile: &RunProfile) -> Vec<String> {
     let shown: u64 = profile.runs.iter().map(|run| run.count as u64 + run.quiet_runs).sum();
-    let all = profile.instructions.iter().map(|i| i.count).sum();
+    let all = profile.totals.iter().map(|total| total.count).sum();
     let names: Vec<&str> = profile.instructions.iter().filter(|i| i.is_fallback).map(|i| i.name.as_str()).collect();
     let unlisted = format!("only the first {shown} of {all} runs of instructions are listed");
     let evaluated = format!("run by the reference evaluation, for lack of a kernel: {}", names.join(", "));

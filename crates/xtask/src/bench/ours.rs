@@ -75,7 +75,7 @@ impl Ours {
     pub fn time_recorded(&self, seconds: f64) -> Result<(f64, u64)> {
         let record = || self.executable.profile(self.lent()).map_err(program::mistake);
         let (_, profile) = record()?;
-        let runs = profile.instructions.iter().map(|instruction| instruction.count).sum();
+        let runs = profile.totals.iter().map(|total| total.count).sum();
         Ok((repeated(seconds, record)?, runs))
     }
 
