@@ -100,25 +100,25 @@ pub fn instructions() -> &'static str {
 
 /// Code that may be compiled with the instructions of a level.
 pub(crate) trait AtLevel {
-    /// Runs the code. It must be inlined, with all that it calls often: a call that is not inlined lacks the level's
-    /// instructions.
-    fn run(self);
+    /// Runs the code, in which `V` has the vectors of 32-bit words. It must be inlined, with all that it calls often: a
+    /// call that is not inlined lacks the level's instructions.
+    fn run<V: Vector<Word = u32>>(self);
 }
 
-/// Runs code with the instructions of AVX2 if the best level has them. With more, single words are not faster.
+/// Runs code with the instructions of AVX2 if the best level has them. With more, few words are not faster.
 pub(crate) fn run_words(code: impl AtLevel) {
     #[cfg(target_arch = "x86_64")]
     if Level::best() >= Level::Avx2 {
         // SAFETY: the machine has the instructions of its best level, and those of the levels below.
         return unsafe { run_avx2(code) };
     }
-    code.run();
+    code.run::<Portable<u32>>();
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 fn run_avx2(code: impl AtLevel) {
-    code.run();
+    code.run::<Avx2>();
 }
 
 /// Prefetches the cache line at an address, which need not be valid. Does nothing on machines other than x86-64.

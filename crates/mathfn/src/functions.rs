@@ -31,8 +31,9 @@ macro_rules! functions {
         )*
 
         /// Expands to `$with! { $given unary_functions { .. } binary_functions { .. } }`, with a row for each function:
-        /// the op code, the name in block programs and in the machine's code, the method of words and vectors, and the
-        /// functions of this crate on `f32` and `f64`. An engine makes all other mentions of the function from the
+        /// the op code, the name in block programs and in the machine's code, the method of words and vectors, the
+        /// functions of this crate on `f32` and `f64`, and `formula` if there is a formula over lanes for `f32`, else
+        /// `libm`. An engine makes all other mentions of the function from the
         /// row, but for the levels of vector instructions that compute it faster.
         #[macro_export]
         macro_rules! with_functions {
@@ -40,10 +41,10 @@ macro_rules! functions {
                 $d with! {
                     $d($d given)*
                     unary_functions {
-                        $($op $name $method $f32 $f64,)*
-                        $($op3 $name3 $method3 $f32_3 $f64_3,)*
+                        $($op $name $method $f32 $f64 libm,)*
+                        $($op3 $name3 $method3 $f32_3 $f64_3 formula,)*
                     }
-                    binary_functions { $($op2 $name2 $method2 $f32_2 $f64_2,)* }
+                    binary_functions { $($op2 $name2 $method2 $f32_2 $f64_2 libm,)* }
                 }
             };
         }

@@ -76,8 +76,8 @@ macro_rules! machine {
         binary { $($binary:ident $binary_imm:ident = $binary_fn:ident,)* }
         heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
         reduce { $($reduce:ident = $reduce_fn:ident,)* }
-        unary_functions { $($_op:ident $function:ident $function_fn:ident $($_formulas:ident)*,)* }
-        binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $($_formulas2:ident)*,)* }
+        unary_functions { $($_op:ident $function:ident $function_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
+        binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $($_names2:ident)*,)* }
     ) => {
         /// The effect of an instruction on the accumulator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,13 +157,14 @@ macro_rules! machine {
                 }
             }
 
+            /// Computes a unary or binary operation on lanes.
             #[inline(always)]
-            pub(crate) fn on_lanes<W: Word>(self, lanes: &mut Lanes<'_, W>) {
+            pub(crate) fn on_lanes<V: Vector>(self, lanes: &mut Lanes<'_, V::Word>) {
                 match self {
                     $(Op::$unary => lanes.unary(|a| a.$unary_fn()),)*
                     $(Op::$binary | Op::$binary_imm => lanes.binary(|a, b| a.$binary_fn(b)),)*
                     $(Op::$heavy => lanes.unary(|a| a.$heavy_fn()),)*
-                    $(Op::$function => lanes.unary(|a| a.$function_fn()),)*
+                    $(Op::$function => function_on_lanes!($how lanes, V, $function_fn),)*
                     $(Op::$heavy2 => lanes.binary(|a, b| a.$heavy2_fn(b)),)*
                     $(Op::$function2 => lanes.binary(|a, b| a.$function2_fn(b)),)*
                     Op::FRsub | Op::FRsubImm => lanes.binary(|a, b| b.fsub(a)),
@@ -173,21 +174,29 @@ macro_rules! machine {
                 }
             }
 
-            /// Folds the elements that `get` returns for the numbers below `len` into one, in the order that
-            /// `shardwise_mathfn::order` states for a row with `N` partial results. `identity` changes no element.
+            /// Folds a row of two or more words into one, in the order that `shardwise_mathfn::order` states for a row
+            /// with `N` partial results. `identity` changes no element.
             #[inline(always)]
-            pub(crate) fn fold_row<W: Word, const N: usize>(
-                self,
-                identity: W,
-                len: usize,
-                get: impl Fn(usize) -> W,
-            ) -> W {
+            pub(crate) fn fold_row<W: Word, const N: usize>(self, identity: W, row: &[W]) -> W {
                 let mut partials = [identity; N];
+                // The partial results after these stay the identity.
+                let live = row.len().next_power_of_two().min(N);
                 match self {
                     $(Op::$reduce => {
-                        (0..len).for_each(|i| partials[i % N] = partials[i % N].$reduce_fn(get(i)));
-                        fold_halves(&mut partials, |a, b| a.$reduce_fn(b))
+                        for elements in row.chunks(N) {
+                            partials.iter_mut().zip(elements).for_each(|(a, b)| *a = a.$reduce_fn(*b));
+                        }
+                        fold_halves(&mut partials[..live], |a, b| a.$reduce_fn(b))
                     })*
+                    _ => unreachable!("{self:?} is no reduction"),
+                }
+            }
+
+            /// Combines each word with the word at the same place in `others`.
+            #[inline(always)]
+            pub(crate) fn combine_each<W: Word>(self, words: &mut [W], others: &[W]) {
+                match self {
+                    $(Op::$reduce => words.iter_mut().zip(others).for_each(|(a, b)| *a = a.$reduce_fn(*b)),)*
                     _ => unreachable!("{self:?} is no reduction"),
                 }
             }
@@ -303,6 +312,16 @@ macro_rules! machine {
                 }
             }
         }
+    };
+}
+
+/// Computes a unary function on lanes: in vectors if it has a formula over them, and otherwise word by word.
+macro_rules! function_on_lanes {
+    (formula $lanes:ident, $v:ident, $f:ident) => {
+        $lanes.function(|a| a.$f(), |a: $v| a.$f())
+    };
+    (libm $lanes:ident, $v:ident, $f:ident) => {
+        $lanes.unary(|a| a.$f())
     };
 }
 

@@ -348,8 +348,8 @@ macro_rules! word {
         }
     )*};
     (@functions $float:ident
-     unary_functions { $($_op:ident $_name:ident $unary:ident $narrow:ident $wide:ident,)* }
-     binary_functions { $($_op2:ident $_name2:ident $binary:ident $narrow2:ident $wide2:ident,)* }) => {
+     unary_functions { $($_op:ident $_name:ident $unary:ident $narrow:ident $wide:ident $_how:ident,)* }
+     binary_functions { $($_op2:ident $_name2:ident $binary:ident $narrow2:ident $wide2:ident $_how2:ident,)* }) => {
         $(fn $unary(self) -> Self {
             word!(@formula $float $narrow $wide)($float::from_bits(self)).to_bits()
         })*

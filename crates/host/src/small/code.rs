@@ -6,6 +6,7 @@ use crate::block::machine::{Op, word};
 use crate::elem::Elem;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Mutex;
 
 /// One instruction.
 #[derive(Debug)]
@@ -46,12 +47,15 @@ pub(crate) enum Action {
     Copy { to: u32, table: Range<u32> },
     /// Copies an array to words that may come before it.
     Move { len: u32, to: u32, from: Place },
-    /// Sets each result to the combination of the `rows * row_len` words whose numbers are in its part of the table, in
-    /// the order of `shardwise_mathfn::order`. Both numbers are at least 1.
-    Fold { op: Op, identity: u64, to: u32, rows: u32, row_len: u32, table: Range<u32> },
-    /// Sets each of `len` elements to a sum of products, of which all elements have the same number. The table has the
-    /// numbers of both factors of each product.
-    Dot { is_float: bool, len: u32, to: u32, table: Range<u32> },
+    /// Sets each of `len` results to the combination of `rows` rows of `row_len` words that follow each other, in the
+    /// order of `shardwise_mathfn::order`. All numbers are at least 1, and `rows` is at most `order::CHUNK`. Each run of
+    /// `run` results has a part of the table, with the number of the first word of each row of its first result. The
+    /// rows of the next results begin one word later each. `run` divides `len`, and is 1 unless `row_len` is.
+    Fold { op: Op, identity: u64, len: u32, to: u32, rows: u32, row_len: u32, run: u32, table: Range<u32> },
+    /// Sets each of `len` elements to a sum of products, of which all elements have the same number. Each run of `run`
+    /// elements has a part of the table, with the numbers of both factors of each product of its first element. The
+    /// numbers of the next elements are larger by `steps` each, which are 0 or 1. `run` divides `len`.
+    Dot { is_float: bool, len: u32, to: u32, run: u32, steps: [u32; 2], table: Range<u32> },
     /// Copies a window of an array in words. The table has the words of the window that starts at 0.
     Window { to: u32, window: Window },
     /// Copies `update` into a window of the array that starts at word `at`.
@@ -65,6 +69,8 @@ pub(crate) enum Action {
 /// A window of an array: some of its elements, which may start at indices that the program computes.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
+    /// The number of elements that follow each other in the array, and of which the table has the first.
+    pub run: u32,
     /// The part of [`Code::tables`] with the numbers of the window's elements, if all of its starts are 0.
     pub table: Range<u32>,
     /// The part of [`Code::starts`] with the starts of the window. It is empty if the window does not move.
@@ -84,6 +90,8 @@ pub(crate) struct Start {
 /// A small program.
 #[derive(Default)]
 pub(crate) struct Code {
+    /// The words of runs that have ended, for the next ones.
+    pub spare: Mutex<Vec<Words>>,
     pub instructions: Vec<Ins>,
     /// The tables of all instructions, one after the other.
     pub tables: Vec<u32>,

@@ -2,13 +2,14 @@
 #![forbid(unsafe_code)]
 
 use super::code::{Action, Code, Input, Ins, Output, Window};
-use super::words::{Area, Place, Words};
+use super::words::{Area, Place, Words, load, store};
 use crate::block::lanes::Lanes;
-use crate::block::machine::{Op, put_word, word};
+use crate::block::machine::Op;
 use crate::elem::Elem;
-use crate::simd::{AtLevel, run_words};
+use crate::simd::{AtLevel, Portable, Vector, Word, run_words};
 use shardwise_base::budget;
 use std::ops::Range;
+use std::sync::PoisonError;
 
 /// The bytes of an input: all elements, one after the other.
 pub(crate) enum Bytes<'a> {
@@ -50,7 +51,10 @@ impl Code {
     /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]]) {
         assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
-        let mut run = Run { code: self, words: self.words.clone(), inputs, unpaid: 0 };
+        // No word that is set before a run is changed by one.
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = spare().pop().unwrap_or_else(|| self.words.clone());
+        let mut run = Run { code: self, words, inputs, unpaid: 0 };
         run.load();
         run_words(&mut run);
         let places = self.outputs.iter().filter_map(|output| match output {
@@ -58,16 +62,17 @@ impl Code {
             Output::Array(_) => None,
         });
         places.zip(outputs).for_each(|((place, len), bytes)| run.words.store(place, len, bytes));
+        spare().push(run.words);
     }
 }
 
 impl AtLevel for &mut Run<'_, '_> {
     #[inline(always)]
-    fn run(self) {
+    fn run<V: Vector<Word = u32>>(self) {
         let code = self.code;
         let mut at = 0;
         while let Some(ins) = code.instructions.get(at as usize) {
-            at = self.instruction(at, ins);
+            at = self.instruction::<V>(at, ins);
         }
     }
 }
@@ -83,10 +88,10 @@ impl Run<'_, '_> {
     }
 
     #[inline(always)]
-    fn instruction(&mut self, at: u32, ins: &Ins) -> u32 {
+    fn instruction<V: Vector<Word = u32>>(&mut self, at: u32, ins: &Ins) -> u32 {
         match *ins {
-            Ins::On32(ref action) => self.action::<u32>(action),
-            Ins::On64(ref action) => self.action::<u64>(action),
+            Ins::On32(ref action) => self.action::<V>(action),
+            Ins::On64(ref action) => self.action::<Portable<u64>>(action),
             Ins::Widen { len, to, from } => self.words.widen(len as usize, to as usize, from),
             Ins::Narrow { elem, len, to, from } => self.words.narrow(elem, len as usize, to as usize, from),
             Ins::Jump { to } => {
@@ -100,31 +105,41 @@ impl Run<'_, '_> {
     }
 
     #[inline(always)]
-    fn action<W: Area>(&mut self, action: &Action) {
+    fn action<V: Vector<Word: Area>>(&mut self, action: &Action) {
+        let code = self.code;
+        let words = Area::of(&mut self.words);
         match *action {
-            Action::Each { op, len, to, a, b } => op.on_lanes(&mut lanes(W::of(&mut self.words), len, to, a, b)),
-            Action::Select { len, to, predicate, a, b } => {
-                select(W::of(&mut self.words), len as usize, to, predicate, a, b);
+            Action::Each { op, len, to, a, b } => op.on_lanes::<V>(&mut lanes(words, len, to, a, b)),
+            Action::Select { len, to, predicate, a, b } => select(words, len as usize, to, predicate, a, b),
+            Action::Copy { to, ref table } => gather(words, to, code.numbers(table), 0, 1),
+            Action::Move { len, to, from } => shift(words, len as usize, to as usize, from),
+            Action::Fold { op, identity, len, to, rows, row_len, run, ref table } => {
+                let (old, new) = words.split_at_mut(to as usize);
+                let (identity, sizes) = (V::Word::from_bits64(identity), [rows, row_len, run].map(|n| n as usize));
+                fold(old, &mut new[..len as usize], op, identity, sizes, code.numbers(table));
             }
-            Action::Copy { to, ref table } => gather(W::of(&mut self.words), to, self.code.numbers(table), 0),
-            Action::Move { len, to, from } => shift(W::of(&mut self.words), len as usize, to as usize, from),
-            Action::Fold { op, identity, to, rows, row_len, ref table } => {
-                let (words, table) = (W::of(&mut self.words), self.code.numbers(table));
-                fold(words, op, W::from_bits64(identity), to, [rows, row_len].map(|n| n as usize), table);
-            }
-            Action::Dot { is_float, len, to, ref table } => {
-                dot(W::of(&mut self.words), is_float, len as usize, to, self.code.numbers(table));
+            Action::Dot { is_float, len, to, run, steps, ref table } => {
+                let (old, new) = words.split_at_mut(to as usize);
+                let (new, run, table) = (&mut new[..len as usize], run as usize, code.numbers(table));
+                if is_float {
+                    dot::<V>(old, new, run, steps, table, |a, b, sum| a.fused(b, sum), |a, b, sum| a.fused(b, sum));
+                } else {
+                    let one = |a: V::Word, b, sum| a.imul(b).iadd(sum);
+                    dot::<V>(old, new, run, steps, table, one, |a, b, sum| a.imul(b).iadd(sum));
+                }
             }
             Action::Window { to, ref window } => {
                 let moved = self.moved(window);
-                gather(W::of(&mut self.words), to, self.code.numbers(&window.table), moved);
+                let words = V::Word::of(&mut self.words);
+                gather(words, to, code.numbers(&window.table), moved, window.run as usize);
             }
             Action::Update { at, update, ref window } => {
                 let moved = at as usize + self.moved(window);
-                scatter(W::of(&mut self.words), update, self.code.numbers(&window.table), moved);
+                let words = V::Word::of(&mut self.words);
+                scatter(words, update, code.numbers(&window.table), moved, window.run as usize);
             }
-            Action::Read { elem, array, to, ref window } => self.read::<W>(elem, array, to, window),
-            Action::Write { array, update, ref window } => self.write::<W>(array, update, window),
+            Action::Read { elem, array, to, ref window } => self.read::<V::Word>(elem, array, to, window),
+            Action::Write { array, update, ref window } => self.write::<V::Word>(array, update, window),
         }
     }
 
@@ -138,21 +153,22 @@ impl Run<'_, '_> {
 
     #[inline(always)]
     fn read<W: Area>(&mut self, elem: Elem, array: u32, to: u32, window: &Window) {
-        let (moved, size) = (self.moved(window), elem.size());
+        let (moved, size, run) = (self.moved(window), elem.size(), window.run as usize);
         let bytes = self.inputs[array as usize].get();
-        let to = &mut W::of(&mut self.words)[to as usize..];
-        for (to, &from) in to.iter_mut().zip(self.code.numbers(&window.table)) {
-            *to = word(elem, &bytes[(from as usize + moved) * size..][..size]);
+        let to = W::of(&mut self.words)[to as usize..].chunks_exact_mut(run);
+        for (to, &from) in to.zip(self.code.numbers(&window.table)) {
+            load(to, elem, &bytes[(from as usize + moved) * size..][..run * size]);
         }
     }
 
     #[inline(always)]
     fn write<W: Area>(&mut self, array: u32, update: Place, window: &Window) {
-        let (moved, size) = (self.moved(window), update.elem.size());
+        let (moved, size, run) = (self.moved(window), update.elem.size(), window.run as usize);
         let bytes = self.inputs[array as usize].get_mut();
         let words = W::of(&mut self.words);
         for (i, &to) in self.code.numbers(&window.table).iter().enumerate() {
-            put_word(update.elem, &mut bytes[(to as usize + moved) * size..][..size], words[update.word(i)]);
+            let update = Place { at: update.word(i * run) as u32, ..update };
+            store(words, update, &mut bytes[(to as usize + moved) * size..][..run * size]);
         }
     }
 
@@ -203,17 +219,26 @@ fn select<W: Area>(words: &mut [W], len: usize, to: u32, predicate: Place, a: Pl
     }
 }
 
-/// Sets the words from number `to` on to those whose numbers are `moved` more than those of the table.
+/// Sets the words from number `to` on to runs of words. The first one of each has a number that is `moved` more than
+/// that of the table.
 #[inline(always)]
-fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize) {
+fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize, run: usize) {
     let (old, new) = words.split_at_mut(to as usize);
-    new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize + moved]);
+    if run == 1 {
+        return new.iter_mut().zip(table).for_each(|(to, &from)| *to = old[from as usize + moved]);
+    }
+    let new = new.chunks_exact_mut(run).zip(table);
+    new.for_each(|(to, &from)| to.copy_from_slice(&old[from as usize + moved..][..run]));
 }
 
-/// Sets the words whose numbers are `moved` more than those of the table to the elements of `update`.
+/// Sets runs of words to the elements of `update`. The first word of each run has a number that is `moved` more than
+/// that of the table.
 #[inline(always)]
-fn scatter<W: Area>(words: &mut [W], update: Place, table: &[u32], moved: usize) {
-    table.iter().enumerate().for_each(|(i, &to)| words[to as usize + moved] = words[update.word(i)]);
+fn scatter<W: Area>(words: &mut [W], update: Place, table: &[u32], moved: usize, run: usize) {
+    for (i, &to) in table.iter().enumerate() {
+        let from = Place { at: update.word(i * run) as u32, ..update };
+        shift(words, run, to as usize + moved, from);
+    }
 }
 
 #[inline(always)]
@@ -228,26 +253,67 @@ fn shift<W: Area>(words: &mut [W], len: usize, to: usize, from: Place) {
 }
 
 #[inline(always)]
-fn fold<W: Area>(words: &mut [W], op: Op, identity: W, to: u32, [rows, row_len]: [usize; 2], table: &[u32]) {
-    let (old, new) = words.split_at_mut(to as usize);
-    let row = |row: &[u32]| match row {
-        [one] => old[*one as usize],
-        row => W::fold_row(op, identity, row.len(), |i| old[row[i] as usize]),
-    };
-    for (to, own) in new.iter_mut().zip(table.chunks_exact(rows * row_len)) {
-        *to = own.chunks_exact(row_len).map(row).reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
+fn fold<W: Area>(old: &[W], new: &mut [W], op: Op, identity: W, sizes: [usize; 3], table: &[u32]) {
+    let [rows, row_len, run] = sizes;
+    for (to, firsts) in new.chunks_exact_mut(run).zip(table.chunks_exact(rows)) {
+        let row = |first: u32| &old[first as usize..][..run * row_len];
+        match row_len {
+            1 => {
+                to.copy_from_slice(row(firsts[0]));
+                firsts[1..].iter().for_each(|&first| op.combine_each(to, row(first)));
+            }
+            _ => {
+                let folded = firsts.iter().map(|&first| W::fold_row(op, identity, row(first)));
+                to[0] = folded.reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
+            }
+        }
     }
 }
 
+/// The largest number of vectors of results that are computed at a time.
+const BLOCK: usize = 4;
+
+/// Sets words to sums of products. `one` adds a product to a sum, and `many` does the same for vectors.
 #[inline(always)]
-fn dot<W: Area>(words: &mut [W], is_float: bool, len: usize, to: u32, table: &[u32]) {
-    let (old, new) = words.split_at_mut(to as usize);
-    for (to, own) in new.iter_mut().zip(table.chunks_exact(table.len() / len)) {
-        let factors = own.chunks_exact(2).map(|pair| (old[pair[0] as usize], old[pair[1] as usize]));
-        let zero = W::from_bits64(0);
-        *to = match is_float {
-            true => factors.fold(zero, |sum, (a, b)| a.fused(b, sum)),
-            false => factors.fold(zero, |sum, (a, b)| a.imul(b).iadd(sum)),
-        };
+fn dot<V: Vector>(
+    old: &[V::Word],
+    new: &mut [V::Word],
+    run: usize,
+    steps: [u32; 2],
+    table: &[u32],
+    one: impl Fn(V::Word, V::Word, V::Word) -> V::Word,
+    many: impl Fn(V, V, V) -> V,
+) {
+    let (run_count, steps) = (new.len() / run, steps.map(|step| step as usize));
+    for (to, products) in new.chunks_exact_mut(run).zip(table.chunks_exact(table.len() / run_count)) {
+        if run < V::LANES {
+            for (j, to) in to.iter_mut().enumerate() {
+                let mut sum = V::Word::from_bits64(0);
+                for pair in products.chunks_exact(2) {
+                    sum = one(old[pair[0] as usize + j * steps[0]], old[pair[1] as usize + j * steps[1]], sum);
+                }
+                *to = sum;
+            }
+            continue;
+        }
+        let mut start = 0;
+        while start < run {
+            // The last vectors may compute results again.
+            let mut sums = [V::splat(V::Word::from_bits64(0)); BLOCK];
+            let starts: [usize; BLOCK] = std::array::from_fn(|i| (start + i * V::LANES).min(run - V::LANES));
+            for pair in products.chunks_exact(2) {
+                let factor = |k: usize, start: usize| match steps[k] {
+                    0 => V::splat(old[pair[k] as usize]),
+                    _ => V::read(&old[pair[k] as usize + start..]),
+                };
+                for i in 0..BLOCK {
+                    sums[i] = many(factor(0, starts[i]), factor(1, starts[i]), sums[i]);
+                }
+            }
+            for i in 0..BLOCK {
+                sums[i].write(&mut to[starts[i]..]);
+            }
+            start += BLOCK * V::LANES;
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Programs of small arrays: any number of ops, with loops and branches, on arrays of up to [`MAX_SIZE`] elements.
+//! Programs of small arrays: any number of ops, with loops and branches, on arrays of few elements: up to [`MAX_SIZE`] in
+//! loops.
 //!
 //! An op on a few elements takes nanoseconds, and a step of the gang takes a microsecond. A small program is one step
 //! for many ops. Its arrays are runs of words in one area of memory, at places that are known when it is built. So an
@@ -18,5 +19,5 @@ pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
 pub(crate) use machine::Bytes;
 pub(crate) use words::Place;
 
-/// The largest number of elements of an array of a small program.
-pub(crate) const MAX_SIZE: usize = 64;
+/// The largest number of elements of an array in a loop of a small program.
+pub(crate) const MAX_SIZE: usize = 1024;

@@ -136,11 +136,22 @@ impl Words {
     }
 }
 
-fn load<W: Word>(to: &mut [W], elem: Elem, bytes: &[u8]) {
+/// Sets words to the elements with these bytes.
+#[inline(always)]
+pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
+    if elem.size() == W::SIZE {
+        return to.iter_mut().zip(bytes.chunks_exact(W::SIZE)).for_each(|(to, e)| *to = W::from_bytes(e));
+    }
     to.iter_mut().zip(bytes.chunks_exact(elem.size())).for_each(|(to, e)| *to = word(elem, e));
 }
 
-fn store<W: Word>(words: &[W], place: Place, bytes: &mut [u8]) {
+/// Writes the elements from a place on to their bytes, as many as there are bytes for.
+#[inline(always)]
+pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
+    if place.elem.size() == W::SIZE && place.step == 1 {
+        let elements = bytes.chunks_exact_mut(W::SIZE).zip(&words[place.at as usize..]);
+        return elements.for_each(|(e, word)| word.to_bytes(e));
+    }
     let elements = bytes.chunks_exact_mut(place.elem.size()).enumerate();
     elements.for_each(|(i, e)| put_word(place.elem, e, words[place.word(i)]));
 }
@@ -149,8 +160,12 @@ fn store<W: Word>(words: &[W], place: Place, bytes: &mut [u8]) {
 pub(crate) trait Area: Word {
     fn of(words: &mut Words) -> &mut [Self];
 
-    /// Folds the elements that `get` returns for the numbers below `len` into one, in the order of a row.
-    fn fold_row(op: Op, identity: Self, len: usize, get: impl Fn(usize) -> Self) -> Self;
+    /// Returns the word with these bytes, which are as many as the word has.
+    fn from_bytes(bytes: &[u8]) -> Self;
+    fn to_bytes(self, bytes: &mut [u8]);
+
+    /// Folds the words into one, in the order of a row of two or more.
+    fn fold_row(op: Op, identity: Self, row: &[Self]) -> Self;
 }
 
 impl Area for u32 {
@@ -160,8 +175,18 @@ impl Area for u32 {
     }
 
     #[inline(always)]
-    fn fold_row(op: Op, identity: u32, len: usize, get: impl Fn(usize) -> u32) -> u32 {
-        op.fold_row::<u32, LANES_32>(identity, len, get)
+    fn from_bytes(bytes: &[u8]) -> u32 {
+        u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
+    }
+
+    #[inline(always)]
+    fn to_bytes(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_ne_bytes());
+    }
+
+    #[inline(always)]
+    fn fold_row(op: Op, identity: u32, row: &[u32]) -> u32 {
+        op.fold_row::<u32, LANES_32>(identity, row)
     }
 }
 
@@ -172,7 +197,17 @@ impl Area for u64 {
     }
 
     #[inline(always)]
-    fn fold_row(op: Op, identity: u64, len: usize, get: impl Fn(usize) -> u64) -> u64 {
-        op.fold_row::<u64, LANES_64>(identity, len, get)
+    fn from_bytes(bytes: &[u8]) -> u64 {
+        u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
+    }
+
+    #[inline(always)]
+    fn to_bytes(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.to_ne_bytes());
+    }
+
+    #[inline(always)]
+    fn fold_row(op: Op, identity: u64, row: &[u64]) -> u64 {
+        op.fold_row::<u64, LANES_64>(identity, row)
     }
 }

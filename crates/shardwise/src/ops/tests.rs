@@ -205,7 +205,7 @@ fn each_function_accepts_or_refuses_each_dtype() {
 
 /// Declares `FORMULAS`, the ops of one operand that engines compute by a formula.
 macro_rules! formulas {
-    (unary_functions { $($op:ident $name:ident $method:ident $f32:ident $f64:ident,)* } $($binary:tt)*) => {
+    (unary_functions { $($op:ident $name:ident $method:ident $f32:ident $f64:ident $how:ident,)* } $($binary:tt)*) => {
         const FORMULAS: &[Opcode] = &[$(Opcode::$op),*];
     };
 }

@@ -137,7 +137,9 @@ impl<'a> Costs<'a> {
             }
             _ => {
                 let flops = Opcode::of_view(view).facts().cost(view).flops;
-                let sums = Product::of(view).map_or(0.0, |product| product.flops() / 2.0);
+                // Most products compute this many results at a time.
+                const LANES: f64 = 8.0;
+                let sums = Product::of(view).map_or(0.0, |product| product.flops() / 2.0 / LANES);
                 own(op + element * elements(view).max(sums), flops)
             }
         }

@@ -8,8 +8,12 @@ use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of words of a small program. So many fit into the first cache.
-const MAX_WORDS: usize = 4096;
+/// The largest number of elements of an array outside of loops. Kernels that fuse ops on more elements are faster.
+const MAX_OUTSIDE: usize = 64;
+
+/// The largest number of words of a small program. So many fit into the second cache.
+const MAX_WORDS: usize = 1 << 14;
+
 /// The largest number of numbers in the tables of a small program.
 const MAX_TABLES: usize = 1 << 14;
 
@@ -28,6 +32,8 @@ pub struct Builder<'a, 'm> {
     pub replaceable: HashSet<Value>,
     /// True while the ops of a region are added.
     pub is_in_region: bool,
+    /// The largest number of elements of an array that the program takes in where ops are being added.
+    max_size: usize,
     held: HashMap<Value, Held>,
     /// The values in `held`, in the order in which they were added.
     order: Vec<Value>,
@@ -54,7 +60,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
         let (code, held, replaceable) = (Code::default(), HashMap::new(), HashSet::new());
         let (inputs, views, order) = (vec![], vec![], vec![]);
-        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, held, order }
+        let (is_in_region, max_size) = (false, MAX_OUTSIDE);
+        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region, max_size, held, order }
     }
 
     /// Returns the present state.
@@ -71,6 +78,17 @@ impl<'a, 'm> Builder<'a, 'm> {
             self.held.remove(&v);
         }
         self.is_in_region = false;
+        self.max_size = MAX_OUTSIDE;
+    }
+
+    /// Lets larger arrays be small, because a loop is added. Returns the size for [`Builder::leave_loop`].
+    pub fn enter_loop(&mut self) -> usize {
+        std::mem::replace(&mut self.max_size, MAX_SIZE)
+    }
+
+    /// Ends the loop that [`Builder::enter_loop`] began.
+    pub fn leave_loop(&mut self, max_size: usize) {
+        self.max_size = max_size;
     }
 
     /// Returns true if the program is not too large.
@@ -81,17 +99,22 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes a value that an op of the program defines an output. Panics if no op does.
     pub fn output(&mut self, v: Value) {
         let output = match self.held[&v] {
-            Held::Words(place) => Output::Words(place, self.shape(v).expect("only small arrays are in words").1),
+            Held::Words(place) => Output::Words(place, self.elements(v).expect("only real elements are in words").1),
             Held::Array(array) => Output::Array(array as usize),
         };
         self.code.outputs.push(output);
     }
 
-    /// Returns the element type and the number of elements of a value, or `None` if it is no array of real elements, is
-    /// empty, or has more than [`MAX_SIZE`] elements.
+    /// Returns the element type and the number of elements of a small array: one in words, or one of real elements that
+    /// is not empty and has few enough elements to be in words. Returns `None` for other values.
     pub fn shape(&self, v: Value) -> Option<(Elem, usize)> {
         let (elem, size) = self.elements(v)?;
-        (1..=MAX_SIZE).contains(&size).then_some((elem, size))
+        let is_small = match self.held(v) {
+            Some(Held::Words(_)) => true,
+            Some(Held::Array(_)) => false,
+            None => (1..=self.max_size).contains(&size),
+        };
+        is_small.then_some((elem, size))
     }
 
     /// Returns the element type and the number of elements of an array of real elements, or `None` for other values,
@@ -165,7 +188,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes a large array an input, of which the program changes a copy, if it `is_written`. Returns `None` as
     /// [`Builder::array`] does.
     pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
-        let (elem, size) = self.elements(v).filter(|(_, size)| *size > MAX_SIZE)?;
+        let (elem, size) = self.elements(v).filter(|(_, size)| *size > self.max_size)?;
         Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
     }
 

@@ -10,6 +10,7 @@ use crate::kernels::reducers::reducer;
 use crate::kernels::strides::{positions, row_major};
 use crate::small::{Action, Code, Ins, MAX_SIZE, Place};
 use shardwise_ir::OpView;
+use shardwise_mathfn::order::CHUNK;
 use shardwise_ops::NoRegions;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -43,7 +44,7 @@ fn reduce(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let kind = reducer(reduce_kind_of_op(view)?);
     let mut source = Source::of(builder, view)?;
     let (x, init) = (source.operands[0], source.operands[1]);
-    let rows = Rows::of(view);
+    let rows = Rows::of(view)?;
     let value = match rows.row_len * rows.count {
         1 => source.program.combine(kind, x, init),
         _ => source.program.reduce(kind, x, init),
@@ -165,11 +166,16 @@ impl Emitted<'_> {
     fn fold(&mut self, code: &mut Code, op: LaneOp, identity: u64, of: usize, len: usize) -> Place {
         let wide = self.source.program.wide;
         let rows = self.rows.expect("only a reduction has this node");
-        let from = self.node(code, of, rows.elements.len());
-        let table = code.table(rows.elements.iter().map(|&i| from.word(i) as u32));
+        let mut from = self.node(code, of, rows.element_count);
+        if from.step == 0 && rows.element_count > 1 {
+            let (all, len) = (code.place(word_type(wide), rows.element_count), rows.element_count as u32);
+            code.push(Ins::on(wide, Action::Move { len, to: all.at, from }));
+            from = all;
+        }
+        let table = code.table(rows.firsts.iter().map(|&i| from.word(i) as u32));
         let to = code.place(word_type(wide), len);
-        let (rows, row_len) = (rows.count as u32, rows.row_len as u32);
-        code.push(Ins::on(wide, Action::Fold { op, identity, to: to.at, rows, row_len, table }));
+        let [rows, row_len, run, len] = [rows.count, rows.row_len, rows.run, len].map(|n| n as u32);
+        code.push(Ins::on(wide, Action::Fold { op, identity, len, to: to.at, rows, row_len, run, table }));
         to
     }
 }
@@ -183,29 +189,36 @@ fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
     operands.iter().map(|p| p.count(len)).max().unwrap_or(len)
 }
 
-/// The elements of a reduction.
+/// The rows of a reduction, each of which is the words that follow each other from its first one on.
 struct Rows {
-    /// For each result, the numbers of the elements that are combined, row by row.
-    elements: Vec<usize>,
+    /// The number of elements that are reduced.
+    element_count: usize,
+    /// The number of results of a run. The rows of the next one of a run begin one element later.
+    run: usize,
+    /// For the first result of each run, the numbers of the first elements of its rows.
+    firsts: Vec<usize>,
     /// The number of rows of each result.
     count: usize,
-    /// The number of elements of each row.
+    /// The number of elements of each row. It is 1 if a run has several results.
     row_len: usize,
 }
 
 impl Rows {
     /// Returns the elements of a `reduce`. A row is along the trailing dimensions that are reduced, as in block
-    /// programs.
-    fn of(view: &OpView<'_>) -> Rows {
+    /// programs. Returns `None` if a result has more than [`CHUNK`] rows.
+    fn of(view: &OpView<'_>) -> Option<Rows> {
         let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
         reduced.sort_unstable();
-        let kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d)).collect();
-        let trailing = kept.iter().rfind(|&&d| shape[d] != 1).map_or(0, |&d| d + 1);
+        let mut kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d) && shape[*d] != 1).collect();
+        let trailing = kept.last().map_or(0, |&d| d + 1);
         let row_len = reduced.iter().filter(|&&d| d >= trailing).map(|&d| shape[d]).product();
         let strides = row_major(shape);
+        let run = if row_len == 1 { kept.pop().map_or(1, |last| shape[last]) } else { 1 };
         let along = |dims: &[usize]| positions(0, dims.iter().map(|&d| (shape[d], strides[d])));
+        reduced.retain(|&d| d < trailing);
         let inner = along(&reduced);
-        let elements = along(&kept).iter().flat_map(|k| inner.iter().map(move |i| (k + i) as usize)).collect();
-        Rows { elements, count: inner.len() / row_len, row_len }
+        let firsts = along(&kept).iter().flat_map(|k| inner.iter().map(move |i| (k + i) as usize)).collect();
+        let element_count = shape.iter().product();
+        (inner.len() <= CHUNK).then_some(Rows { element_count, run, firsts, count: inner.len(), row_len })
     }
 }

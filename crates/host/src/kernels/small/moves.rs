@@ -10,6 +10,7 @@ use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::NoRegions;
 use shardwise_ops::dot::DotDims;
+use std::ops::Range;
 
 /// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
 pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> Option<()> {
@@ -60,15 +61,15 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
         return None;
     }
     let (array, strides, start) = view_strides(builder.plan, view)?;
-    let elements = elements_at(view.result_shape(0), &strides, start);
     if builder.shape(array).is_some() {
         let from = builder.value(array)?;
+        let elements = elements_at(view.result_shape(0), &strides, start);
         let words: Vec<u32> = elements.iter().map(|&e| from.word(e as usize) as u32).collect();
         builder.arrange(view.result(0), elem, &words);
         return Some(());
     }
     let array = builder.array(array)?;
-    let window = Window { table: builder.code.table(elements), starts: 0..0 };
+    let window = window_at(builder, view.result_shape(0), &strides, start, 0..0);
     builder.compute(view.result(0), |to| Action::Read { elem, array, to, window });
     Some(())
 }
@@ -89,6 +90,23 @@ fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<V
 fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
     let dims = shape.iter().copied().zip(strides.iter().copied());
     positions(start, dims).into_iter().map(|e| e as u32).collect()
+}
+
+/// Returns the window of the elements that [`elements_at`] returns. It moves by `starts`.
+fn window_at(
+    builder: &mut Builder<'_, '_>,
+    shape: &[usize],
+    strides: &[isize],
+    start: isize,
+    starts: Range<u32>,
+) -> Window {
+    let (mut run, mut outer) = (1, shape.len());
+    while outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == run as isize) {
+        outer -= 1;
+        run *= shape[outer];
+    }
+    let table = builder.code.table(elements_at(&shape[..outer], strides, start));
+    Window { run: run as u32, table, starts }
 }
 
 fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
@@ -148,8 +166,8 @@ fn window<'m>(
         let index = operand(builder, view.operand(first + d))?;
         builder.code.starts.push(Start { index, most: (n - own) as u32, stride: stride as u32 });
     }
-    let table = builder.code.table(elements_at(size, &strides, at as isize));
-    Some(Window { table, starts: from..builder.code.starts.len() as u32 })
+    let starts = from..builder.code.starts.len() as u32;
+    Some(window_at(builder, size, &strides, at as isize, starts))
 }
 
 /// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for
@@ -161,24 +179,91 @@ fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     if !fills_words || !is_same {
         return None;
     }
-    let dims = DotDims::of(view)?;
-    let (left, right) = (operand(builder, view.operand(0))?, operand(builder, view.operand(1))?);
-    let factors = factors(&dims, view.operand_shape(0), view.operand_shape(1));
-    let words = factors.into_iter().flat_map(|(a, b)| [left.word(a) as u32, right.word(b) as u32]);
-    let table = builder.code.table(words);
-    builder.compute(view.result(0), |to| Action::Dot { is_float: elem.is_float(), len: len as u32, to, table });
+    let mut factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
+    let mut places = [operand(builder, view.operand(0))?, operand(builder, view.operand(1))?];
+    let has_runs = factors.results.last().is_some_and(|(size, _)| *size >= MIN_RUN);
+    if factors.count() > if has_runs { MAX_PRODUCTS } else { MAX_SINGLE_PRODUCTS } {
+        return None;
+    }
+    if has_runs {
+        places = [0, 1].map(|k| factors.arranged(builder, elem, k, places[k]));
+    }
+    let (run, steps) = factors.runs(places);
+    let table = builder.code.table(factors.words(run, places));
+    let [len, run] = [len, run].map(|n| n as u32);
+    builder.compute(view.result(0), |to| Action::Dot { is_float: elem.is_float(), len, to, run, steps, table });
     Some(())
 }
 
-/// Returns the numbers of the two factors of each product of elements. The products of one result follow each other.
-fn factors(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> Vec<(usize, usize)> {
-    let (left, right) = (row_major(lhs), row_major(rhs));
-    let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(|(&l, &r)| (lhs[l], left[l], right[r]));
-    let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], left[d], 0));
-    let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], 0, right[d]));
-    let contract = dims.lhs_contract.iter().zip(&dims.rhs_contract).map(|(&l, &r)| (lhs[l], left[l], right[r]));
-    let all: Vec<(usize, isize, isize)> = batch.chain(lhs_free).chain(rhs_free).chain(contract).collect();
-    let of_left = positions(0, all.iter().map(|&(size, stride, _)| (size, stride)));
-    let of_right = positions(0, all.iter().map(|&(size, _, stride)| (size, stride)));
-    of_left.into_iter().zip(of_right).map(|(a, b)| (a as usize, b as usize)).collect()
+/// The least number of results that are computed in vectors.
+const MIN_RUN: usize = 8;
+
+/// The most products of elements in a product of arrays with runs of at least [`MIN_RUN`] results.
+const MAX_PRODUCTS: usize = 1 << 15;
+
+/// The most products of elements in other products of arrays.
+const MAX_SINGLE_PRODUCTS: usize = 1 << 13;
+
+/// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
+/// an operand without it.
+struct Factors {
+    /// The dimensions of the result of more than one element, major to minor.
+    results: Vec<(usize, [isize; 2])>,
+    contracted: Vec<(usize, [isize; 2])>,
+}
+
+impl Factors {
+    fn of(dims: &DotDims, [lhs, rhs]: [&[usize]; 2]) -> Factors {
+        let (left, right) = (row_major(lhs), row_major(rhs));
+        let both = |(&l, &r): (&usize, &usize)| (lhs[l], [left[l], right[r]]);
+        let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(both);
+        let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], [left[d], 0]));
+        let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], [0, right[d]]));
+        let results = batch.chain(lhs_free).chain(rhs_free).filter(|(size, _)| *size != 1).collect();
+        Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
+    }
+
+    /// Returns the number of products of elements.
+    fn count(&self) -> usize {
+        self.results.iter().chain(&self.contracted).map(|(size, _)| size).product()
+    }
+
+    /// Returns the place of operand `k` with its elements in an order such that those of the results' last dimension
+    /// follow each other. It is a copy unless they do already.
+    fn arranged(&mut self, builder: &mut Builder<'_, '_>, elem: Elem, k: usize, place: Place) -> Place {
+        let Some((last, others)) = self.results.split_last_mut().filter(|(last, _)| last.1[k] > 1 && place.step == 1)
+        else {
+            return place;
+        };
+        let order = others.iter_mut().chain(&mut self.contracted).chain([last]);
+        let mut dims: Vec<&mut (usize, [isize; 2])> = order.filter(|(_, strides)| strides[k] != 0).collect();
+        let words = positions(place.at as isize, dims.iter().map(|(size, strides)| (*size, strides[k])));
+        let to = builder.code.place(elem, words.len());
+        let table = builder.code.table(words.into_iter().map(|word| word as u32));
+        builder.push(elem, Action::Copy { to: to.at, table });
+        let mut stride = 1;
+        for (size, strides) in dims.iter_mut().rev() {
+            strides[k] = stride;
+            stride *= *size as isize;
+        }
+        to
+    }
+
+    /// Returns the number of results of a run, and by how much the numbers of the words of both operands differ from
+    /// one result of a run to the next.
+    fn runs(&self, places: [Place; 2]) -> (usize, [u32; 2]) {
+        let Some(&(size, strides)) = self.results.last() else { return (1, [0, 0]) };
+        let steps = [0, 1].map(|k| strides[k] * places[k].step as isize);
+        if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
+    }
+
+    /// Returns the numbers of the words of both factors of each product, for the first result of each run of `run`
+    /// results. The products of one result follow each other.
+    fn words(&self, run: usize, places: [Place; 2]) -> Vec<u32> {
+        let outer = self.results.len() - usize::from(run > 1);
+        let dims = || self.results[..outer].iter().chain(&self.contracted);
+        let [left, right] = [0, 1].map(|k| positions(0, dims().map(|(size, strides)| (*size, strides[k]))));
+        let pairs = left.into_iter().zip(right);
+        pairs.flat_map(|(a, b)| [places[0].word(a as usize) as u32, places[1].word(b as usize) as u32]).collect()
+    }
 }

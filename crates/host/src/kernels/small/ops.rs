@@ -68,8 +68,13 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     match kind(builder.plan, &view)? {
         Kind::Constant => Some(()),
         // Inside of a region, this is known from the outermost loop or branch.
-        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
-        Kind::Loop => while_loop(builder, &view),
+        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join_here(builder, &view) => None,
+        Kind::Loop => {
+            let max_size = builder.enter_loop();
+            while_loop(builder, &view)?;
+            builder.leave_loop(max_size);
+            Some(())
+        }
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
         Kind::Computed(fused) => {
@@ -78,6 +83,17 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
         }
         Kind::Small(own) => small(builder, own, &view),
     }
+}
+
+/// Returns what [`may_join`] does for a loop or branch that is in no region.
+fn may_join_here(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> bool {
+    if Opcode::of_view(view) != Opcode::While {
+        return may_join(builder, view);
+    }
+    let max_size = builder.enter_loop();
+    let may_join = may_join(builder, view);
+    builder.leave_loop(max_size);
+    may_join
 }
 
 /// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and

@@ -230,3 +230,37 @@ fn products_have_the_bits_of_their_kernels() {
         assert_eq!(small, by_kernels, "{t}");
     }
 }
+
+/// Arrays of more elements than outside of loops, in lengths that are no multiples of a vector's.
+#[test]
+fn loops_have_larger_arrays() {
+    for (m, k, n) in [(4, 32, 32), (3, 5, 33), (1, 40, 7), (7, 9, 65), (2, 300, 8), (30, 1, 11)] {
+        for transposed in [false, true] {
+            let (a, b, c) =
+                (format!("tensor<{m}x{k}xf32>"), format!("tensor<{k}x{n}xf32>"), format!("tensor<{m}x{n}xf32>"));
+            let w = if transposed { format!("tensor<{n}x{k}xf32>") } else { b };
+            let of_w = usize::from(transposed);
+            let body = format!(
+                "  %low = stablehlo.constant dense<-1.0> : tensor<f32>
+  %0 = stablehlo.dot_general %a, %w0, contracting_dims = [1] x [{of_w}] : ({a}, {w}) -> {c}
+  %1 = stablehlo.tanh %0 : {c}
+  %next1 = stablehlo.add %1, %b : {c}
+  %2 = stablehlo.reduce(%next1 init: %low) applies stablehlo.maximum across dimensions = [1] : ({c}, tensor<f32>) -> tensor<{m}xf32>
+  %3 = stablehlo.reduce(%a init: %low) applies stablehlo.add across dimensions = [0] : ({a}, tensor<f32>) -> tensor<{k}xf32>
+  %4 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<{m}xf32>) -> {a}
+  %5 = stablehlo.broadcast_in_dim %3, dims = [1] : (tensor<{k}xf32>) -> {a}
+  %6 = stablehlo.multiply %4, %5 : {a}
+  %7 = stablehlo.compare GT, %a, %6 : ({a}, {a}) -> tensor<{m}x{k}xi1>
+  %8 = stablehlo.exponential %6 : {a}
+  %9 = stablehlo.select %7, %8, %a : tensor<{m}x{k}xi1>, {a}
+  %next0 = stablehlo.logistic %9 : {a}"
+            );
+            let args = format!("%x: {a}, %y: {c}, %w0: {w}");
+            let carried = [("%a", "%x", &a[..]), ("%b", "%y", &c[..])];
+            let source = program(&args, &format!("{a}, {c}"), &(repeated(&carried, &body) + "return %w#1, %w#2"));
+            let shape = if transposed { [n, k] } else { [k, n] };
+            let names = run_in_small_programs(&source, &[thirds(&[m, k]), thirds(&[m, n]), thirds(&shape)]);
+            assert_eq!(names.len(), 1, "{names:?}");
+        }
+    }
+}
