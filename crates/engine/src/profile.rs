@@ -11,7 +11,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct RunProfile {
     /// The engine and the machine: `host, 2 workers`. Empty if the engine measures no times.
-    pub machine: String,
+    pub machine: Arc<str>,
     /// The number of devices that the run served.
     pub device_count: usize,
     /// The number of workers that run the instructions, or 0 if it is not known.

@@ -280,8 +280,11 @@ impl Program {
     /// Returns the arrays that are in memory at the peak of a run if all arguments are lent, the largest first. Returns
     /// none if the prediction of the memory is stopped.
     fn at_peak(&self) -> Arc<[MemoryPart]> {
-        let given = || self.given(&vec![false; self.signature.inputs.len()]);
-        let find = || Run::at_peak(&self.plan, &self.module, self.func(), &given(), &self.predicted()).into();
+        if let Some(known) = self.at_peak.get() {
+            return known.clone();
+        }
+        let given = self.given(&vec![false; self.signature.inputs.len()]);
+        let find = || Run::at_peak(&self.plan, &self.module, self.func(), &given, &self.predicted()).into();
         Stop::catch(|| self.at_peak.get_or_init(find).clone()).unwrap_or_default()
     }
 

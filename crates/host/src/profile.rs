@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// The instructions of a plan, which are its steps. They are the same in all runs.
 pub struct Instructions {
+    machine: Arc<str>,
+    worker_count: usize,
     device_count: usize,
     all: Arc<[Instruction]>,
     /// For each step, by its `id`, the index of its instruction.
@@ -28,18 +30,19 @@ impl Instructions {
         let mut rows = Rows { plan, module, func, device_count, writers, instructions: vec![], of_step };
         rows.collect(&plan.code, 0);
         rows.name_writers();
-        Instructions { device_count, all: rows.instructions.into(), of_step: rows.of_step }
+        let (all, of_step, worker_count) = (rows.instructions.into(), rows.of_step, Workers::global().count());
+        let machine = format!("host, {}", counted(worker_count, "worker")).into();
+        Instructions { machine, worker_count, device_count, all, of_step }
     }
 
     /// Returns the profile of a run of the plan. `at_peak` has the arrays that are in memory at the peak.
     pub fn profile(&self, plan: &Plan, times: &StepTimes, at_peak: Arc<[MemoryPart]>) -> RunProfile {
         let instruction_run =
             |run: &InstructionRun| InstructionRun { instruction: self.of_step[run.instruction], ..*run };
-        let worker_count = Workers::global().count();
         RunProfile {
-            machine: format!("host, {}", counted(worker_count, "worker")),
+            machine: self.machine.clone(),
             device_count: self.device_count,
-            worker_count,
+            worker_count: self.worker_count,
             instructions: self.all.clone(),
             totals: self.totals(plan, times),
             runs: times.runs.iter().map(instruction_run).collect(),

@@ -14,7 +14,7 @@ const LISTED: usize = 4;
 const TOGETHER: &str = "small instructions are measured together";
 
 pub(super) fn of(profile: &RunProfile, program: &str) -> Timeline {
-    let mut timeline = Timeline::new(program, Maker::Measured { machine: profile.machine.clone() });
+    let mut timeline = Timeline::new(program, Maker::Measured { machine: profile.machine.to_string() });
     timeline.device_count = profile.device_count;
     let instructions = timeline.lanes.push(Lane { name: "instructions".into(), kind: LaneKind::Program });
     let worker = |i: usize| Lane { name: format!("worker {i}"), kind: LaneKind::Worker };

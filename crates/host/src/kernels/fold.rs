@@ -1,5 +1,6 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
-//! in, or several of them, is one pass of the block machine over all results.
+//! in, or several of them, is one pass of the block machine over all results. If the elements of a result follow each
+//! other, a pass first moves those that it folds in, so that those at one place of all results follow each other.
 
 use crate::block::{self, Operand};
 use crate::elem::Elem;
@@ -10,11 +11,15 @@ use crate::kernels::strides::{positions, row_major};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::movement::fill;
 use crate::operand::Source;
-use crate::plan::{Kernel, KernelCx, Step};
+use crate::plan::{Kernel, KernelCx, Step, StepKind};
 use crate::pool::Workers;
-use shardwise_ir::OpView;
+use crate::simd::{AtLevel, Vector, run_words};
+use shardwise_base::DType;
+use shardwise_ir::{OpView, Value};
+use shardwise_ops::Opcode;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::shapes::Iota;
 
 /// The largest number of elements that a [`FoldKernel`] combines into each result. Larger reductions that need this
 /// kernel run by the reference evaluation.
@@ -31,11 +36,29 @@ pub(super) struct FoldKernel {
     several: Option<block::Kernel>,
     /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     offsets: Vec<usize>,
+    /// Where the elements of each array are.
+    elements: Vec<Elements>,
+    /// The number of inputs before the initial values.
+    input_count: usize,
     /// The number of bytes of an element of each array.
     sizes: Vec<usize>,
     /// The number of elements of a result.
     count: usize,
 }
+
+/// The place of the elements of an array.
+pub(super) enum Elements {
+    /// They are those of the input with this number.
+    Input(usize),
+    /// They are those of the input with this number, of 32 bits each. Those of a result follow each other, and each pass
+    /// moves those that it folds in.
+    Rows(usize),
+    /// They are the same for all results, and have these bytes.
+    Same(Vec<u8>),
+}
+
+/// The numbers of results for which elements are moved. Fewer take no time, and more are worked on by several workers.
+const MOVED: std::ops::RangeInclusive<usize> = SEVERAL..=4096;
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
 /// `None` for a named reducer of one array, which has other kernels, and if more than [`MAX_FOLDED`] elements are
@@ -56,15 +79,51 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     }
     let n = view.results().len();
     let element_strides: Vec<isize> = kept.iter().map(|&d| strides[d]).collect();
-    let operands = [vec![row_major(&space); n], vec![element_strides; n]].concat();
     let offsets = match folded {
         0 => vec![],
         _ => positions(0, reduced.iter().map(|&d| (shape[d], strides[d]))),
     };
     let size = |i: usize| Some(Elem::of(view.result_tensor(i).dtype)?.size());
     let sizes = (0..n).map(size).collect::<Option<Vec<usize>>>()?;
-    let kernel = FoldKernel::new(plan, view, &space, &operands, &offsets, sizes)?;
-    Some(plan.kernel(view, kernel))
+    let are_rows = offsets.iter().copied().eq(0..folded as isize) && MOVED.contains(&space.iter().product::<usize>());
+    let mut inputs: Vec<Value> = vec![];
+    let mut operands = vec![row_major(&space); n];
+    let mut elements = vec![];
+    for (k, &size) in sizes.iter().enumerate() {
+        let own = match counted(plan, view.operand(k), &offsets).filter(|_| are_rows) {
+            Some(bytes) => Elements::Same(bytes),
+            None if are_rows && size == 4 && folded >= SEVERAL => Elements::Rows(inputs.len()),
+            None => Elements::Input(inputs.len()),
+        };
+        operands.push(match &own {
+            Elements::Same(_) => vec![0; space.len()],
+            Elements::Rows(_) => row_major(&space),
+            Elements::Input(_) => element_strides.clone(),
+        });
+        inputs.extend((!matches!(own, Elements::Same(_))).then(|| view.operand(k)));
+        elements.push(own);
+    }
+    let kernel = FoldKernel::new(plan, view, &space, &operands, &offsets, sizes, elements)?;
+    inputs.extend(&view.operands()[n..]);
+    let points = plan.result_points(view);
+    let inputs = inputs.into_iter().map(|v| plan.input(v, &points)).collect();
+    let outputs = view.results().iter().map(|&v| plan.slot(v)).collect();
+    Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, outputs, points))
+}
+
+/// Returns the bytes of an iota's elements at these offsets, which are those of one row. Returns `None` if `v` is no
+/// iota of `i32` along a dimension of its rows.
+fn counted(plan: &PlanCx<'_>, v: Value, offsets: &[isize]) -> Option<Vec<u8>> {
+    let view = plan.view(plan.body.def_op(v)?);
+    let ty = plan.body.ty(v).as_tensor().filter(|ty| ty.dtype == DType::I32)?;
+    if Opcode::of_view(&view) != Opcode::Iota {
+        return None;
+    }
+    let along = Iota::dim(&view)?;
+    let stride: usize = ty.shape[along + 1..].iter().product();
+    let is_in_row = stride * ty.shape[along] <= offsets.len();
+    let number = |&offset: &isize| (offset as usize / stride % ty.shape[along]) as i32;
+    is_in_row.then(|| offsets.iter().flat_map(|offset| number(offset).to_ne_bytes()).collect())
 }
 
 impl Kernel for FoldKernel {
@@ -72,16 +131,18 @@ impl Kernel for FoldKernel {
         // For each result of all instances: the current values and the next ones, which are swapped after each pass.
         let mut now = self.allocate(cx)?;
         let mut next = self.allocate(cx)?;
+        let mut moved = self.allocate_moved(cx)?;
         for (k, buffers) in now.iter_mut().enumerate() {
             for (&i, buffer) in cx.instances.iter().zip(buffers) {
-                fill(Workers::global(), written(buffer), cx.input(self.sizes.len() + k, i).bytes());
+                fill(Workers::global(), written(buffer), cx.input(self.input_count + k, i).bytes());
             }
         }
         let mut left = if self.count > 0 { &self.offsets[..] } else { &[] };
         while !left.is_empty() {
             let several = self.several.as_ref().filter(|_| left.len() >= SEVERAL);
             let (folded, rest) = left.split_at(if several.is_some() { SEVERAL } else { 1 });
-            let operands = self.operands(cx, &now, &mut next, folded);
+            self.move_rows(cx, folded, &mut moved);
+            let operands = self.operands(cx, &now, &moved, &mut next, folded);
             several.unwrap_or(&self.one).run(Workers::global(), &operands, false);
             std::mem::swap(&mut now, &mut next);
             left = rest;
@@ -92,7 +153,7 @@ impl Kernel for FoldKernel {
 
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let now = self.allocate(cx)?;
-        let _next = self.allocate(cx)?;
+        let (_next, _moved) = (self.allocate(cx)?, self.allocate_moved(cx)?);
         let scratch = |kernel: &block::Kernel| kernel.scratch_bytes(Workers::global(), cx.instances.len());
         cx.predict_scratch(self.several.iter().map(scratch).fold(scratch(&self.one), usize::max))?;
         now.into_iter().enumerate().for_each(|(k, buffers)| cx.set(k, buffers));
@@ -102,8 +163,8 @@ impl Kernel for FoldKernel {
 
 impl FoldKernel {
     /// Returns the kernel that folds the elements at these offsets into results over a space, by the first region of an
-    /// op. `operands` has the strides of the results and of the elements, for each array, and `sizes` the bytes of an
-    /// element of each. Returns `None` if the block machine cannot compute the region.
+    /// op. `operands` has the strides of the results and of the elements, for each array, `sizes` the bytes of an
+    /// element of each, and `elements` where they are. Returns `None` if the block machine cannot compute the region.
     pub fn new(
         plan: &PlanCx<'_>,
         view: &OpView<'_>,
@@ -111,22 +172,47 @@ impl FoldKernel {
         operands: &[Vec<isize>],
         offsets: &[isize],
         sizes: Vec<usize>,
+        elements: Vec<Elements>,
     ) -> Option<FoldKernel> {
         let one = scalar_region(plan, view.op, space, operands)?;
         let many = offsets.len() >= SEVERAL;
         let several = many.then(|| repeated_region(plan, view.op, space, operands, SEVERAL)).flatten();
         let offsets = offsets.iter().map(|&offset| offset as usize).collect();
-        Some(FoldKernel { one, several, offsets, sizes, count: space.iter().product() })
+        let (count, is_input) = (space.iter().product(), |own: &&Elements| !matches!(own, Elements::Same(_)));
+        let input_count = elements.iter().filter(is_input).count();
+        Some(FoldKernel { one, several, offsets, elements, input_count, sizes, count })
     }
 
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
 
+    /// Returns, for each array, buffers for the elements that a pass moves: one for each instance, or none. Fails
+    /// if there is no memory.
+    fn allocate_moved(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
+        let of = |(own, size): (&Elements, &usize)| match own {
+            Elements::Rows(_) => cx.allocate(SEVERAL * size * self.count),
+            Elements::Input(_) | Elements::Same(_) => Ok(vec![]),
+        };
+        self.elements.iter().zip(&self.sizes).map(of).collect()
+    }
+
+    /// Moves the elements at these offsets: first those at the first offset in all rows, and so on.
+    fn move_rows(&self, cx: &KernelCx<'_>, offsets: &[usize], moved: &mut [Vec<Buffer>]) {
+        for (own, buffers) in self.elements.iter().zip(moved) {
+            let Elements::Rows(input) = *own else { continue };
+            for (&i, buffer) in cx.instances.iter().zip(buffers) {
+                let (from, to) = (cx.input(input, i).elements(), bytemuck::cast_slice_mut(written(buffer)));
+                run_words(Columns { from, row_len: self.offsets.len(), first: offsets[0], width: offsets.len(), to });
+            }
+        }
+    }
+
     fn operands<'a>(
-        &self,
+        &'a self,
         cx: &'a KernelCx<'_>,
         now: &'a [Vec<Buffer>],
+        moved: &'a [Vec<Buffer>],
         next: &'a mut [Vec<Buffer>],
         offsets: &[usize],
     ) -> Vec<Operand<'a>> {
@@ -134,13 +220,48 @@ impl FoldKernel {
         let mut operands = Vec::with_capacity((2 + offsets.len()) * next.len() * cx.instances.len());
         for (position, &i) in cx.instances.iter().enumerate() {
             operands.extend(now.iter().map(|buffers| read(&buffers[position])));
-            for &offset in offsets {
-                let element = |(k, size): (usize, &usize)| Source::at(cx.input(k, i).bytes(), offset * size);
+            for (at, &offset) in offsets.iter().enumerate() {
+                let element = |(k, size): (usize, &usize)| match &self.elements[k] {
+                    Elements::Input(input) => Source::at(cx.input(*input, i).bytes(), offset * size),
+                    Elements::Rows(_) => Source::at(moved[k][position].bytes(), at * self.count * size),
+                    Elements::Same(bytes) => Source::at(bytes, offset * size),
+                };
                 operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
             }
             operands.extend(next.iter_mut().filter_map(|buffers| buffers.next()).map(write));
         }
         operands
+    }
+}
+
+/// Some columns of a matrix of rows, which are copied so that each column's words follow each other.
+struct Columns<'a> {
+    from: &'a [u32],
+    row_len: usize,
+    /// The first column.
+    first: usize,
+    /// The number of columns.
+    width: usize,
+    to: &'a mut [u32],
+}
+
+impl AtLevel for Columns<'_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        let Columns { from, row_len, first, width, to } = self;
+        let count = from.len() / row_len;
+        let row = |r: usize| &from[r * row_len + first..][..width];
+        let blocks = if width == SEVERAL { count / SEVERAL } else { 0 };
+        for r in (0..blocks).map(|block| block * SEVERAL) {
+            let rows: [[u32; SEVERAL]; SEVERAL] =
+                std::array::from_fn(|i| row(r + i).try_into().expect("as many columns"));
+            for (c, column) in to.chunks_exact_mut(count).take(SEVERAL).enumerate() {
+                column[r..][..SEVERAL].copy_from_slice(&rows.map(|row| row[c]));
+            }
+        }
+        for r in blocks * SEVERAL..count {
+            row(r).iter().enumerate().for_each(|(c, word)| to[c * count + r] = *word);
+        }
     }
 }
 
@@ -214,6 +335,16 @@ mod tests {
 }}"
             );
             check(&source);
+        }
+    }
+
+    /// Rows of as many elements as a pass folds, of some more, and of fewer; 9 rows are no whole block.
+    #[test]
+    fn argmax_of_rows() {
+        for n in [5, 8, 19] {
+            let source = argmax("2", "9x1x").replace("6x5x7x", &format!("9x1x{n}x"));
+            let values = (0..9 * n).map(|i| if i == 50 { f32::NAN } else { (i * 37 % 11) as f32 });
+            run_by_kernels(&source, &[Literal::new([9, 1, n], &values.collect::<Vec<_>>())]);
         }
     }
 

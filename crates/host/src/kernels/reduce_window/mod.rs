@@ -15,7 +15,7 @@ use crate::elem::Elem;
 use crate::kernels::buffers::{output_bytes, read, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
-use crate::kernels::fold::{FoldKernel, MAX_FOLDED};
+use crate::kernels::fold::{Elements, FoldKernel, MAX_FOLDED};
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::{positions, row_major};
 use crate::kernels::window::{Part, Seen, parts};
@@ -192,7 +192,8 @@ fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKer
     let strides = row_major(&source.sizes);
     let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
     let offsets = positions(0, source.window.iter().zip(&strides).map(|(w, s)| (w.size, s * w.dilation as isize)));
-    let sizes = elems.iter().map(|e| e.size()).collect();
+    let sizes: Vec<usize> = elems.iter().map(|e| e.size()).collect();
     let operands = [vec![row_major(out); n], vec![element; n]].concat();
-    FoldKernel::new(plan, view, out, &operands, &offsets, sizes)
+    let elements = (0..sizes.len()).map(Elements::Input).collect();
+    FoldKernel::new(plan, view, out, &operands, &offsets, sizes, elements)
 }
