@@ -99,7 +99,7 @@ fn turn_seconds(program: impl Fn(usize) -> String) -> Result<f64, Diagnostics> {
 
 /// Measures the ops of small programs. Fails if a program cannot be compiled or run.
 fn small_programs(facts: &mut Facts) -> Result<(), Diagnostics> {
-    const ELEMENTS: [usize; 2] = [1, 33];
+    const ELEMENTS: [usize; 2] = [1, 257];
     let mut seconds = [0.0; 2];
     for (seconds, elements) in seconds.iter_mut().zip(ELEMENTS) {
         *seconds = turn_seconds(|turns| programs::small_turns(turns, elements))?;

@@ -45,7 +45,7 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// The type of an array that is too large for the small programs of the engine, in which instructions of few elements
+/// The type of an array that is too large for the small programs of the engine outside of loops, in which instructions of few elements
 /// are one. Its elements take much less time than an instruction.
 const FEW: &str = "tensor<80xf32>";
 
@@ -63,10 +63,10 @@ pub(crate) fn chain(count: usize) -> String {
     format!("func.func @main(%x: {FEW}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
 }
 
-/// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one of
-/// few elements.
+/// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one on
+/// an array that is too large for a small program.
 pub(crate) fn turns(count: usize) -> String {
-    looped(count, FEW, &["negate %0".into()])
+    looped(count, &tensor(&[1100], "i8"), &["negate %0".into()])
 }
 
 /// The number of ops on the array in a turn of [`small_turns`].

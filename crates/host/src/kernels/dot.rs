@@ -5,6 +5,8 @@
 //! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
 //! merged.
 //!
+//! Batches of small matrices have a kernel of their own ([`few`]).
+//!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
 use crate::elem::Elem;
@@ -12,6 +14,7 @@ use crate::kernels::buffers::own_or_copy;
 use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::empty::is_empty;
+use crate::kernels::few;
 use crate::kernels::fusion::{is_computed, is_view};
 use crate::kernels::products::{addresses_of, products_of};
 use crate::kernels::strides::{innermost, row_major};
@@ -47,6 +50,9 @@ struct DotKernel {
 /// Returns the step of a product, or `None` if there is no kernel for it. Steps that copy operands are added to the
 /// plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    if let Some(step) = few::step(plan, view) {
+        return Some(step);
+    }
     let (kernel, sources) = product(plan, view)?;
     let points = plan.points(view.result(0));
     let inputs = sources.into_iter().map(|s| read(plan, view, s, &points)).collect();

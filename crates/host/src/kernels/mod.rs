@@ -13,6 +13,8 @@ mod copies;
 mod dot;
 mod empty;
 mod exchange;
+mod factors;
+mod few;
 mod fold;
 mod fusion;
 mod index;

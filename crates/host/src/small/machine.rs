@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::code::{Action, Code, Input, Ins, Output, Window};
+use super::products::Products;
 use super::words::{Area, Place, Words, load, store};
 use crate::block::lanes::Lanes;
 use crate::block::machine::Op;
@@ -120,13 +121,8 @@ impl Run<'_, '_> {
             }
             Action::Dot { is_float, len, to, run, steps, ref table } => {
                 let (old, new) = words.split_at_mut(to as usize);
-                let (new, run, table) = (&mut new[..len as usize], run as usize, code.numbers(table));
-                if is_float {
-                    dot::<V>(old, new, run, steps, table, |a, b, sum| a.fused(b, sum), |a, b, sum| a.fused(b, sum));
-                } else {
-                    let one = |a: V::Word, b, sum| a.imul(b).iadd(sum);
-                    dot::<V>(old, new, run, steps, table, one, |a, b, sum| a.imul(b).iadd(sum));
-                }
+                let products = Products { run: run as usize, steps, is_float, table: code.numbers(table) };
+                products.sum::<V>([old, old], &mut new[..len as usize]);
             }
             Action::Window { to, ref window } => {
                 let moved = self.moved(window);
@@ -266,54 +262,6 @@ fn fold<W: Area>(old: &[W], new: &mut [W], op: Op, identity: W, sizes: [usize; 3
                 let folded = firsts.iter().map(|&first| W::fold_row(op, identity, row(first)));
                 to[0] = folded.reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
             }
-        }
-    }
-}
-
-/// The largest number of vectors of results that are computed at a time.
-const BLOCK: usize = 4;
-
-/// Sets words to sums of products. `one` adds a product to a sum, and `many` does the same for vectors.
-#[inline(always)]
-fn dot<V: Vector>(
-    old: &[V::Word],
-    new: &mut [V::Word],
-    run: usize,
-    steps: [u32; 2],
-    table: &[u32],
-    one: impl Fn(V::Word, V::Word, V::Word) -> V::Word,
-    many: impl Fn(V, V, V) -> V,
-) {
-    let (run_count, steps) = (new.len() / run, steps.map(|step| step as usize));
-    for (to, products) in new.chunks_exact_mut(run).zip(table.chunks_exact(table.len() / run_count)) {
-        if run < V::LANES {
-            for (j, to) in to.iter_mut().enumerate() {
-                let mut sum = V::Word::from_bits64(0);
-                for pair in products.chunks_exact(2) {
-                    sum = one(old[pair[0] as usize + j * steps[0]], old[pair[1] as usize + j * steps[1]], sum);
-                }
-                *to = sum;
-            }
-            continue;
-        }
-        let mut start = 0;
-        while start < run {
-            // The last vectors may compute results again.
-            let mut sums = [V::splat(V::Word::from_bits64(0)); BLOCK];
-            let starts: [usize; BLOCK] = std::array::from_fn(|i| (start + i * V::LANES).min(run - V::LANES));
-            for pair in products.chunks_exact(2) {
-                let factor = |k: usize, start: usize| match steps[k] {
-                    0 => V::splat(old[pair[k] as usize]),
-                    _ => V::read(&old[pair[k] as usize + start..]),
-                };
-                for i in 0..BLOCK {
-                    sums[i] = many(factor(0, starts[i]), factor(1, starts[i]), sums[i]);
-                }
-            }
-            for i in 0..BLOCK {
-                sums[i].write(&mut to[starts[i]..]);
-            }
-            start += BLOCK * V::LANES;
         }
     }
 }

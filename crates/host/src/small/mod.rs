@@ -13,10 +13,12 @@
 
 mod code;
 mod machine;
+mod products;
 mod words;
 
 pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
 pub(crate) use machine::Bytes;
+pub(crate) use products::Products;
 pub(crate) use words::Place;
 
 /// The largest number of elements of an array in a loop of a small program.

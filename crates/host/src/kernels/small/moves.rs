@@ -3,6 +3,7 @@
 use super::builder::{Builder, Held};
 use crate::elem::Elem;
 use crate::kernels::context::Small;
+use crate::kernels::factors::Factors;
 use crate::kernels::fusion::{is_view, view_strides};
 use crate::kernels::strides::{positions, row_major};
 use crate::small::{Action, Place, Start, Window};
@@ -186,10 +187,12 @@ fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
         return None;
     }
     if has_runs {
-        places = [0, 1].map(|k| factors.arranged(builder, elem, k, places[k]));
+        places = [0, 1].map(|k| arranged(builder, &mut factors, elem, k, places[k]));
     }
-    let (run, steps) = factors.runs(places);
-    let table = builder.code.table(factors.words(run, places));
+    let (run, steps) = factors.runs(places.map(|place| place.step));
+    let numbers = factors.numbers(run);
+    let words = numbers.flat_map(|pair| [0, 1].map(|k| places[k].word(pair[k]) as u32));
+    let table = builder.code.table(words);
     let [len, run] = [len, run].map(|n| n as u32);
     builder.compute(view.result(0), |to| Action::Dot { is_float: elem.is_float(), len, to, run, steps, table });
     Some(())
@@ -204,66 +207,23 @@ const MAX_PRODUCTS: usize = 1 << 15;
 /// The most products of elements in other products of arrays.
 const MAX_SINGLE_PRODUCTS: usize = 1 << 13;
 
-/// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
-/// an operand without it.
-struct Factors {
-    /// The dimensions of the result of more than one element, major to minor.
-    results: Vec<(usize, [isize; 2])>,
-    contracted: Vec<(usize, [isize; 2])>,
-}
-
-impl Factors {
-    fn of(dims: &DotDims, [lhs, rhs]: [&[usize]; 2]) -> Factors {
-        let (left, right) = (row_major(lhs), row_major(rhs));
-        let both = |(&l, &r): (&usize, &usize)| (lhs[l], [left[l], right[r]]);
-        let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(both);
-        let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], [left[d], 0]));
-        let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], [0, right[d]]));
-        let results = batch.chain(lhs_free).chain(rhs_free).filter(|(size, _)| *size != 1).collect();
-        Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
+/// Returns the place of operand `k` of a product, with its elements in an order such that those of the results' last
+/// dimension follow each other. It is a copy unless they do already.
+fn arranged(builder: &mut Builder<'_, '_>, factors: &mut Factors, elem: Elem, k: usize, place: Place) -> Place {
+    let Some((last, others)) = factors.results.split_last_mut().filter(|(last, _)| last.1[k] > 1 && place.step == 1)
+    else {
+        return place;
+    };
+    let order = others.iter_mut().chain(&mut factors.contracted).chain([last]);
+    let mut dims: Vec<&mut (usize, [isize; 2])> = order.filter(|(_, strides)| strides[k] != 0).collect();
+    let words = positions(place.at as isize, dims.iter().map(|(size, strides)| (*size, strides[k])));
+    let to = builder.code.place(elem, words.len());
+    let table = builder.code.table(words.into_iter().map(|word| word as u32));
+    builder.push(elem, Action::Copy { to: to.at, table });
+    let mut stride = 1;
+    for (size, strides) in dims.iter_mut().rev() {
+        strides[k] = stride;
+        stride *= *size as isize;
     }
-
-    /// Returns the number of products of elements.
-    fn count(&self) -> usize {
-        self.results.iter().chain(&self.contracted).map(|(size, _)| size).product()
-    }
-
-    /// Returns the place of operand `k` with its elements in an order such that those of the results' last dimension
-    /// follow each other. It is a copy unless they do already.
-    fn arranged(&mut self, builder: &mut Builder<'_, '_>, elem: Elem, k: usize, place: Place) -> Place {
-        let Some((last, others)) = self.results.split_last_mut().filter(|(last, _)| last.1[k] > 1 && place.step == 1)
-        else {
-            return place;
-        };
-        let order = others.iter_mut().chain(&mut self.contracted).chain([last]);
-        let mut dims: Vec<&mut (usize, [isize; 2])> = order.filter(|(_, strides)| strides[k] != 0).collect();
-        let words = positions(place.at as isize, dims.iter().map(|(size, strides)| (*size, strides[k])));
-        let to = builder.code.place(elem, words.len());
-        let table = builder.code.table(words.into_iter().map(|word| word as u32));
-        builder.push(elem, Action::Copy { to: to.at, table });
-        let mut stride = 1;
-        for (size, strides) in dims.iter_mut().rev() {
-            strides[k] = stride;
-            stride *= *size as isize;
-        }
-        to
-    }
-
-    /// Returns the number of results of a run, and by how much the numbers of the words of both operands differ from
-    /// one result of a run to the next.
-    fn runs(&self, places: [Place; 2]) -> (usize, [u32; 2]) {
-        let Some(&(size, strides)) = self.results.last() else { return (1, [0, 0]) };
-        let steps = [0, 1].map(|k| strides[k] * places[k].step as isize);
-        if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
-    }
-
-    /// Returns the numbers of the words of both factors of each product, for the first result of each run of `run`
-    /// results. The products of one result follow each other.
-    fn words(&self, run: usize, places: [Place; 2]) -> Vec<u32> {
-        let outer = self.results.len() - usize::from(run > 1);
-        let dims = || self.results[..outer].iter().chain(&self.contracted);
-        let [left, right] = [0, 1].map(|k| positions(0, dims().map(|(size, strides)| (*size, strides[k]))));
-        let pairs = left.into_iter().zip(right);
-        pairs.flat_map(|(a, b)| [places[0].word(a as usize) as u32, places[1].word(b as usize) as u32]).collect()
-    }
+    to
 }

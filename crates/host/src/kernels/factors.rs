@@ -1,0 +1,46 @@
+//! The factors of the sums that a product of arrays consists of.
+
+use super::strides::{positions, row_major};
+use shardwise_ops::dot::DotDims;
+
+/// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
+/// an operand without it.
+pub struct Factors {
+    /// The dimensions of the result of more than one element, major to minor.
+    pub results: Vec<(usize, [isize; 2])>,
+    pub contracted: Vec<(usize, [isize; 2])>,
+}
+
+impl Factors {
+    pub fn of(dims: &DotDims, [lhs, rhs]: [&[usize]; 2]) -> Factors {
+        let (left, right) = (row_major(lhs), row_major(rhs));
+        let both = |(&l, &r): (&usize, &usize)| (lhs[l], [left[l], right[r]]);
+        let batch = dims.lhs_batch.iter().zip(&dims.rhs_batch).map(both);
+        let lhs_free = dims.lhs_free(lhs.len()).into_iter().map(|d| (lhs[d], [left[d], 0]));
+        let rhs_free = dims.rhs_free(rhs.len()).into_iter().map(|d| (rhs[d], [0, right[d]]));
+        let results = batch.chain(lhs_free).chain(rhs_free).filter(|(size, _)| *size != 1).collect();
+        Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
+    }
+
+    /// Returns the number of products of elements.
+    pub fn count(&self) -> usize {
+        self.results.iter().chain(&self.contracted).map(|(size, _)| size).product()
+    }
+
+    /// Returns the number of results of a run, and by how much the places of both factors differ from one result of a run
+    /// to the next. An element of operand `k` is `places[k]` places after the one before, which is 0 or 1.
+    pub fn runs(&self, places: [u32; 2]) -> (usize, [u32; 2]) {
+        let Some(&(size, strides)) = self.results.last() else { return (1, [0, 0]) };
+        let steps = [0, 1].map(|k| strides[k] * places[k] as isize);
+        if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
+    }
+
+    /// Returns the numbers of both elements of each product, for the first result of each run of `run` results. The
+    /// products of one result follow each other.
+    pub fn numbers(&self, run: usize) -> impl Iterator<Item = [usize; 2]> {
+        let outer = self.results.len() - usize::from(run > 1);
+        let dims = || self.results[..outer].iter().chain(&self.contracted);
+        let [left, right] = [0, 1].map(|k| positions(0, dims().map(|(size, strides)| (*size, strides[k]))));
+        left.into_iter().zip(right).map(|(a, b)| [a as usize, b as usize])
+    }
+}

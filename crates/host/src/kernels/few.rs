@@ -1,0 +1,174 @@
+//! Batches of products of small matrices, each of which takes less time than to pack its operands.
+
+use super::factors::Factors;
+use super::fusion::is_view;
+use crate::elem::Elem;
+use crate::kernels::buffers::{output_bytes, written};
+use crate::kernels::context::PlanCx;
+use crate::memory::OutOfMemory;
+use crate::parts::Pace;
+use crate::plan::{Kernel, KernelCx, Step};
+use crate::simd::{AtLevel, Portable, Vector, run_words};
+use crate::small::Products;
+use shardwise_ir::OpView;
+use shardwise_ops::dot::DotDims;
+use std::ops::RangeInclusive;
+
+/// The numbers of products of elements in a product of two matrices for which the kernel is used.
+const SINGLE: RangeInclusive<usize> = 1..=4096;
+
+/// The most products of elements of a batch. Larger ones are worked on by several workers.
+const MAX_ALL: usize = 1 << 20;
+
+struct FewKernel {
+    elem: Elem,
+    /// The number of elements of a matrix of each operand and of the result.
+    sizes: [usize; 3],
+    run: usize,
+    steps: [u32; 2],
+    table: Vec<u32>,
+    output_bytes: usize,
+}
+
+/// Returns the step of a batch of products of small matrices that follow each other in both operands. Returns `None` for
+/// other products.
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let mut dims = DotDims::of(view)?;
+    let elem = Elem::of(view.result_tensor(0).dtype)?;
+    // Other kernels add the products of `f64` in another order.
+    let fills_words = matches!(elem, Elem::F32 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+    let is_same = view.operands().iter().enumerate().all(|(i, _)| Elem::of(view.operand_tensor(i).dtype) == Some(elem));
+    let leading: Vec<usize> = (0..dims.lhs_batch.len()).collect();
+    let reads_view = |i: usize| plan.body.def_op(view.operand(i)).is_some_and(|op| is_view(plan, &plan.view(op)));
+    if !fills_words
+        || !is_same
+        || dims.lhs_batch != leading
+        || dims.rhs_batch != leading
+        || reads_view(0)
+        || reads_view(1)
+    {
+        return None;
+    }
+    let shapes = [0, 1].map(|i| &view.operand_shape(i)[leading.len()..]);
+    let count: usize = view.operand_shape(0)[..leading.len()].iter().product();
+    (dims.lhs_batch, dims.rhs_batch) = (vec![], vec![]);
+    dims.lhs_contract.iter_mut().chain(&mut dims.rhs_contract).for_each(|d| *d -= leading.len());
+    let factors = Factors::of(&dims, shapes);
+    if count < 2 || !SINGLE.contains(&factors.count()) || factors.count().saturating_mul(count) > MAX_ALL {
+        return None;
+    }
+    let (run, steps) = factors.runs([1, 1]);
+    let table = factors.numbers(run).flatten().map(|number| number as u32).collect();
+    let size = |shape: &[usize]| shape.iter().product::<usize>();
+    let sizes = [size(shapes[0]), size(shapes[1]), size(view.result_shape(0)) / count];
+    Some(plan.kernel(view, FewKernel { elem, sizes, run, steps, table, output_bytes: output_bytes(view) }))
+}
+
+impl Kernel for FewKernel {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+            let from = [0, 1].map(|k| cx.input(k, i).bytes());
+            run_words(Batch { kernel: self, from, to: written(output) });
+        }
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
+    }
+}
+
+struct Batch<'a> {
+    kernel: &'a FewKernel,
+    from: [&'a [u8]; 2],
+    to: &'a mut [u8],
+}
+
+impl AtLevel for Batch<'_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        if self.kernel.elem.is_wide() { self.products::<Portable<u64>>() } else { self.products::<V>() }
+    }
+}
+
+impl Batch<'_> {
+    #[inline(always)]
+    fn products<V: Vector<Word: bytemuck::Pod>>(self) {
+        let FewKernel { elem, sizes: [left, right, result], run, steps, ref table, .. } = *self.kernel;
+        let products = Products { run, steps, is_float: elem.is_float(), table };
+        let [a, b]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
+        let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
+        let (mut pace, matrices) = (Pace::default(), a.chunks_exact(left).zip(b.chunks_exact(right)));
+        for ((a, b), to) in matrices.zip(to.chunks_exact_mut(result)) {
+            products.sum::<V>([a, b], to);
+            pace.spend(table.len() * run);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use crate::kernels::testing::{parse, results};
+    use shardwise_base::Literal;
+
+    /// The same products one by one have a kernel that packs matrices, and the same bits.
+    #[test]
+    fn batches_have_the_bits_of_single_products() {
+        for (m, k, n, of_left, of_right) in
+            [(3, 3, 3, 2, 1), (4, 6, 9, 2, 1), (8, 8, 8, 1, 2), (5, 1, 33, 2, 1), (1, 7, 1, 2, 2)]
+        {
+            for elem in ["f32", "i32", "ui64"] {
+                let left = if of_left == 2 { [m, k] } else { [k, m] };
+                let right = if of_right == 1 { [k, n] } else { [n, k] };
+                let ty = |batch: &str, shape: [usize; 2]| format!("tensor<{batch}{}x{}x{elem}>", shape[0], shape[1]);
+                let of = |batch: &str| [ty(batch, left), ty(batch, right), ty(batch, [m, n])];
+                let [[a, b, c], [a1, b1, c1]] = [of("12x"), of("")];
+                let part = |name: &str, i: usize, shape: [usize; 2], ty: &str, one: &str| {
+                    let (from, to) = (ty, ty.replacen("12x", "1x", 1));
+                    format!(
+                        "%{name}s{i} = stablehlo.slice %{name} [{i}:{}, 0:{}, 0:{}] : ({from}) -> {to}
+  %{name}{i} = stablehlo.reshape %{name}s{i} : ({to}) -> {one}\n",
+                        i + 1,
+                        shape[0],
+                        shape[1]
+                    )
+                };
+                let single = |i: usize| {
+                    format!(
+                        "{}{}  %c{i} = stablehlo.dot_general %a{i}, %b{i}, contracting_dims = [{}] x [{}] : ({a1}, {b1}) -> {c1}\n",
+                        part("a", i, left, &a, &a1),
+                        part("b", i, right, &b, &b1),
+                        of_left - 1,
+                        of_right - 1
+                    )
+                };
+                let source = format!(
+                    "func.func @main(%a: {a}, %b: {b}) -> ({c}, {c1}, {c1}) {{
+  %c = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [{of_left}] x [{of_right}] : ({a}, {b}) -> {c}
+  {}{}  return %c, %c0, %c11 : {c}, {c1}, {c1}
+}}",
+                    single(0), single(11)
+                );
+                let value = |i: usize| i * 37 % 101;
+                let module = parse(&source);
+                let input = |shape: [usize; 2]| {
+                    let shape = [12, shape[0], shape[1]];
+                    let count: usize = shape.iter().product();
+                    match elem {
+                        "f32" => Literal::new(shape, &(0..count).map(|i| value(i) as f32 / 3.0).collect::<Vec<_>>()),
+                        "i32" => Literal::new(shape, &(0..count).map(|i| value(i) as i32).collect::<Vec<_>>()),
+                        _ => Literal::new(shape, &(0..count).map(|i| value(i) as u64).collect::<Vec<_>>()),
+                    }
+                };
+                let (got, _) = results(&HostEngine::default().without_runs(), &module, &[input(left), input(right)]);
+                let all = got[0].raw_bytes();
+                let size = all.len() / 12;
+                assert_eq!(&all[..size], got[1].raw_bytes(), "{source}");
+                assert_eq!(&all[11 * size..], got[2].raw_bytes(), "{source}");
+            }
+        }
+    }
+}
