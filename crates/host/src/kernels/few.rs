@@ -12,10 +12,15 @@ use crate::simd::{AtLevel, Portable, Vector, run_words};
 use crate::small::Products;
 use shardwise_ir::OpView;
 use shardwise_ops::dot::DotDims;
-use std::ops::RangeInclusive;
 
-/// The numbers of products of elements in a product of two matrices for which the kernel is used.
-const SINGLE: RangeInclusive<usize> = 1..=4096;
+/// The least number of results of a run that are computed in vectors.
+const MIN_RUN: usize = 8;
+
+/// The most products of elements in a product of two matrices with runs of at least [`MIN_RUN`] results.
+const MAX_PRODUCTS: usize = 4096;
+
+/// The most products of elements in other products of two matrices.
+const MAX_SINGLE_PRODUCTS: usize = 512;
 
 /// The most products of elements of a batch. Larger ones are worked on by several workers.
 const MAX_ALL: usize = 1 << 20;
@@ -54,10 +59,11 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     (dims.lhs_batch, dims.rhs_batch) = (vec![], vec![]);
     dims.lhs_contract.iter_mut().chain(&mut dims.rhs_contract).for_each(|d| *d -= leading.len());
     let factors = Factors::of(&dims, shapes);
-    if count < 2 || !SINGLE.contains(&factors.count()) || factors.count().saturating_mul(count) > MAX_ALL {
+    let (run, steps) = factors.runs([1, 1]);
+    let most = if run >= MIN_RUN { MAX_PRODUCTS } else { MAX_SINGLE_PRODUCTS };
+    if count < 2 || !(1..=most).contains(&factors.count()) || factors.count().saturating_mul(count) > MAX_ALL {
         return None;
     }
-    let (run, steps) = factors.runs([1, 1]);
     let table = factors.numbers(run).flatten().map(|number| number as u32).collect();
     let size = |shape: &[usize]| shape.iter().product::<usize>();
     let sizes = [size(shapes[0]), size(shapes[1]), size(view.result_shape(0)) / count];
