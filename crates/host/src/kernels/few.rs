@@ -120,7 +120,7 @@ mod tests {
     use crate::kernels::testing::{parse, results};
     use shardwise_base::Literal;
 
-    /// The same products one by one have a kernel that packs matrices, and the same bits.
+    /// Compares batches with products one by one, whose kernel packs the matrices.
     #[test]
     fn batches_have_the_bits_of_single_products() {
         for (m, k, n, of_left, of_right) in

@@ -20,6 +20,7 @@ use shardwise_ops::Opcode;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::shapes::Iota;
+use std::ops::RangeInclusive;
 
 /// The largest number of elements that a [`FoldKernel`] combines into each result. Larger reductions that need this
 /// kernel run by the reference evaluation.
@@ -57,8 +58,8 @@ pub(super) enum Elements {
     Same(Vec<u8>),
 }
 
-/// The numbers of results for which elements are moved. Fewer take no time, and more are worked on by several workers.
-const MOVED: std::ops::RangeInclusive<usize> = SEVERAL..=4096;
+/// The numbers of results for which elements are moved. Fewer results take little time, and several workers compute more.
+const MOVED: RangeInclusive<usize> = SEVERAL..=4096;
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
 /// `None` for a named reducer of one array, which has other kernels, and if more than [`MAX_FOLDED`] elements are
