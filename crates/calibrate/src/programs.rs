@@ -45,8 +45,8 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// The type of an array that is too large for the small programs of the engine outside of loops, in which instructions of few elements
-/// are one. Its elements take much less time than an instruction.
+/// The type of an array that is too large for the small programs of the engine outside of loops, in which instructions
+/// of few elements are one. Its elements take much less time than an instruction.
 const FEW: &str = "tensor<80xf32>";
 
 /// Returns a program with `count` instructions, each of which computes few elements. The program returns all of their

@@ -83,6 +83,11 @@ impl Elem {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }
 
+    /// Returns true if this is a real type whose elements have the bits of the words that compute it.
+    pub const fn fills_words(self) -> bool {
+        matches!(self, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64)
+    }
+
     /// Returns the type in which sums of this type are computed: `F32` for `BF16` and `F16`, and this type otherwise.
     pub const fn summed(self) -> Elem {
         match self {

@@ -101,8 +101,13 @@ impl<'m> PlanCx<'m> {
     /// Builds a step that reads the op's operands and writes its results. Its instances are those of the first result,
     /// or a single one if the op has no results.
     pub fn step(&mut self, view: &OpView<'m>, kind: StepKind) -> Step {
+        self.step_reading(view, kind, view.operands())
+    }
+
+    /// Builds a step as [`PlanCx::step`] does, which reads these values in place of the op's operands.
+    pub fn step_reading(&mut self, view: &OpView<'m>, kind: StepKind, read: &[Value]) -> Step {
         let points = self.result_points(view);
-        let inputs = view.operands().iter().map(|&v| self.input(v, &points)).collect();
+        let inputs = read.iter().map(|&v| self.input(v, &points)).collect();
         let outputs = view.results().iter().map(|&v| self.slot(v)).collect();
         self.step_with(view, kind, inputs, outputs, points)
     }

@@ -3,6 +3,9 @@
 use super::strides::{positions, row_major};
 use shardwise_ops::dot::DotDims;
 
+/// The least number of results of a run that are computed in vectors.
+pub const MIN_RUN: usize = 8;
+
 /// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
 /// an operand without it.
 pub struct Factors {

@@ -1,6 +1,6 @@
 //! Batches of products of small matrices, each of which takes less time than to pack its operands.
 
-use super::factors::Factors;
+use super::factors::{Factors, MIN_RUN};
 use super::fusion::is_view;
 use crate::elem::Elem;
 use crate::kernels::buffers::{output_bytes, written};
@@ -12,9 +12,6 @@ use crate::simd::{AtLevel, Portable, Vector, run_words};
 use crate::small::Products;
 use shardwise_ir::OpView;
 use shardwise_ops::dot::DotDims;
-
-/// The least number of results of a run that are computed in vectors.
-const MIN_RUN: usize = 8;
 
 /// The most products of elements in a product of two matrices with runs of at least [`MIN_RUN`] results.
 const MAX_PRODUCTS: usize = 4096;
@@ -41,11 +38,11 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let mut dims = DotDims::of(view)?;
     let elem = Elem::of(view.result_tensor(0).dtype)?;
     // Other kernels add the products of `f64` in another order.
-    let fills_words = matches!(elem, Elem::F32 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
+    let is_summed_alike = elem.fills_words() && elem != Elem::F64;
     let is_same = view.operands().iter().enumerate().all(|(i, _)| Elem::of(view.operand_tensor(i).dtype) == Some(elem));
     let leading: Vec<usize> = (0..dims.lhs_batch.len()).collect();
     let reads_view = |i: usize| plan.body.def_op(view.operand(i)).is_some_and(|op| is_view(plan, &plan.view(op)));
-    if !fills_words
+    if !is_summed_alike
         || !is_same
         || dims.lhs_batch != leading
         || dims.rhs_batch != leading

@@ -37,7 +37,7 @@ pub(super) struct FoldKernel {
     several: Option<block::Kernel>,
     /// The offsets of the elements that are folded into a result, from the first of them, in elements.
     offsets: Vec<usize>,
-    /// Where the elements of each array are.
+    /// For each array, the place of its elements.
     elements: Vec<Elements>,
     /// The number of inputs before the initial values.
     input_count: usize,
@@ -91,7 +91,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let mut operands = vec![row_major(&space); n];
     let mut elements = vec![];
     for (k, &size) in sizes.iter().enumerate() {
-        let own = match counted(plan, view.operand(k), &offsets).filter(|_| are_rows) {
+        let own = match are_rows.then(|| counted(plan, view.operand(k), &offsets)).flatten() {
             Some(bytes) => Elements::Same(bytes),
             None if are_rows && size == 4 && folded >= SEVERAL => Elements::Rows(inputs.len()),
             None => Elements::Input(inputs.len()),
@@ -106,10 +106,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     }
     let kernel = FoldKernel::new(plan, view, &space, &operands, &offsets, sizes, elements)?;
     inputs.extend(&view.operands()[n..]);
-    let points = plan.result_points(view);
-    let inputs = inputs.into_iter().map(|v| plan.input(v, &points)).collect();
-    let outputs = view.results().iter().map(|&v| plan.slot(v)).collect();
-    Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, outputs, points))
+    Some(plan.step_reading(view, StepKind::Kernel(Box::new(kernel)), &inputs))
 }
 
 /// Returns the bytes of an iota's elements at these offsets, which are those of one row. Returns `None` if `v` is no

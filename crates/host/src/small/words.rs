@@ -4,6 +4,7 @@
 use crate::block::machine::{Op, put_word, word};
 use crate::elem::Elem;
 use crate::simd::Word;
+use bytemuck::Pod;
 use shardwise_mathfn::order::{LANES_32, LANES_64};
 
 /// The words of an array: one for each element, or a single one that all elements have.
@@ -140,7 +141,7 @@ impl Words {
 #[inline(always)]
 pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     if elem.size() == W::SIZE {
-        return to.iter_mut().zip(bytes.chunks_exact(W::SIZE)).for_each(|(to, e)| *to = W::from_bytes(e));
+        return bytemuck::cast_slice_mut(to).copy_from_slice(bytes);
     }
     to.iter_mut().zip(bytes.chunks_exact(elem.size())).for_each(|(to, e)| *to = word(elem, e));
 }
@@ -149,20 +150,16 @@ pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
 #[inline(always)]
 pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     if place.elem.size() == W::SIZE && place.step == 1 {
-        let elements = bytes.chunks_exact_mut(W::SIZE).zip(&words[place.at as usize..]);
-        return elements.for_each(|(e, word)| word.to_bytes(e));
+        let words = bytemuck::cast_slice(&words[place.at as usize..]);
+        return bytes.copy_from_slice(&words[..bytes.len()]);
     }
     let elements = bytes.chunks_exact_mut(place.elem.size()).enumerate();
     elements.for_each(|(i, e)| put_word(place.elem, e, words[place.word(i)]));
 }
 
 /// Words of one width, on which the actions of this width work.
-pub(crate) trait Area: Word {
+pub(crate) trait Area: Word + Pod {
     fn of(words: &mut Words) -> &mut [Self];
-
-    /// Returns the word with these bytes, which are as many as the word has.
-    fn from_bytes(bytes: &[u8]) -> Self;
-    fn to_bytes(self, bytes: &mut [u8]);
 
     /// Folds the words into one, in the order of a row of two or more.
     fn fold_row(op: Op, identity: Self, row: &[Self]) -> Self;
@@ -175,16 +172,6 @@ impl Area for u32 {
     }
 
     #[inline(always)]
-    fn from_bytes(bytes: &[u8]) -> u32 {
-        u32::from_ne_bytes(bytes.try_into().expect("four bytes"))
-    }
-
-    #[inline(always)]
-    fn to_bytes(self, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&self.to_ne_bytes());
-    }
-
-    #[inline(always)]
     fn fold_row(op: Op, identity: u32, row: &[u32]) -> u32 {
         op.fold_row::<u32, LANES_32>(identity, row)
     }
@@ -194,16 +181,6 @@ impl Area for u64 {
     #[inline(always)]
     fn of(words: &mut Words) -> &mut [u64] {
         &mut words.wide
-    }
-
-    #[inline(always)]
-    fn from_bytes(bytes: &[u8]) -> u64 {
-        u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
-    }
-
-    #[inline(always)]
-    fn to_bytes(self, bytes: &mut [u8]) {
-        bytes.copy_from_slice(&self.to_ne_bytes());
     }
 
     #[inline(always)]

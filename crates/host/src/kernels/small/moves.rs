@@ -3,9 +3,9 @@
 use super::builder::{Builder, Held};
 use crate::elem::Elem;
 use crate::kernels::context::Small;
-use crate::kernels::factors::Factors;
+use crate::kernels::factors::{Factors, MIN_RUN};
 use crate::kernels::fusion::{is_view, view_strides};
-use crate::kernels::strides::{positions, row_major};
+use crate::kernels::strides::{innermost, positions, row_major};
 use crate::small::{Action, Place, Start, Window};
 use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
@@ -101,11 +101,11 @@ fn window_at(
     start: isize,
     starts: Range<u32>,
 ) -> Window {
-    let (mut run, mut outer) = (1, shape.len());
-    while outer > 0 && (shape[outer - 1] == 1 || strides[outer - 1] == run as isize) {
-        outer -= 1;
-        run *= shape[outer];
-    }
+    let dims: Vec<(usize, isize)> = shape.iter().copied().zip(strides.iter().copied()).collect();
+    let (run, outer) = match innermost(&dims) {
+        ((run, 1), outer) => (run, outer),
+        _ => (1, shape.len()),
+    };
     let table = builder.code.table(elements_at(&shape[..outer], strides, start));
     Window { run: run as u32, table, starts }
 }
@@ -175,9 +175,8 @@ fn window<'m>(
 /// any other product.
 fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
-    let fills_words = matches!(elem, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64);
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
-    if !fills_words || !is_same {
+    if !elem.fills_words() || !is_same {
         return None;
     }
     let mut factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
@@ -197,9 +196,6 @@ fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     builder.compute(view.result(0), |to| Action::Dot { is_float: elem.is_float(), len, to, run, steps, table });
     Some(())
 }
-
-/// The least number of results that are computed in vectors.
-const MIN_RUN: usize = 8;
 
 /// The most products of elements in a product of arrays with runs of at least [`MIN_RUN`] results.
 const MAX_PRODUCTS: usize = 1 << 15;

@@ -65,16 +65,13 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     if !view.results().iter().all(is_here) {
         return None;
     }
-    match kind(builder.plan, &view)? {
+    let kind = kind(builder.plan, &view)?;
+    let outside = matches!(kind, Kind::Loop).then(|| builder.enter_loop());
+    match kind {
         Kind::Constant => Some(()),
         // Inside of a region, this is known from the outermost loop or branch.
-        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join_here(builder, &view) => None,
-        Kind::Loop => {
-            let max_size = builder.enter_loop();
-            while_loop(builder, &view)?;
-            builder.leave_loop(max_size);
-            Some(())
-        }
+        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
+        Kind::Loop => while_loop(builder, &view),
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
         Kind::Computed(fused) => {
@@ -82,18 +79,9 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
             computed(builder, fused, &view)
         }
         Kind::Small(own) => small(builder, own, &view),
-    }
-}
-
-/// Returns what [`may_join`] does for a loop or branch that is in no region.
-fn may_join_here(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> bool {
-    if Opcode::of_view(view) != Opcode::While {
-        return may_join(builder, view);
-    }
-    let max_size = builder.enter_loop();
-    let may_join = may_join(builder, view);
-    builder.leave_loop(max_size);
-    may_join
+    }?;
+    outside.into_iter().for_each(|max_size| builder.leave_loop(max_size));
+    Some(())
 }
 
 /// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and
