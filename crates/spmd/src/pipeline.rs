@@ -52,7 +52,8 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "simplify",
         run: |m, _| simplify::simplify(m),
-        describes: "splits collectives with several operands, adapts reducers to operand types, numbers random streams",
+        describes: "splits collectives with several operands, adapts reducers to operand types, numbers random streams, \
+                    leaves out index components of scatters that are always 0",
         ensures: &[PLAIN_REDUCERS, SINGLE_COLLECTIVES, NUMBERED_STREAMS, NO_STEPS_YET],
     },
     Pass {

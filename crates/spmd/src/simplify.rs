@@ -1,7 +1,7 @@
 //! Writes ops that can be written in several ways in one of them: collectives of several operands as collectives of
 //! one, collectives over a replica with all of its partitions as collectives over devices, reducers that work on wider
 //! elements than their operands have as reducers of converted operands, Shardy's collectives on global values as
-//! reshards.
+//! reshards, scatters without components of indices that are always 0.
 //!
 //! Every `rng` gets the number of its stream, which determines the numbers that it draws, so that no pass changes them.
 
@@ -10,14 +10,16 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func, rewrite_regions};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Type, Uses, Value};
 use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, attrs_with_groups, groups_attr};
+use shardwise_ops::index::{idle_components, without_components};
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective};
 use std::collections::HashMap;
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
-/// one operand, with groups of devices in place of groups of a replica with all of its partitions, and with reducers on
-/// the types of their operands. An asynchronous collective keeps its reducer, and it keeps its operands if it cannot be
+/// one operand, with groups of devices in place of groups of a replica with all of its partitions, with reducers on the
+/// types of their operands, and with scatters whose indices have no component that is known to be 0 where it can be
+/// left out ([`idle_components`]). An asynchronous collective keeps its reducer, and it keeps its operands if it cannot be
 /// started once for each of them. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
@@ -129,7 +131,7 @@ fn is_start(view: &OpView<'_>) -> bool {
 }
 
 fn is_compound(view: &OpView<'_>) -> bool {
-    is_promoted(view) || collective::is_variadic(view) || is_start_of_several(view)
+    is_promoted(view) || collective::is_variadic(view) || is_start_of_several(view) || !idle_components(view).is_empty()
 }
 
 /// Returns true if the op is an `async_start` of a collective of several operands, which can be started one by one
@@ -181,9 +183,11 @@ impl<'s> Rewrite<'s> for Simplify {
         }
         let operands = cloner.values(view.operands());
         let mut regions = |b: &mut Builder<'_>| rewrite_regions(view, self, cloner, b).expect("it has no errors");
-        let results = match collective::is_variadic(view) {
-            true => collective::split(view, &operands, &mut regions, b),
-            false => promote::decompose(view, &operands, regions(b), b),
+        let idle = idle_components(view);
+        let results = match () {
+            () if collective::is_variadic(view) => collective::split(view, &operands, &mut regions, b),
+            () if !idle.is_empty() => without_components(view, &idle, &operands, regions(b), b),
+            () => promote::decompose(view, &operands, regions(b), b),
         };
         view.results().iter().zip(results).for_each(|(&from, to)| cloner.carry(from, to, b));
         Ok(true)

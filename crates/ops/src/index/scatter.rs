@@ -6,6 +6,7 @@
 
 use super::IndexDims;
 use super::SCATTER_DIMENSIONS;
+use super::bounds::{Part, is_zero};
 use super::dims::{IndexFactor, Kinds, Labels, Starts, for_each_index};
 use super::gather::IndexParts;
 use crate::Opcode;
@@ -78,7 +79,7 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
 
 /// Returns the factors of a window dimension: `o` of size `full` in the inputs, and `d` of size `size` in the updates.
 /// An index may move even a window of the whole dimension, partly out of it, so that its elements are combined with
-/// those of other devices.
+/// those of other devices. A window of one element is on one device, as if the updates did not have the dimension.
 fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {
@@ -86,10 +87,59 @@ fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize
         let spec = if is_moved { FactorSpec::need_replication(full) } else { FactorSpec::pass_through(full) };
         return vec![factor(Some(o), Some(d), spec)];
     }
-    vec![
-        factor(Some(o), None, FactorSpec::need_replication(full)),
-        factor(None, Some(d), FactorSpec::need_replication(size)),
-    ]
+    let spec = if size == 1 { FactorSpec::pass_through(full) } else { FactorSpec::need_replication(full) };
+    vec![factor(Some(o), None, spec), factor(None, Some(d), FactorSpec::need_replication(size))]
+}
+
+/// Returns the dimensions of the inputs in which an update has one element, on one of the devices that have parts of
+/// the dimension.
+fn single_dims(op: &OpView<'_>, dims: &IndexDims) -> Vec<usize> {
+    let (inputs, updates) = (op.operand_shape(0), op.operand_shape(arity(op) + 1));
+    let windows = dims.window_operand_dims(inputs.len()).into_iter().zip(&dims.window);
+    let single = windows.filter(|&(o, &d)| updates[d] == 1 && inputs[o] != 1).map(|(o, _)| o);
+    dims.collapsed.iter().copied().chain(single).collect()
+}
+
+/// Returns the components of the indices that are known to be 0 and choose where windows begin. The op does the same
+/// without them. At least one component is not among them. There are none if the reducer is wider than the operands.
+pub fn idle_components(op: &OpView<'_>) -> Vec<usize> {
+    if Opcode::of_view(op) != Opcode::Scatter || promote::is_promoted(op) {
+        return vec![];
+    }
+    let dims = dims(op);
+    let (indices, dim) = (arity(op), dims.index_vector_dim);
+    if dim == op.operand_shape(indices).len() {
+        return vec![];
+    }
+    let is_idle =
+        |&k: &usize| !dims.is_dropped(dims.index_map[k]) && is_zero(op, indices, Part::At { dim, position: k });
+    let mut idle: Vec<usize> = (0..dims.index_map.len()).filter(is_idle).collect();
+    if idle.len() == dims.index_map.len() {
+        idle.pop();
+    }
+    idle
+}
+
+/// Builds the scatter without some components of its indices, and returns its results. `operands` and `regions` replace
+/// those of the op.
+pub fn without_components(
+    op: &OpView<'_>,
+    idle: &[usize],
+    operands: &[Value],
+    regions: Vec<Region>,
+    b: &mut Builder<'_>,
+) -> Vec<Value> {
+    let mut dims = dims(op);
+    let (mut operands, indices, dim) = (operands.to_vec(), arity(op), dims.index_vector_dim);
+    let kept: Vec<usize> = (0..dims.index_map.len()).filter(|k| !idle.contains(k)).collect();
+    let runs = kept.chunk_by(|a, b| a + 1 == *b);
+    let parts: Vec<Value> =
+        runs.map(|run| make::slice_dim(b, operands[indices], dim, run[0], run[run.len() - 1] + 1)).collect();
+    operands[indices] = if parts.len() == 1 { parts[0] } else { make::concatenate(b, &parts, dim) };
+    dims.index_map = kept.iter().map(|&k| dims.index_map[k]).collect();
+    let types: Vec<Type> = op.results().iter().map(|&v| op.body.ty(v).clone()).collect();
+    let made = b.op_with_regions(op.data().code, operands, dims.in_scatter(op.attrs()), regions, types);
+    b.body[made].results.to_vec()
 }
 
 impl Scatter {
@@ -464,7 +514,7 @@ fn localize(cx: &mut LocalizeCx<'_, '_>) -> Vec<Value> {
     let mut operands = cx.operands.to_vec();
     let b = &mut *cx.builder;
     let mut parts: Option<IndexParts> = None;
-    for d in dims.collapsed.clone() {
+    for d in single_dims(&cx.op, &dims) {
         let axes = &input.dims[d].axes;
         if !axes.is_empty() {
             let parts = parts.get_or_insert_with(|| IndexParts::split(b, operands[n], &dims, cx.op.operand_shape(0)));
