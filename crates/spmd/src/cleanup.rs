@@ -1,12 +1,13 @@
 //! Removes ops that are dead, repeated or without effect.
 //!
 //! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops of one region are
-//! merged, unless they have regions, ordered effects or not exactly one result; such an op in a region is also merged
-//! with an equal op of the function's own region. Ops that change nothing are replaced by their operand, and ops on
+//! merged, unless they have parts of the program in regions, ordered effects or not exactly one result; such an op in a
+//! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their operand, and ops on
 //! scalar constants whose result is an integer or a boolean are evaluated. Two permutations of devices, one after the
 //! other, become one where this is possible, unless the program states one of them or the mesh is too large.
 
-use crate::rewrite::{facts, is_terminator};
+use crate::kinds;
+use crate::rewrite::{facts, has_program_regions, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
 use shardwise_ir::{Attrs, Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
@@ -23,7 +24,7 @@ const MAX_ROUNDS: usize = 4;
 const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal
-/// ops that have no regions, one result and no ordered effects, and replaces ops that change nothing by their operand,
+/// ops that have one result, no parts of the program in regions and no ordered effects, and replaces ops that change nothing by their operand,
 /// and pure ops on scalar constants by their value if it is an integer or a boolean. On a mesh of at most
 /// [`MAX_DEVICES`] devices, joins pairs of permutations of devices that the compiler made, where one permutation can
 /// take their place. Stops after [`MAX_ROUNDS`] rounds. Always returns `Ok`.
@@ -304,7 +305,7 @@ impl Cleanup<'_> {
             self.is_changed = true;
         }
         let view = self.module.view(self.body, op);
-        let is_plain = view.regions().is_empty() && view.results().len() == 1 && is_repeatable(&view);
+        let is_plain = !has_program_regions(&view) && view.results().len() == 1 && is_repeatable(&view);
         if !is_plain || is_async(self.module, self.body, region) {
             return true;
         }
@@ -358,6 +359,7 @@ impl Cleanup<'_> {
             let type_of = |data: &OpData| view.body.ty(data.results[0]);
             (data.code, &data.operands, &data.attrs) == (other.code, &other.operands, &other.attrs)
                 && type_of(data) == type_of(other)
+                && (data.regions.is_empty() && other.regions.is_empty() || kinds::is_same(view, &view.at(op)))
         };
         let (op, _) = self.seen.get(&print)?.iter().find(|(op, region)| is_around(*region) && is_equal(*op))?;
         Some(view.body[*op].results[0])

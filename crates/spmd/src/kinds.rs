@@ -85,6 +85,12 @@ impl Kinds {
     }
 }
 
+/// Returns true if two ops are of one kind. An op with a region that uses values from around the op is never of the kind
+/// of another one.
+pub(crate) fn is_same(a: &OpView<'_>, b: &OpView<'_>) -> bool {
+    Key::of(a).is_some_and(|key| Some(key) == Key::of(b))
+}
+
 fn rule_of(view: &OpView<'_>) -> Option<Arc<Rule>> {
     match Opcode::of_view(view).facts().rule(view) {
         RuleFact::Rule(rule) => Some(Arc::new(rule)),

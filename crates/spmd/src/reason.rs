@@ -1,6 +1,7 @@
 //! Builds the reasons of reshards and sums, with their facts and one sentence of text.
 
 use crate::halo;
+use crate::layouts::is_copy;
 use crate::plan::local_bytes;
 use crate::strategy::{Cause, Decision};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
@@ -91,6 +92,9 @@ pub(crate) fn edge(
 
 /// Returns a phrase for the layout that is stated by an op that does nothing else, such as a constraint.
 pub(crate) fn stated(consumer: &OpView<'_>) -> String {
+    if is_copy(consumer) {
+        return "what several ops read".into();
+    }
     format!("the layout that `{}` asks for", short(consumer.name()))
 }
 

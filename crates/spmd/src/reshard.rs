@@ -8,7 +8,7 @@
 //! which is built here because everything is known here.
 
 use crate::kinds::OpKind;
-use crate::layouts::{self, Changes, Chosen};
+use crate::layouts::{self, Changes, Chosen, is_copy};
 use crate::live;
 use crate::plan::local_bytes;
 use crate::reason;
@@ -224,7 +224,8 @@ impl Resharder<'_, '_, '_> {
     /// reshards, and `consumer` returns from the function or only states a layout. Returns `None` otherwise.
     fn forced(&self, consumer: &OpView<'_>, v: Value, to: &Sharding, b: &Builder<'_>) -> Option<Reshard> {
         let is_result = self.cloner.source[self.cloner.source.entry()].ops.last() == Some(&consumer.op);
-        let is_required = is_result || facts(consumer).semantics(consumer) == Semantics::Identity;
+        let is_stated = facts(consumer).semantics(consumer) == Semantics::Identity && !is_copy(consumer);
+        let is_required = is_result || is_stated;
         if !is_required {
             return None;
         }

@@ -205,7 +205,14 @@ impl Fetched {
         let line = |read: &Read, need: &Need| view.operand_tensor(read.operand).bytes() / need.size as u64;
         match self {
             Fetched::Elements(fetches) => {
-                fetches.iter().map(|f| f.exchange.received(&f.need) as u64 * line(&f.read, &f.need)).sum()
+                let mut received = vec![];
+                for fetch in fetches {
+                    let line = line(&fetch.read, &fetch.need);
+                    received.resize(fetch.need.shards.max(received.len()), 0);
+                    let lines = fetch.exchange.received(&fetch.need);
+                    received.iter_mut().zip(lines).for_each(|(bytes, n)| *bytes += n as u64 * line);
+                }
+                received.into_iter().max().unwrap_or(0)
             }
             Fetched::Totals { reads, need, folded, .. } => {
                 let bytes: u64 = reads.iter().map(|read| line(read, need)).sum();

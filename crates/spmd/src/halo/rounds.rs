@@ -6,6 +6,7 @@
 
 use crate::colour::coloured;
 use shardwise_base::budget;
+use std::ops::Range;
 
 /// The largest number of permutes in [`Exchange::Rounds`], and the largest distance between the first and the last
 /// block of a range in [`Exchange::Alike`]. More permutes would not be worth their latency.
@@ -182,20 +183,39 @@ impl Need {
 }
 
 impl Exchange {
-    /// Returns the number of elements along the dimension that a device receives at most.
-    pub fn received(&self, need: &Need) -> usize {
+    /// Returns the number of elements along the dimension that each device receives. A round moves as many elements to
+    /// each of its targets as its longest edge has.
+    pub fn received(&self, need: &Need) -> Vec<usize> {
+        let mut received = vec![0; need.shards];
         match self {
-            Exchange::Alike(parts) => parts.iter().filter(|p| p.is_received(need)).map(|p| p.to - p.from).sum(),
-            Exchange::Rounds(rounds) => rounds.iter().filter(|r| !r.pairs.is_empty()).map(|r| r.len).sum(),
+            Exchange::Alike(parts) => {
+                for part in parts {
+                    received[part.receivers(need)].iter_mut().for_each(|n| *n += part.to - part.from);
+                }
+            }
+            Exchange::Rounds(rounds) => {
+                for round in rounds {
+                    round.pairs.iter().for_each(|&(_, target)| received[target] += round.len);
+                }
+            }
         }
+        received
     }
 }
 
 impl Part {
     /// Returns true if some device receives the part from another one.
     pub fn is_received(&self, need: &Need) -> bool {
+        !self.receivers(need).is_empty()
+    }
+
+    /// Returns the positions of the devices that receive the part from another one.
+    fn receivers(&self, need: &Need) -> Range<usize> {
         let shards = need.shards as i64;
-        if need.wraps { self.ahead % shards != 0 } else { self.ahead != 0 && self.ahead.abs() < shards }
+        let sources = if need.wraps { 0..shards } else { -self.ahead..shards - self.ahead };
+        let is_own = if need.wraps { self.ahead % shards == 0 } else { self.ahead == 0 };
+        let (first, end) = (sources.start.clamp(0, shards), sources.end.clamp(0, shards));
+        if is_own { 0..0 } else { first as usize..end as usize }
     }
 }
 
@@ -223,6 +243,10 @@ fn by_colour(edges: &[Edge], shards: usize) -> Vec<Vec<Edge>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn most(need: &Need, exchange: &Exchange) -> usize {
+        exchange.received(need).into_iter().max().unwrap_or(0)
+    }
 
     /// Runs an exchange on blocks of the numbers `0..size` and returns each device's range, with `None` where no number
     /// was fetched.
@@ -299,19 +323,19 @@ mod tests {
     #[test]
     fn a_stencil_receives_its_halo_alone() {
         let need = Need { size: 64, shards: 8, start: -1, step: 8, len: 10, wraps: false, inside: (0, 64) };
-        assert_eq!(need.plan().unwrap().received(&need), 2);
+        assert_eq!(most(&need, &need.plan().unwrap()), 2);
     }
 
     #[test]
     fn a_reversal_receives_one_block() {
         let need = Need { size: 64, shards: 8, start: 56, step: -8, len: 8, wraps: false, inside: (0, 64) };
         let exchange = need.plan().unwrap();
-        assert_eq!(exchange.received(&need), 8);
+        assert_eq!(most(&need, &exchange), 8);
     }
 
     #[test]
     fn the_first_half_takes_two_rounds() {
         let need = Need { size: 64, shards: 8, start: 0, step: 4, len: 4, wraps: false, inside: (0, 64) };
-        assert_eq!(need.plan().unwrap().received(&need), 8);
+        assert_eq!(most(&need, &need.plan().unwrap()), 8);
     }
 }

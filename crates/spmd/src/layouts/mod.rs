@@ -16,6 +16,7 @@
 //! memory grow by a few percent at most.
 
 mod changes;
+mod copies;
 mod price;
 mod search;
 mod sites;
@@ -26,6 +27,8 @@ use crate::hoist::ROOM;
 use crate::live::Lives;
 use crate::strategy::Decisions;
 pub(crate) use changes::Changes;
+pub(crate) use copies::is_copy;
+use copies::with_copies;
 use price::Prices;
 pub(crate) use search::MAX_EFFORT;
 use search::{Left, Limits, Shards, search};
@@ -66,6 +69,9 @@ pub(crate) fn choose(
     if mesh.axes.iter().any(|a| a.kind == AxisKind::Explicit) || mesh.size() == 1 {
         return chosen;
     }
+    let copied = with_copies(module, func, mesh);
+    let func = copied.as_ref().unwrap_or(func);
+    chosen.func = copied.clone();
     let Some(sites) = Sites::of(module, func, mesh, &mut decisions.kinds) else { return chosen };
     let mut lives = None;
     for shards in [Shards::MayGrow, Shards::StaySmall] {

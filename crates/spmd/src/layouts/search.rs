@@ -70,6 +70,9 @@ const SAVED_BY_TRADE: f64 = 0.125;
 /// The effort that the trades of dimensions may make each time that the stages have been run.
 const TRADE_EFFORT: usize = 20_000;
 
+/// The effort that moves of copies may make.
+const COPY_EFFORT: usize = 20_000;
+
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
 pub(crate) const MAX_EFFORT: (usize, usize) = (130_000, 4);
 
@@ -98,8 +101,10 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, O
     let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
     let effort_before = prices.effort;
     let (stage, known) = (STAGES[0], FxHashMap::default());
-    let mut search = Search { prices, limits, most_work, effort_before, stage, is_cut: false, known };
+    let moves_copies = false;
+    let mut search = Search { prices, limits, most_work, effort_before, stage, moves_copies, is_cut: false, known };
     let left = search.run();
+    search.move_copies();
     let layout = |g: Group| prices.layout(prices.current(g));
     let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
     (sites.groups.keys().filter(changed).map(|g| (g, prices.current(g))).collect(), left)
@@ -131,6 +136,8 @@ struct Search<'p, 'a> {
     most_work: u64,
     effort_before: usize,
     stage: Stage,
+    /// True if the layouts of copies may change.
+    moves_copies: bool,
     /// True if a change was not tried because the effort of the stage ended.
     is_cut: bool,
     /// The outcomes of [`Search::following`], by the number of the site's rating and the index of the group at the
@@ -380,6 +387,48 @@ impl Search<'_, '_> {
         best.1 > 0
     }
 
+    /// Moves copies to layouts that their readers ask for, or makes them whole, wherever the price falls, beginning with
+    /// the dearest copies. Ends when [`COPY_EFFORT`] is spent.
+    fn move_copies(&mut self) {
+        let sites = self.prices.sites;
+        let most_effort = self.prices.effort + COPY_EFFORT;
+        let bytes = |prices: &Prices<'_>, g: Group| sites.groups[g].sites.iter().map(|&s| prices.bytes(s)).sum::<u64>();
+        let mut copies: Vec<Group> = sites.groups.keys().filter(|&g| sites.groups[g].is_copy).collect();
+        copies.retain(|&g| bytes(self.prices, g) > 0);
+        copies.sort_by_key(|&g| Reverse(bytes(self.prices, g)));
+        self.moves_copies = true;
+        for copy in copies {
+            let mut best = (self.prices.total(), vec![]);
+            for layout in self.layouts_of_copy(copy) {
+                for stage in [STAGES[0], STAGES[1]] {
+                    self.stage = stage;
+                    if self.prices.effort < most_effort && self.may_change(copy, layout) {
+                        let found = self.spread(vec![(copy, layout)]);
+                        best = if found.0 < best.0 { found } else { best };
+                    }
+                }
+            }
+
+            best.1.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+        }
+    }
+
+    /// Returns the layouts that readers ask for of a copy, and the one in which it is whole. Returns none if a reader
+    /// moves elements between devices itself: what such readers send together is not in the price.
+    fn layouts_of_copy(&mut self, copy: Group) -> Vec<Layout> {
+        let whole = Sharding::replicated(self.prices.mesh(), self.prices.shape(copy).len());
+        let mut found = vec![self.prices.layout_number(whole)];
+        for &site in &self.prices.sites.groups[copy].sites {
+            if self.prices.decision(site).is_some_and(|decision| !decision.moved.is_empty()) {
+                return vec![];
+            }
+            found.extend(self.prices.asks(site).filter(|ask| ask.value == copy).map(|ask| ask.layout));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// Returns the layouts of the tensors beside a group, at all its sites, if they follow the group, and at edges
     /// those that the edges ask for.
     fn followers(&mut self, group: Group) -> Vec<Change> {
@@ -421,7 +470,8 @@ impl Search<'_, '_> {
 
     fn may_change(&self, group: Group, to: Layout) -> bool {
         let own = self.prices.current(group);
-        if own == to || self.prices.sites.groups[group].is_fixed {
+        let data = &self.prices.sites.groups[group];
+        if own == to || data.is_fixed || data.is_copy && !self.moves_copies {
             return false;
         }
         let [own, to] = [own, to].map(|layout| self.prices.layout(layout));

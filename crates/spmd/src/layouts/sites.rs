@@ -1,5 +1,6 @@
 //! The values of a function that have one layout, and the places where values are moved.
 
+use super::copies::is_copy;
 use crate::cleanup::live;
 use crate::kinds::{Kinds, OpKind};
 use crate::remake::Sources;
@@ -50,6 +51,8 @@ pub(super) struct GroupData {
     pub is_fixed: bool,
     /// True if an op without a rule makes the values: it makes them whole, and never a summand.
     pub is_whole: bool,
+    /// True if the group is a copy of a value for its readers ([`with_copies`](super::copies::with_copies)).
+    pub is_copy: bool,
     /// The sites that have values of the group.
     pub sites: Vec<Site>,
 }
@@ -151,8 +154,8 @@ impl Build<'_> {
         if values.is_empty() {
             return None;
         }
-        let group =
-            self.sites.groups.push(GroupData { values: values.clone(), is_fixed, is_whole: false, sites: vec![] });
+        let data = GroupData { values: values.clone(), is_fixed, is_whole: false, is_copy: false, sites: vec![] };
+        let group = self.sites.groups.push(data);
         values.into_iter().for_each(|v| self.sites.group_of[v] = Some(group));
         Some(group)
     }
@@ -221,7 +224,10 @@ impl Build<'_> {
             return self.each_fixed(view);
         }
         if facts.semantics(view) == Semantics::Identity {
-            self.each_fixed(view);
+            match is_copy(view) {
+                true => self.copies(view),
+                false => self.each_fixed(view),
+            }
             for (&from, &result) in view.operands().iter().zip(view.results()) {
                 let to = self.sites.group_of[result].map(Target::Group);
                 self.edge(from, to);
@@ -256,6 +262,11 @@ impl Build<'_> {
         let is_linear =
             || facts(view).linear(view) == Linear::Jointly && facts(view).semantics(view) == Semantics::Pure;
         view.operands().iter().all(|&v| self.zeros[v]) && view.regions().is_empty() && is_linear()
+    }
+
+    fn copies(&mut self, view: &OpView<'_>) {
+        let groups: Vec<Group> = view.results().iter().filter_map(|&v| self.free(&[v])).collect();
+        groups.into_iter().for_each(|g| self.sites.groups[g].is_copy = true);
     }
 
     fn each_fixed(&mut self, view: &OpView<'_>) {
