@@ -224,8 +224,7 @@ impl Resharder<'_, '_, '_> {
     /// reshards, and `consumer` returns from the function or only states a layout. Returns `None` otherwise.
     fn forced(&self, consumer: &OpView<'_>, v: Value, to: &Sharding, b: &Builder<'_>) -> Option<Reshard> {
         let is_result = self.cloner.source[self.cloner.source.entry()].ops.last() == Some(&consumer.op);
-        let is_stated = facts(consumer).semantics(consumer) == Semantics::Identity && !is_copy(consumer);
-        let is_required = is_result || is_stated;
+        let is_required = is_result || facts(consumer).semantics(consumer) == Semantics::Identity;
         if !is_required {
             return None;
         }
@@ -240,14 +239,22 @@ impl Resharder<'_, '_, '_> {
         Some(Reshard { from: self.current(origin, b), to: to.clone(), shape: ty.shape.clone(), dtype: ty.dtype })
     }
 
-    /// Processes a constraint or a reshard of the program: moves the operand to the layout of the result, and uses it
-    /// in place of the result.
+    /// Processes a constraint or a reshard of the program, or a copy for several readers: moves the operand to the
+    /// layout of the result, and uses it in place of the result.
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+        let reader = if is_copy(view) { self.first_reader(view).map(|op| view.at(op)) } else { None };
+        let consumer = reader.as_ref().unwrap_or(view);
         for (&result, &operand) in view.results().iter().zip(view.operands()) {
             let wanted = vec![self.wanted(result)];
-            let value = self.edges(view, &|_| reason::stated(view), &[operand], &wanted, &[result], b)[0];
+            let value = self.edges(consumer, &|_| reason::stated(view), &[operand], &wanted, &[result], b)[0];
             self.cloner.set(result, value);
         }
+    }
+
+    /// Returns the first op that computes with a copy, or `None` if there is none.
+    fn first_reader(&self, copy: &OpView<'_>) -> Option<Op> {
+        let uses = self.uses.get_or_init(|| Uses::compute(self.cloner.source)).of(copy.result(0));
+        uses.iter().map(|user| user.op).find(|&op| layouts::is_reader(&copy.at(op)))
     }
 
     /// Processes loops, branches and barriers: operands, region arguments and results all have the layouts of the
@@ -598,6 +605,9 @@ fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Optio
         return Some(format!("operand {index} is argument {i} of the function"));
     };
     let view = module.view(source, op);
+    if is_copy(&view) && source.sharding(operand) == source.sharding(view.operand(0)) {
+        return origin(module, source, view.operand(0), index);
+    }
     let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
     is_stated.then(|| format!("operand {index} has {}", reason::stated(&view)))
 }

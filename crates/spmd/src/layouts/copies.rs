@@ -5,7 +5,7 @@
 //! value and its readers, whose result it may lay out in any way. The op does nothing if the layout stays the same.
 
 use crate::cleanup::live;
-use crate::rewrite::{facts, is_manual, sharding_or_replicated};
+use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
 use rustc_hash::FxHashSet;
 use shardwise_base::{Diagnostics, Mesh};
 use shardwise_ir::rewrite::{Rewrite, rewrite_ops};
@@ -48,9 +48,15 @@ fn shared(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> FxHashSet<Value> {
     let values = body.args().iter().chain(stated.flat_map(|op| &body[op].results)).copied();
     let is_shared = |v: &Value| {
         let is_split = sharding_or_replicated(body, *v, mesh).is_some_and(|s| s.split_axes().next().is_some());
-        is_split && uses.of(*v).iter().filter(|user| live[user.op]).count() > 1
+        let users: Vec<Op> = uses.of(*v).iter().map(|user| user.op).filter(|&op| live[op]).collect();
+        is_split && users.len() > 1 && users.iter().any(|&op| is_reader(&module.view(body, op)))
     };
     values.filter(is_shared).collect()
+}
+
+/// Returns true if the op computes with its operands, and does not only pass them on or state layouts.
+pub(crate) fn is_reader(view: &OpView<'_>) -> bool {
+    !is_stated(view) && !is_terminator(view) && !has_program_regions(view)
 }
 
 fn is_stated(view: &OpView<'_>) -> bool {

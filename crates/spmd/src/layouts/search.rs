@@ -387,8 +387,8 @@ impl Search<'_, '_> {
         best.1 > 0
     }
 
-    /// Moves copies to layouts that their readers ask for, or makes them whole, wherever the price falls, beginning with
-    /// the dearest copies. Ends when [`COPY_EFFORT`] is spent.
+    /// Moves copies to layouts that their readers ask for, or makes them whole, wherever devices then receive less and
+    /// the price falls, beginning with the dearest copies. Ends when [`COPY_EFFORT`] is spent.
     fn move_copies(&mut self) {
         let sites = self.prices.sites;
         let most_effort = self.prices.effort + COPY_EFFORT;
@@ -409,7 +409,13 @@ impl Search<'_, '_> {
                 }
             }
 
-            best.1.into_iter().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+            let before = self.prices.all_received();
+            let changed: Vec<Change> =
+                best.1.into_iter().map(|(group, layout)| (group, self.prices.set(group, layout))).collect();
+            // Fewer collectives alone are not worth a copy that takes memory.
+            if self.prices.all_received() == before {
+                changed.into_iter().rev().for_each(|(group, layout)| _ = self.prices.set(group, layout));
+            }
         }
     }
 

@@ -65,32 +65,31 @@ module {
 module {
   sdy.mesh @mesh = <["x"=2, "y"=2]>
   func.func public @main(%arg0: tensor<3x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}, %arg1: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) -> (tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<f32> {sdy.sharding = #sdy.sharding<@mesh, []>}) {
-    %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi32>
-    %1 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0xFF800000> : tensor<f32>
-    %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-    %3:2 = stablehlo.reduce(%arg0 init: %1), (%0 init: %2) across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{}]>]>} : (tensor<3x64xf32>, tensor<3x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
+    %0 = sdy.reshard %arg1 <@mesh, [{"y"}, {}]> : tensor<4x8xf32>
+    %1 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x", "y"}]>]>} : tensor<3x64xi32>
+    %2 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0xFF800000> : tensor<f32>
+    %3 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+    %4:2 = stablehlo.reduce(%arg0 init: %2), (%1 init: %3) across dimensions = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{}]>]>} : (tensor<3x64xf32>, tensor<3x64xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)
      reducer(%arg2: tensor<f32>, %arg4: tensor<f32>) (%arg3: tensor<i32>, %arg5: tensor<i32>) {
-      %9 = stablehlo.compare GT, %arg2, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %10 = stablehlo.compare NE, %arg2, %arg2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %11 = stablehlo.or %9, %10 : tensor<i1>
-      %12 = stablehlo.compare EQ, %arg2, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
-      %13 = stablehlo.compare LT, %arg3, %arg5, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      %14 = stablehlo.and %12, %13 : tensor<i1>
-      %15 = stablehlo.or %11, %14 : tensor<i1>
-      %16 = stablehlo.select %11, %arg2, %arg4 : tensor<i1>, tensor<f32>
-      %17 = stablehlo.select %15, %arg3, %arg5 : tensor<i1>, tensor<i32>
-      stablehlo.return %16, %17 : tensor<f32>, tensor<i32>
+      %8 = stablehlo.compare GT, %arg2, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %9 = stablehlo.compare NE, %arg2, %arg2, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %10 = stablehlo.or %8, %9 : tensor<i1>
+      %11 = stablehlo.compare EQ, %arg2, %arg4, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %12 = stablehlo.compare LT, %arg3, %arg5, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %13 = stablehlo.and %11, %12 : tensor<i1>
+      %14 = stablehlo.or %10, %13 : tensor<i1>
+      %15 = stablehlo.select %10, %arg2, %arg4 : tensor<i1>, tensor<f32>
+      %16 = stablehlo.select %14, %arg3, %arg5 : tensor<i1>, tensor<i32>
+      stablehlo.return %15, %16 : tensor<f32>, tensor<i32>
     }
-    %4 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
-    %5 = stablehlo.multiply %arg1, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : tensor<4x8xf32>
-    %6 = sdy.reshard %arg1 <@mesh, [{"y"}, {}]> : tensor<4x8xf32>
-    %7 = sdy.reshard %5 <@mesh, [{"y"}, {}]> : tensor<4x8xf32>
-    %8:2 = stablehlo.reduce(%6 init: %4), (%7 init: %1) across dimensions = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, []>]>} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    %5 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0.000000e+00> : tensor<f32>
+    %6 = stablehlo.multiply %0, %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>} : tensor<4x8xf32>
+    %7:2 = stablehlo.reduce(%0 init: %5), (%6 init: %2) across dimensions = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>, <@mesh, []>]>} : (tensor<4x8xf32>, tensor<4x8xf32>, tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
      reducer(%arg2: tensor<f32>, %arg4: tensor<f32>) (%arg3: tensor<f32>, %arg5: tensor<f32>) {
-      %9 = stablehlo.add %arg2, %arg4 : tensor<f32>
-      %10 = stablehlo.maximum %arg3, %arg5 : tensor<f32>
-      stablehlo.return %9, %10 : tensor<f32>, tensor<f32>
+      %8 = stablehlo.add %arg2, %arg4 : tensor<f32>
+      %9 = stablehlo.maximum %arg3, %arg5 : tensor<f32>
+      stablehlo.return %8, %9 : tensor<f32>, tensor<f32>
     }
-    return %3#0, %3#1, %8#0, %8#1 : tensor<3xf32>, tensor<3xi32>, tensor<f32>, tensor<f32>
+    return %4#0, %4#1, %7#0, %7#1 : tensor<3xf32>, tensor<3xi32>, tensor<f32>, tensor<f32>
   }
 }
