@@ -12,6 +12,7 @@ use crate::eval::{self, Layout, Number, read_numbers};
 use crate::facts::*;
 use crate::make;
 use crate::schema::*;
+use crate::shapes::constant_value;
 use shardwise_base::budget::Meter;
 use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_ir::{Attr, Attrs, Op, OpData, OpView, Region, TensorType, Type, Value};
@@ -124,7 +125,7 @@ impl Facts for Sort {
         let dim = dimension(op).expect("verified");
         let x: Vec<Literal> = x.iter().map(Literal::to_dense).collect();
         let order = match Keys::of(op, &x, regions)? {
-            Some(keys) => order_by(x[0].shape(), dim, &mut |a, b| Ok(keys.is_less(a, b)))?,
+            Some(keys) => order_by(x[0].shape(), dim, &mut |a, b| Ok(comes_first(&keys, a, b)))?,
             None => order_by(x[0].shape(), dim, &mut |a, b| is_less(regions, op.regions()[0], &x, a, b))?,
         };
         Ok(x.iter().map(|x| pick(x, x.shape(), &order)).collect())
@@ -236,21 +237,34 @@ impl Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
 
-    fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Keys>, EvalError> {
-        let Some(found) = KeyPattern::of(op) else { return Ok(None) };
-        let steps = found.steps(op);
-        let input = &x[found.input];
+    /// Computes the keys that the comparator compares one after the other, or returns `None` if it does not compare keys.
+    fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Vec<Keys>>, EvalError> {
+        let Some(patterns) = KeyPattern::lexicographic(op) else { return Ok(None) };
+        patterns.iter().map(|pattern| Keys::by(pattern, op, x, regions)).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn by(
+        pattern: &KeyPattern,
+        op: &OpView<'_>,
+        x: &[Literal],
+        regions: &mut dyn RegionEval,
+    ) -> Result<Keys, EvalError> {
+        let (steps, input) = (pattern.steps(op), &x[pattern.input]);
         let mut keys = Data::from_fn(input.size(), |_| Number::Bool(false));
         for (i, place) in keys.iter_mut().enumerate() {
-            let element = input.element(i);
-            let key = found.key(op, &steps, &element, regions)?.to_dense();
+            let key = pattern.key(op, &steps, &input.element(i), regions)?.to_dense();
             *place = read_numbers(&key)(0);
         }
-        Ok(Some(Keys { keys, accepts: found.direction.accepts(), is_total: found.is_total }))
+        Ok(Keys { keys, accepts: pattern.direction.accepts(), is_total: pattern.is_total })
     }
 
     pub(crate) fn is_less(&self, a: usize, b: usize) -> bool {
-        let order = match (self.keys[a], self.keys[b]) {
+        self.order(a, b).is_some_and(self.accepts)
+    }
+
+    /// Returns how the keys of two elements are ordered, or `None` if they are not.
+    fn order(&self, a: usize, b: usize) -> Option<Ordering> {
+        match (self.keys[a], self.keys[b]) {
             (Number::Bool(a), Number::Bool(b)) => Some(a.cmp(&b)),
             (Number::Signed(a), Number::Signed(b)) => Some(a.cmp(&b)),
             (Number::Unsigned(a), Number::Unsigned(b)) => Some(a.cmp(&b)),
@@ -259,9 +273,23 @@ impl Keys {
             (Number::Double(a), Number::Double(b)) if self.is_total => Some(a.total_cmp(&b)),
             (Number::Double(a), Number::Double(b)) => a.partial_cmp(&b),
             _ => None,
-        };
-        order.is_some_and(self.accepts)
+        }
     }
+}
+
+/// Returns true if a comparator that compares these keys one after the other is true for the elements at `a` and `b`.
+fn comes_first(keys: &[Keys], a: usize, b: usize) -> bool {
+    for key in keys {
+        let order = key.order(a, b);
+        if order.is_some_and(key.accepts) {
+            return true;
+        }
+        // The next key decides if the comparator finds the two equal.
+        if order != Some(Ordering::Equal) {
+            return false;
+        }
+    }
+    false
 }
 
 /// The comparison of two keys, for which the comparator is true.
@@ -309,12 +337,6 @@ pub struct KeyPattern {
 }
 
 impl KeyPattern {
-    /// Recognises a comparator such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number
-    /// and is computed from one input. Returns `None` for other comparators.
-    fn of(op: &OpView<'_>) -> Option<KeyPattern> {
-        KeyPattern::compared(op, op.body.region_results(op.regions()[0])[0])
-    }
-
     /// Recognises a comparator that compares one key and, if that is equal, the next one: `or(a < b, and(a = b, ..))`.
     /// Returns the keys in this order, or `None` for other comparators.
     pub fn lexicographic(op: &OpView<'_>) -> Option<Vec<KeyPattern>> {
@@ -339,6 +361,8 @@ impl KeyPattern {
         }
     }
 
+    /// Recognises a comparison such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number and
+    /// is computed from one input. Returns `None` for other comparisons.
     fn compared(op: &OpView<'_>, result: Value) -> Option<KeyPattern> {
         let compare = op.at(op.body.def_op(result)?);
         if compare.name() != "stablehlo.compare" || compare.operand_tensor(0).dtype.is_complex() {
@@ -381,15 +405,21 @@ impl KeyPattern {
         let mut known = HashMap::from([(self.argument, element.clone())]);
         for &step in steps {
             let inner = op.at(step);
-            let x: Vec<Literal> = inner.operands().iter().map(|v| known[v].clone()).collect();
+            let operand = |v: &Value| known.get(v).or_else(|| constant(op, *v)).expect("known").clone();
+            let x: Vec<Literal> = inner.operands().iter().map(operand).collect();
             known.insert(inner.result(0), crate::evaluate(&inner, &x, regions)?.swap_remove(0));
         }
         Ok(known[&self.key].clone())
     }
 }
 
-/// Returns true if `x` is computed from `a` alone exactly as `y` is from `b`, by ops that can be run one by one.
-/// Returns false as well if a value on the way to `x` corresponds to several on the way to `y`.
+fn constant<'v>(op: &OpView<'v>, v: Value) -> Option<&'v Literal> {
+    constant_value(&op.at(op.body.def_op(v)?))
+}
+
+/// Returns true if `x` is computed from `a` and constants exactly as `y` is from `b`, by ops that can be run one by one.
+/// The constants may be outside of the region. Returns false as well if a value on the way to `x` corresponds to several
+/// on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
     let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);
@@ -398,6 +428,9 @@ fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> boo
             Some(known) if known == y => continue,
             Some(_) => return false,
             None => {}
+        }
+        if constant(op, x).is_some_and(|literal| constant(op, y) == Some(literal)) {
+            continue;
         }
         let (Some(f), Some(g)) = (op.body.def_op(x), op.body.def_op(y)) else { return false };
         if y == b || !ops.contains(&f) || !ops.contains(&g) || !is_same_step(op, f, g) {

@@ -619,7 +619,7 @@ fn signed_of(elem: Elem) -> Elem {
 /// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the
 /// neutral element, which for integers is that of a whole lane. That of a sum of floats is -0, because the sum of -0
 /// and +0 is +0. Returns `None` for complex elements, and for `And` and `Or` of floats.
-fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
+pub(crate) fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });
     let sign_bit = ones ^ (ones >> 1);

@@ -239,6 +239,8 @@ pub enum Small {
     Movement,
     DynamicSlice,
     DynamicUpdateSlice,
+    Gather,
+    Scatter,
     Dot,
 }
 

@@ -35,7 +35,7 @@ impl Ins {
     }
 }
 
-/// The effect of an instruction on the words of one width. Results of all actions but `Move`, `Update` and `Write` come
+/// The effect of an instruction on the words of one width. Results of all actions but `Move`, `Update`, `Put` and `Write` come
 /// after all words that the action reads.
 #[derive(Debug)]
 pub(crate) enum Action {
@@ -60,6 +60,9 @@ pub(crate) enum Action {
     Window { to: u32, window: Window },
     /// Copies `update` into a window of the array that starts at word `at`.
     Update { at: u32, update: Place, window: Window },
+    /// Copies `update` into a window of the array that starts at word `at`, or combines each word of the window with the
+    /// word of `update`. Does nothing if a start is not among the numbers from 0 to the largest one.
+    Put { combine: Option<Op>, at: u32, update: Place, window: Window },
     /// Sets elements to those of a window of a large array, which is input number `array`.
     Read { elem: Elem, array: u32, to: u32, window: Window },
     /// Copies `update` into a window of a large array, which is input number `array`.

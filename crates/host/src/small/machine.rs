@@ -134,6 +134,17 @@ impl Run<'_, '_> {
                 let words = V::Word::of(&mut self.words);
                 scatter(words, update, code.numbers(&window.table), moved, window.run as usize);
             }
+            Action::Put { combine, at, update, ref window } => {
+                if !self.is_inside(window) {
+                    return;
+                }
+                let (moved, run) = (at as usize + self.moved(window), window.run as usize);
+                let (words, table) = (V::Word::of(&mut self.words), code.numbers(&window.table));
+                match combine {
+                    None => scatter(words, update, table, moved, run),
+                    Some(op) => accumulate(words, op, update, table, moved, run),
+                }
+            }
             Action::Read { elem, array, to, ref window } => self.read::<V::Word>(elem, array, to, window),
             Action::Write { array, update, ref window } => self.write::<V::Word>(array, update, window),
         }
@@ -145,6 +156,13 @@ impl Run<'_, '_> {
         let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
         let clamped = |index: i64, most: u32| index.clamp(0, i64::from(most)) as usize;
         starts.iter().map(|s| clamped(self.words.index(s.index), s.most) * s.stride as usize).sum()
+    }
+
+    /// Returns true if no start of the window is clamped.
+    #[inline(always)]
+    fn is_inside(&self, window: &Window) -> bool {
+        let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
+        starts.iter().all(|s| (0..=i64::from(s.most)).contains(&self.words.index(s.index)))
     }
 
     #[inline(always)]
@@ -234,6 +252,17 @@ fn scatter<W: Area>(words: &mut [W], update: Place, table: &[u32], moved: usize,
     for (i, &to) in table.iter().enumerate() {
         let from = Place { at: update.word(i * run) as u32, ..update };
         shift(words, run, to as usize + moved, from);
+    }
+}
+
+/// Combines runs of words with the elements of `update`, as [`scatter`] sets them.
+#[inline(always)]
+fn accumulate<W: Area>(words: &mut [W], op: Op, update: Place, table: &[u32], moved: usize, run: usize) {
+    for (i, &to) in table.iter().enumerate() {
+        for k in 0..run {
+            let at = to as usize + moved + k;
+            words[at] = op.combine(words[at], words[update.word(i * run + k)]);
+        }
     }
 }
 

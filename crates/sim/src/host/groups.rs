@@ -182,11 +182,12 @@ fn is_small(view: &OpView<'_>, most: usize) -> bool {
             results.iter().all(few) && inner.all(|&op| is_small(&view.at(op), most))
         }
         (Kind::Engine, _) => false,
-        // A window of a large array is read in its place.
-        (_, Opcode::DynamicSlice) => results.iter().all(few),
+        // Windows of a large array are read in its place.
+        (_, Opcode::DynamicSlice | Opcode::Gather) => results.iter().all(few),
         (Kind::Elementwise | Kind::Reduce | Kind::View, _) => operands.iter().chain(results).all(few),
         (Kind::Other, opcode) => {
-            let is_known = matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice);
+            let is_known =
+                matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice | Opcode::Scatter);
             (is_known || Product::of(view).is_some()) && operands.iter().chain(results).all(few)
         }
     }

@@ -216,14 +216,22 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.define(v, to);
     }
 
-    /// Makes the words with these numbers a small array of type `elem`. If they are consecutive or all the same, the
-    /// array has these words themselves.
+    /// Makes the words with these numbers a small array of type `elem`, as [`Builder::ordered`] does.
     pub fn arrange(&mut self, v: Value, elem: Elem, words: &[u32]) {
+        let place = self.ordered(elem, words);
+        self.define(v, place);
+    }
+
+    /// Returns the place of an array of type `elem` of the words with these numbers. If they are consecutive or all the
+    /// same, the array has these words themselves, and otherwise copies of them.
+    pub fn ordered(&mut self, elem: Elem, words: &[u32]) -> Place {
         if let Some(step) = step_between(words) {
-            return self.define(v, Place { elem, at: words[0], step });
+            return Place { elem, at: words[0], step };
         }
         let table = self.code.table(words.iter().copied());
-        self.compute(v, |to| Action::Copy { to, table });
+        let to = self.code.place(elem, words.len());
+        self.push(elem, Action::Copy { to: to.at, table });
+        to
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod builder;
 mod elements;
+mod indexed;
 mod moves;
 mod ops;
 mod runs;

@@ -1,6 +1,7 @@
 //! Ops of small programs that move elements, and products.
 
 use super::builder::{Builder, Held};
+use super::indexed::{gather, scatter};
 use crate::elem::Elem;
 use crate::kernels::context::Small;
 use crate::kernels::factors::{Factors, MIN_RUN};
@@ -20,6 +21,8 @@ pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>)
         Small::Movement => movement(builder, view),
         Small::DynamicSlice => dynamic_slice(builder, view),
         Small::DynamicUpdateSlice => dynamic_update_slice(builder, view),
+        Small::Gather => gather(builder, view),
+        Small::Scatter => scatter(builder, view),
         Small::Dot => dot(builder, view),
     }
 }

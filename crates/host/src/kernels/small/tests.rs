@@ -270,3 +270,62 @@ fn loops_have_larger_arrays() {
         }
     }
 }
+
+/// Tests rows and columns of small and large arrays at indices that are partly outside of them.
+#[test]
+fn gathers_are_windows() {
+    let gather = |x: &str, dims: &str, sizes: &str, types: &str| {
+        format!(
+            "\"stablehlo.gather\"({x}, %k) <{{dimension_numbers = #stablehlo.gather<{dims}, index_vector_dim = 1>, \
+             slice_sizes = array<i64: {sizes}>}}> : {types}"
+        )
+    };
+    let rows = "offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]";
+    let columns = "offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1]";
+    let body = format!(
+        "%q = stablehlo.constant dense<[[-3], [1], [900]]> : tensor<3x1xi32>
+%k = stablehlo.add %q, %i : tensor<3x1xi32>
+%a = {}
+%b = {}
+%c = {}
+%d = stablehlo.add %a, %c : tensor<3x4xf32>
+return %d, %b",
+        gather("%x", rows, "1, 4", "(tensor<5x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>"),
+        gather("%x", columns, "5, 1", "(tensor<5x4xf32>, tensor<3x1xi32>) -> tensor<5x3xf32>"),
+        gather("%y", rows, "1, 4", "(tensor<700x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>"),
+    );
+    let args = "%x: tensor<5x4xf32>, %y: tensor<700x4xf32>, %i: tensor<3x1xi32>";
+    let source = program(args, "tensor<3x4xf32>, tensor<5x3xf32>", &body);
+    let names =
+        run_in_small_programs(&source, &[thirds(&[5, 4]), thirds(&[700, 4]), Literal::new(&[3, 1], &[1i32, 2, 3])]);
+    assert!(names.iter().all(|name| name.starts_with("small(")), "{names:?}");
+}
+
+/// Tests updates that meet, and updates outside of the array, in a loop.
+#[test]
+fn scatters_are_windows() {
+    for (op, elem) in [("add", "f32"), ("maximum", "f32"), ("multiply", "i32"), ("minimum", "i64"), ("", "bf16")] {
+        let region = match op {
+            "" => "stablehlo.return %n : tensor<ELEM>".to_string(),
+            _ => format!("%s = stablehlo.{op} %m, %n : tensor<ELEM>\n stablehlo.return %s : tensor<ELEM>"),
+        };
+        let body = "  %c = stablehlo.constant dense<[[1], [-1], [1], [4]]> : tensor<4x1xi32>
+  %b = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<4x1xi32>
+  %k = stablehlo.add %c, %b : tensor<4x1xi32>
+  %u = stablehlo.slice %a [0:4, 0:3] : (tensor<6x3xELEM>) -> tensor<4x3xELEM>
+  %next0 = \"stablehlo.scatter\"(%a, %k, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+    inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%m: tensor<ELEM>, %n: tensor<ELEM>):
+    REGION
+  }) : (tensor<6x3xELEM>, tensor<4x1xi32>, tensor<4x3xELEM>) -> tensor<6x3xELEM>";
+        let body = body.replace("REGION", &region).replace("ELEM", elem);
+        let ty = format!("tensor<6x3x{elem}>");
+        let text = format!(
+            "%f = stablehlo.convert %x : (tensor<6x3xf32>) -> {ty}\n{}return %w#1",
+            repeated(&[("%a", "%f", &ty)], &body)
+        );
+        let source = program("%x: tensor<6x3xf32>", &ty, &text);
+        let names = run_in_small_programs(&source, &[thirds(&[6, 3])]);
+        assert!(names.iter().any(|name| name.starts_with("small(")), "{op} {names:?}");
+    }
+}

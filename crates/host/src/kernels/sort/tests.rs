@@ -97,6 +97,21 @@ fn keys_are_computed() {
     }
 }
 
+/// Tests comparators that use constants from around the `sort`, which is what merging equal constants leaves.
+#[test]
+fn keys_are_computed_with_constants_from_outside() {
+    let key = |x: &str| {
+        let equal = compare(&format!("e{x}"), "EQ", "FLOAT", [&format!("%{x}"), "%zero"], "f32");
+        format!("{equal}    %k{x} = stablehlo.select %e{x}, %zero, %{x} : tensor<i1>, tensor<f32>\n")
+    };
+    for (shape, dim) in SHAPES {
+        let by_key = [key("a"), key("b"), compare("c", "LT", "TOTALORDER", ["%ka", "%kb"], "f32")].concat();
+        let text = program(shape, dim, "f32", &by_key);
+        let zero = "{\n  %zero = stablehlo.constant dense<0.0> : tensor<f32>\n";
+        run_by_kernels(&text.replacen("{\n", zero, 1), &[values(shape, &mut Random(7))]);
+    }
+}
+
 #[test]
 fn other_comparators_are_evaluated() {
     for comparator in [
