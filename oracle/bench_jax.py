@@ -34,6 +34,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax._src.lib import xla_client
+from jaxlib import lapack
 
 import chapter
 import transformer
@@ -214,6 +215,7 @@ class Text:
         self.name = request["name"]
         text, device = Path(request["text"]).read_text(), jax.devices("cpu")[0]
         devices = xla_client.DeviceList((device,))
+        lapack.prepare_lapack_call("potrf", np.dtype(np.float32))  # Otherwise calls of LAPACK end the process.
         self.program = device.client.compile_and_load(text, devices, xla_client.CompileOptions())
         with jax.enable_x64(True):
             self.args = [jax.device_put(read_raw(value), device) for value in request["inputs"]]
