@@ -15,6 +15,7 @@ mod empty;
 mod exchange;
 mod factors;
 mod few;
+mod fft;
 mod fold;
 mod fusion;
 mod index;
@@ -135,6 +136,7 @@ with_functions! { kernels! [
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
     Row::of(Opcode::Cholesky, &[lapack::step]),
     Row::of(Opcode::TriangularSolve, &[lapack::step]),
+    Row::of(Opcode::Fft, &[fft::step]),
     Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step, lapack::step, sort::approximate]),
 ] }
 
