@@ -25,8 +25,9 @@ impl Measured {
     fn is_known(&self) -> bool {
         let depends = |row: &Instruction| {
             let is_control = ["stablehlo.if", "stablehlo.case", "stablehlo.while"].contains(&row.name.as_str());
-            // The memory in which a decomposition works is predicted by a bound.
-            let is_bounded = ["stablehlo.cholesky", "stablehlo.triangular_solve"].contains(&row.name.as_str());
+            // The memory in which a decomposition or a Fourier transform works is predicted by a bound.
+            let bounded = ["stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.fft"];
+            let is_bounded = bounded.contains(&row.name.as_str());
             row.is_fallback || is_control || is_bounded || row.name.contains("ragged")
         };
         !self.rows.iter().any(depends)

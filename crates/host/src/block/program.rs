@@ -291,6 +291,29 @@ impl Program {
         Some(Value { node, elem })
     }
 
+    /// Adds the comparison of two floats in the total order of IEEE 754, which distinguishes -0 from +0, and NaNs from
+    /// each other. Returns `None` if they do not fill a lane, because NaNs may then be others there.
+    ///
+    /// # Panics
+    /// Panics if `a` and `b` have different types.
+    pub fn compare_total(&mut self, comparison: Comparison, a: Value, b: Value) -> Option<Value> {
+        assert_eq!(a.elem, b.elem, "operands of one type");
+        if !a.elem.is_float() || a.elem.size() != self.word_size() {
+            return None;
+        }
+        let (x, y) = (self.total_key(a.node), self.total_key(b.node));
+        let node = self.op2(SIGNED_COMPARISONS[comparison as usize], x, y);
+        Some(Value { node, elem: Elem::Bool })
+    }
+
+    /// Returns the bits of a float as a signed integer whose order is that of the floats: the magnitude of a negative
+    /// number is inverted.
+    fn total_key(&mut self, node: usize) -> usize {
+        let sign = self.op_imm(Op::Sar, node, 8 * self.word_size() as u64 - 1);
+        let magnitude = self.op_imm(Op::And, sign, !self.float_bits(-0.0));
+        self.op2(Op::Xor, node, magnitude)
+    }
+
     /// Adds `predicate ? a : b`.
     ///
     /// # Panics

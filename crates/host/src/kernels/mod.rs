@@ -31,6 +31,7 @@ mod ragged_exchange;
 mod reduce;
 mod reduce_window;
 mod reducers;
+mod rows;
 mod select_and_scatter;
 mod small;
 mod sort;
@@ -94,11 +95,11 @@ with_functions! { kernels! [
     binary(Opcode::ShiftRightLogical, Binary::ShiftRightLogical),
     binary(Opcode::Subtract, Binary::Sub),
     binary(Opcode::Xor, Binary::Xor),
-    Row::fused(Opcode::ChloSquare, Fused::Elements(fusion::square)),
+    Row::fused(Opcode::ChloSquare, Fused::Elements(fusion::square)).or(&[rows::step]),
     Row::fused(Opcode::Clamp, Fused::Elements(fusion::clamp)),
-    Row::fused(Opcode::Compare, Fused::Elements(fusion::compare)),
-    Row::fused(Opcode::Convert, Fused::Elements(fusion::convert)),
-    Row::fused(Opcode::Select, Fused::Elements(fusion::select)),
+    Row::fused(Opcode::Compare, Fused::Elements(fusion::compare)).or(&[rows::step]),
+    Row::fused(Opcode::Convert, Fused::Elements(fusion::convert)).or(&[rows::step]),
+    Row::fused(Opcode::Select, Fused::Elements(fusion::select)).or(&[rows::step]),
     Row::fused(Opcode::Iota, Fused::Iota),
     Row::fused(Opcode::BitcastConvert, Fused::Elements(fusion::bitcast))
         .only_if(fusion::keeps_shape)
@@ -111,6 +112,10 @@ with_functions! { kernels! [
     Row::fused(Opcode::Reverse, Fused::View(fusion::reverse)).or(&[moves::view]),
     Row::fused(Opcode::Slice, Fused::View(fusion::slice)).or(&[moves::view]),
     Row::fused(Opcode::Transpose, Fused::View(fusion::transpose)).or(&[moves::view]),
+    Row::of(Opcode::ChloConj, &[rows::step, moves::alias]),
+    Row::of(Opcode::Complex, &[rows::step]),
+    Row::of(Opcode::Imag, &[rows::step, rows::zeros]),
+    Row::of(Opcode::Real, &[rows::step, moves::alias]),
     Row::of(Opcode::AsyncDone, &[moves::alias]),
     Row::of(Opcode::OptimizationBarrier, &[moves::alias]).small(Small::Alias),
     Row::of(Opcode::Concatenate, &[moves::concatenate]).small(Small::Movement),
@@ -141,11 +146,11 @@ with_functions! { kernels! [
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {
-    Row::fused(op, Fused::Unary(function))
+    Row::fused(op, Fused::Unary(function)).or(&[rows::step])
 }
 
 const fn binary(op: Opcode, function: Binary) -> Row {
-    Row::fused(op, Fused::Binary(function))
+    Row::fused(op, Fused::Binary(function)).or(&[rows::step])
 }
 
 /// Returns the step of an op, built by the first function in its row of [`KERNELS`] that does not return `None`. If the

@@ -1,5 +1,6 @@
 //! Elementwise ops of two operands of one type, with a result of the same type.
 
+use super::rows::{self, ComplexZip, complex_zip};
 use super::unary::like;
 use super::{CHLO, TRANSCENDENTAL, complex, stablehlo};
 use crate::Opcode;
@@ -9,7 +10,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
-use shardwise_base::{Bool8, Complex64, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_base::{Bool8, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
@@ -29,7 +30,7 @@ pub struct Binary {
     signed: Option<OfSigned>,
     unsigned: Option<OfUnsigned>,
     boolean: Option<fn(bool, bool) -> bool>,
-    complex: Option<fn(Complex64, Complex64) -> Complex64>,
+    pub(super) complex: Option<ComplexZip>,
     flops: f64,
     linear: Linear,
     /// The tangent. `None` for an op that is not defined on floats, and for one whose tangent follows from `linear`.
@@ -60,7 +61,7 @@ impl Binary {
             DTypeKind::Signed => apply_signed(x, y, self.signed?),
             DTypeKind::Unsigned => apply_unsigned(x, y, self.unsigned?),
             DTypeKind::Float => apply_float(x, y, self.float?),
-            DTypeKind::Complex => apply_complex(x, y, self.complex?),
+            DTypeKind::Complex => Some(rows::zip_literals(x, y, x.dtype(), self.complex?.of(x.dtype()))),
             DTypeKind::Quantized => None,
         }
     }
@@ -100,14 +101,6 @@ fn apply_float(x: &Literal, y: &Literal, (f, g): OfFloat) -> Option<Literal> {
             let wide = |x| eval::convert(x, DType::F32);
             eval::convert(&eval::zip(&wide(x), &wide(y), f), small)
         }
-    })
-}
-
-fn apply_complex(x: &Literal, y: &Literal, f: fn(Complex64, Complex64) -> Complex64) -> Option<Literal> {
-    Some(match x.dtype() {
-        DType::C64 => eval::zip(x, y, |a, b| complex::narrow(f(complex::widen(a), complex::widen(b)))),
-        DType::C128 => eval::zip(x, y, f),
-        _ => return None,
     })
 }
 
@@ -209,7 +202,7 @@ pub const ADD: Binary = Binary {
     signed: Some(|a, b, _| a.wrapping_add(b)),
     unsigned: Some(|a, b, _| a.wrapping_add(b)),
     boolean: Some(|a, b| a | b),
-    complex: Some(|a, b| a + b),
+    complex: Some(complex_zip!(|a, b| a + b)),
     linear: Linear::Jointly,
     schema: stablehlo(ResultLabels::both("add_c1"), OnQuantized::Adds(&QUANTIZED_ADD), BINARY),
     ..row!("add" of "f32")
@@ -237,7 +230,7 @@ pub const SUBTRACT: Binary = Binary {
     float: Some((|a, b| a - b, |a, b| a - b)),
     signed: Some(|a, b, _| a.wrapping_sub(b)),
     unsigned: Some(|a, b, _| a.wrapping_sub(b)),
-    complex: Some(|a, b| a - b),
+    complex: Some(complex_zip!(|a, b| a - b)),
     linear: Linear::UpToZeros,
     ..row!("subtract")
 };
@@ -251,7 +244,7 @@ pub const MULTIPLY: Binary = Binary {
     signed: Some(|a, b, _| a.wrapping_mul(b)),
     unsigned: Some(|a, b, _| a.wrapping_mul(b)),
     boolean: Some(|a, b| a & b),
-    complex: Some(|a, b| a * b),
+    complex: Some(complex_zip!(|a, b| a * b)),
     linear: Linear::Each,
     ..row!("multiply")
 };
@@ -274,7 +267,7 @@ pub const DIVIDE: Binary = Binary {
     float: Some((|a, b| a / b, |a, b| a / b)),
     signed: Some(|a, b, _| if b == 0 { -1 } else { a.wrapping_div(b) }),
     unsigned: Some(|a, b, _| a.checked_div(b).unwrap_or(u64::MAX)),
-    complex: Some(complex::divide),
+    complex: Some(complex_zip!(complex::divide)),
     linear: Linear::In(1),
     ..row!("divide")
 };
@@ -306,7 +299,7 @@ pub const MAXIMUM: Binary = Binary {
     signed: Some(|a, b, _| a.max(b)),
     unsigned: Some(|a, b, _| a.max(b)),
     boolean: Some(|a, b| a | b),
-    complex: Some(|a, b| if (a.re, a.im) > (b.re, b.im) { a } else { b }),
+    complex: Some(complex_zip!(|a, b| if (a.re, a.im) > (b.re, b.im) { a } else { b })),
     ..row!("maximum")
 };
 
@@ -318,7 +311,7 @@ pub const MINIMUM: Binary = Binary {
     signed: Some(|a, b, _| a.min(b)),
     unsigned: Some(|a, b, _| a.min(b)),
     boolean: Some(|a, b| a & b),
-    complex: Some(|a, b| if (a.re, a.im) < (b.re, b.im) { a } else { b }),
+    complex: Some(complex_zip!(|a, b| if (a.re, a.im) < (b.re, b.im) { a } else { b })),
     ..row!("minimum")
 };
 
@@ -345,7 +338,7 @@ pub const POWER: Binary = Binary {
     float: Some((fns::pow_f32, fns::pow_f64)),
     signed: Some(|a, b, _| power_signed(a, b)),
     unsigned: Some(|a, b, _| power_unsigned(a, b)),
-    complex: Some(complex::power),
+    complex: Some(complex_zip!(complex::power)),
     flops: TRANSCENDENTAL,
     ..row!("power")
 };
@@ -369,7 +362,7 @@ pub const ATAN2: Binary = Binary {
         cx.sum([of_y, of_x])
     }),
     float: Some((fns::atan2_f32, fns::atan2_f64)),
-    complex: Some(complex::atan2),
+    complex: Some(complex_zip!(complex::atan2)),
     flops: TRANSCENDENTAL,
     ..row!("atan2")
 };

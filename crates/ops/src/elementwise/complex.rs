@@ -39,10 +39,26 @@ pub fn abs(z: Complex64) -> f64 {
 /// Computes `a / b`. Both are scaled by powers of two, so that only the quotient may overflow. If both of its parts are
 /// NaN, the quotient is computed as annex G of the C standard recommends: see [`divide_special`].
 pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
+    if [a.re, a.im, b.re, b.im].into_iter().all(is_moderate) && b != Complex64::ZERO {
+        // No result of the plain formula is subnormal or infinite, so the scale would change no bit.
+        return a / b;
+    }
+    divide_scaled(a, b)
+}
+
+/// Computes `a / b` as [`divide`] does, for any operands.
+fn divide_scaled(a: Complex64, b: Complex64) -> Complex64 {
     let (m, n) = (exponent(a), exponent(b));
     let (x, y) = (scaled(a, -m), scaled(b, -n));
     let quotient = scaled(x / y, m - n);
     if quotient.re.is_nan() && quotient.im.is_nan() { divide_special(a, b) } else { quotient }
+}
+
+/// Returns true for zero, and for numbers of which products and quotients are normal, also if those cancel almost.
+fn is_moderate(x: f64) -> bool {
+    const LARGE: f64 = f64::from_bits((1023 + 200) << 52);
+    const SMALL: f64 = f64::from_bits((1023 - 200) << 52);
+    x == 0.0 || (SMALL..=LARGE).contains(&x.abs())
 }
 
 /// Computes `a / b` where the plain formula yields NaN because an operand is zero or infinite. Returns NaN if that is
@@ -337,6 +353,30 @@ mod tests {
         }
         near(divide(z(1e300, 0.0), z(0.0, 1e-8)), z(0.0, -1e308));
         near(divide(z(1.0, 2.0), z(3.0, 4.0)), z(0.44, 0.08));
+    }
+
+    #[test]
+    fn quotients_of_moderate_numbers_need_no_scale() {
+        let mut state = 1u64;
+        let mut part = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (mantissa, exponent) = (state >> 12, 1023 - 200 + (state >> 8) % 400);
+            let sign = state >> 4 << 63;
+            if (state >> 50).is_multiple_of(8) { 0.0 } else { f64::from_bits(sign | exponent << 52 | mantissa) }
+        };
+        for _ in 0..20_000 {
+            let (a, b) = (z(part(), part()), z(part(), part()));
+            // Parts that cancel almost.
+            let c = z(b.re * 1.5, -b.im * 1.5);
+            for (a, b) in [(a, b), (c, b)].into_iter().filter(|(_, b)| *b != Complex64::ZERO) {
+                let (plain, scaled) = (divide(a, b), divide_scaled(a, b));
+                assert_eq!(
+                    [plain.re, plain.im].map(f64::to_bits),
+                    [scaled.re, scaled.im].map(f64::to_bits),
+                    "{a} / {b}"
+                );
+            }
+        }
     }
 
     #[test]

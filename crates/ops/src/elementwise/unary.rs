@@ -1,5 +1,6 @@
 //! Elementwise ops of one operand, with a result of the same shape.
 
+use super::rows::{self, ComplexMap, complex_map, real_map};
 use super::{CHLO, TRANSCENDENTAL, bessel, complex, stablehlo};
 use crate::Opcode;
 use crate::derivative::{CotangentCx, TangentCx};
@@ -8,7 +9,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{check, check::Check, make};
 use shardwise_base::small::{I2, I4, U2, U4};
-use shardwise_base::{Bool8, Complex32, Complex64, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
+use shardwise_base::{Bool8, DType, DTypeKind, Diagnostic, Diagnostics, Literal, bf16, f16};
 use shardwise_ir::{Builder, OpView, Type, Value};
 use shardwise_mathfn as fns;
 
@@ -16,8 +17,8 @@ use shardwise_mathfn as fns;
 #[derive(Clone, Copy)]
 pub enum OfComplex {
     Not,
-    Complex(fn(Complex64) -> Complex64),
-    Real(fn(Complex64) -> f64),
+    Complex(ComplexMap),
+    Real(ComplexMap),
 }
 
 /// A function of signed integers. It is called with the integer extended to 64 bits and with its width in bits. The
@@ -107,13 +108,12 @@ impl Unary {
     }
 
     fn apply_complex(&self, x: &Literal) -> Option<Literal> {
-        Some(match (x.dtype(), self.complex) {
-            (DType::C64, OfComplex::Complex(f)) => eval::map(x, |z| complex::narrow(f(complex::widen(z)))),
-            (DType::C128, OfComplex::Complex(f)) => eval::map(x, f),
-            (DType::C64, OfComplex::Real(f)) => eval::map(x, |z: Complex32| f(complex::widen(z)) as f32),
-            (DType::C128, OfComplex::Real(f)) => eval::map(x, f),
-            _ => return None,
-        })
+        match self.complex {
+            OfComplex::Complex(f) | OfComplex::Real(f) => {
+                Some(rows::map_literal(x, self.result_dtype(x.dtype()), f.of(x.dtype())))
+            }
+            OfComplex::Not => None,
+        }
     }
 }
 
@@ -295,8 +295,6 @@ const RESULT_ACCURACY: &[AttrSpec] = &[optional(
     "as exact as the op is by default",
 )];
 
-use OfComplex::Complex;
-
 /// Builds the row of a transcendental function of floats and perhaps of complex numbers.
 macro_rules! transcendental {
     ($slope:expr, $f32:expr, $f64:expr, $complex:expr, $($row:tt)*) => {
@@ -314,7 +312,7 @@ macro_rules! unary_ops {
             Abs "stablehlo.abs" Unary {
                 float: Some((f32::abs, f64::abs)),
                 signed: Some(|a, _| a.wrapping_abs()),
-                complex: OfComplex::Real(complex::abs),
+                complex: OfComplex::Real(real_map!(complex::abs)),
                 slope: Slope::By(abs_tangent),
                 schema: Schema {
                     results: ResultLabels::of("abs_c1", "abs_c2"),
@@ -323,20 +321,20 @@ macro_rules! unary_ops {
                 },
                 ..row!("abs")
             };
-            Cbrt "stablehlo.cbrt" transcendental!(Slope::Of(|b, _, y| { let square = make::multiply(b, y, y); over(b, 1.0 / 3.0, square) }), fns::cbrt_f32, fns::cbrt_f64, Complex(complex::cbrt), inexact "cbrt");
+            Cbrt "stablehlo.cbrt" transcendental!(Slope::Of(|b, _, y| { let square = make::multiply(b, y, y); over(b, 1.0 / 3.0, square) }), fns::cbrt_f32, fns::cbrt_f64, OfComplex::Complex(complex_map!(complex::cbrt)), inexact "cbrt");
             Ceil "stablehlo.ceil" Unary { float: Some((f32::ceil, f64::ceil)), ..row!("ceil") };
-            Cosine "stablehlo.cosine" transcendental!(Slope::Of(|b, x, _| { let sine = make::sine(b, x); make::negate(b, sine) }), fns::cos_f32, fns::cos_f64, Complex(complex::cos), inexact "cosine");
+            Cosine "stablehlo.cosine" transcendental!(Slope::Of(|b, x, _| { let sine = make::sine(b, x); make::negate(b, sine) }), fns::cos_f32, fns::cos_f64, OfComplex::Complex(complex_map!(complex::cos)), inexact "cosine");
             CountLeadingZeros "stablehlo.count_leading_zeros" Unary {
                 signed: Some(|a, bits| i64::from((a << (64 - bits)).leading_zeros().min(bits))),
                 unsigned: Some(|a, bits| u64::from((a << (64 - bits)).leading_zeros().min(bits))),
                 ..row!("count_leading_zeros" of integers)
             };
-            Exponential "stablehlo.exponential" transcendental!(Slope::Of(|_, _, y| y), fns::exp_f32, fns::exp_f64, Complex(complex::exp), inexact "exponential");
-            ExponentialMinusOne "stablehlo.exponential_minus_one" transcendental!(Slope::Of(|b, _, y| plus(b, 1.0, y)), fns::expm1_f32, fns::expm1_f64, Complex(complex::expm1), inexact "exponential_minus_one");
+            Exponential "stablehlo.exponential" transcendental!(Slope::Of(|_, _, y| y), fns::exp_f32, fns::exp_f64, OfComplex::Complex(complex_map!(complex::exp)), inexact "exponential");
+            ExponentialMinusOne "stablehlo.exponential_minus_one" transcendental!(Slope::Of(|b, _, y| plus(b, 1.0, y)), fns::expm1_f32, fns::expm1_f64, OfComplex::Complex(complex_map!(complex::expm1)), inexact "exponential_minus_one");
             Floor "stablehlo.floor" Unary { float: Some((f32::floor, f64::floor)), ..row!("floor") };
             Imag "stablehlo.imag" Unary {
                 float: Some((|_| 0.0, |_| 0.0)),
-                complex: OfComplex::Real(|z| z.im),
+                complex: OfComplex::Real(real_map!(|z| z.im)),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
                 transpose: Some(|cx| {
@@ -351,14 +349,14 @@ macro_rules! unary_ops {
                 schema: stablehlo(ResultLabels::of("imag_c1", "imag_c2"), OnQuantized::Refuses, UNARY),
                 ..row!("imag")
             };
-            Log "stablehlo.log" transcendental!(Slope::Of(|b, x, _| over(b, 1.0, x)), fns::log_f32, fns::log_f64, Complex(complex::log), inexact "log");
-            LogPlusOne "stablehlo.log_plus_one" transcendental!(Slope::Of(|b, x, _| { let sum = plus(b, 1.0, x); over(b, 1.0, sum) }), fns::log1p_f32, fns::log1p_f64, Complex(complex::log1p), inexact "log_plus_one");
-            Logistic "stablehlo.logistic" transcendental!(Slope::Of(|b, _, y| { let one = like(b, y, 1.0); let rest = make::subtract(b, one, y); make::multiply(b, y, rest) }), fns::logistic_f32, fns::logistic_f64, Complex(complex::logistic), inexact "logistic");
+            Log "stablehlo.log" transcendental!(Slope::Of(|b, x, _| over(b, 1.0, x)), fns::log_f32, fns::log_f64, OfComplex::Complex(complex_map!(complex::log)), inexact "log");
+            LogPlusOne "stablehlo.log_plus_one" transcendental!(Slope::Of(|b, x, _| { let sum = plus(b, 1.0, x); over(b, 1.0, sum) }), fns::log1p_f32, fns::log1p_f64, OfComplex::Complex(complex_map!(complex::log1p)), inexact "log_plus_one");
+            Logistic "stablehlo.logistic" transcendental!(Slope::Of(|b, _, y| { let one = like(b, y, 1.0); let rest = make::subtract(b, one, y); make::multiply(b, y, rest) }), fns::logistic_f32, fns::logistic_f64, OfComplex::Complex(complex_map!(complex::logistic)), inexact "logistic");
             Negate "stablehlo.negate" Unary {
                 float: Some((|x| -x, |x| -x)),
                 signed: Some(|a, _| a.wrapping_neg()),
                 unsigned: Some(|a, _| a.wrapping_neg()),
-                complex: OfComplex::Complex(|z| -z),
+                complex: OfComplex::Complex(complex_map!(|z| -z)),
                 linear: Linear::UpToZeros,
                 slope: Slope::Linear,
                 transpose: Some(|cx| { let ct = cx.cotangent(); make::negate(cx.b, ct) }),
@@ -372,7 +370,7 @@ macro_rules! unary_ops {
             };
             Real "stablehlo.real" Unary {
                 float: Some((|x| x, |x| x)),
-                complex: OfComplex::Real(|z| z.re),
+                complex: OfComplex::Real(real_map!(|z| z.re)),
                 linear: Linear::Jointly,
                 slope: Slope::Linear,
                 transpose: Some(|cx| {
@@ -388,36 +386,36 @@ macro_rules! unary_ops {
             };
             RoundNearestAfz "stablehlo.round_nearest_afz" Unary { float: Some((f32::round, f64::round)), ..row!("round_nearest_afz") };
             RoundNearestEven "stablehlo.round_nearest_even" Unary { float: Some((f32::round_ties_even, f64::round_ties_even)), ..row!("round_nearest_even") };
-            Rsqrt "stablehlo.rsqrt" transcendental!(Slope::Of(|b, x, y| { let quotient = make::divide(b, y, x); scaled(b, -0.5, quotient) }), fns::rsqrt_f32, fns::rsqrt_f64, Complex(|z| complex::reciprocal(complex::sqrt(z))), inexact "rsqrt");
+            Rsqrt "stablehlo.rsqrt" transcendental!(Slope::Of(|b, x, y| { let quotient = make::divide(b, y, x); scaled(b, -0.5, quotient) }), fns::rsqrt_f32, fns::rsqrt_f64, OfComplex::Complex(complex_map!(|z| complex::reciprocal(complex::sqrt(z)))), inexact "rsqrt");
             Sign "stablehlo.sign" Unary {
                 float: Some((
                     |x| if x.is_nan() || x == 0.0 { x } else { 1f32.copysign(x) },
                     |x| if x.is_nan() || x == 0.0 { x } else { 1f64.copysign(x) },
                 )),
                 signed: Some(|a, _| a.signum()),
-                complex: OfComplex::Complex(complex::sign),
+                complex: OfComplex::Complex(complex_map!(complex::sign)),
                 ..row!("sign")
             };
-            Sine "stablehlo.sine" transcendental!(Slope::Of(|b, x, _| make::cosine(b, x)), fns::sin_f32, fns::sin_f64, Complex(complex::sin), inexact "sine");
-            Sqrt "stablehlo.sqrt" transcendental!(Slope::Of(|b, _, y| over(b, 0.5, y)), f32::sqrt, f64::sqrt, Complex(complex::sqrt), inexact "sqrt");
-            Tan "stablehlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), inexact "tan");
-            Tanh "stablehlo.tanh" transcendental!(Slope::Of(|b, _, y| distance_to_ones(b, y)), fns::tanh_f32, fns::tanh_f64, Complex(complex::tanh), inexact "tanh");
-            ChloSquare "chlo.square" Unary { slope: Slope::Of(|b, x, _| scaled(b, 2.0, x)), float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(|z| z * z), ..row!(chlo "square") };
-            ChloConj "chlo.conj" Unary { slope: Slope::By(|cx| cx.tangents[0].map(|t| make::chlo_conj(cx.b, t))), transpose: Some(|cx| { let ct = cx.cotangent(); make::chlo_conj(cx.b, ct) }), float: Some((|x| x, |x| x)), complex: OfComplex::Complex(|z| z.conj()), ..row!(chlo "conj") };
+            Sine "stablehlo.sine" transcendental!(Slope::Of(|b, x, _| make::cosine(b, x)), fns::sin_f32, fns::sin_f64, OfComplex::Complex(complex_map!(complex::sin)), inexact "sine");
+            Sqrt "stablehlo.sqrt" transcendental!(Slope::Of(|b, _, y| over(b, 0.5, y)), f32::sqrt, f64::sqrt, OfComplex::Complex(complex_map!(complex::sqrt)), inexact "sqrt");
+            Tan "stablehlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, OfComplex::Complex(complex_map!(complex::tan)), inexact "tan");
+            Tanh "stablehlo.tanh" transcendental!(Slope::Of(|b, _, y| distance_to_ones(b, y)), fns::tanh_f32, fns::tanh_f64, OfComplex::Complex(complex_map!(complex::tanh)), inexact "tanh");
+            ChloSquare "chlo.square" Unary { slope: Slope::Of(|b, x, _| scaled(b, 2.0, x)), float: Some((|x| x * x, |x| x * x)), complex: OfComplex::Complex(complex_map!(|z| z * z)), ..row!(chlo "square") };
+            ChloConj "chlo.conj" Unary { slope: Slope::By(|cx| cx.tangents[0].map(|t| make::chlo_conj(cx.b, t))), transpose: Some(|cx| { let ct = cx.cotangent(); make::chlo_conj(cx.b, ct) }), float: Some((|x| x, |x| x)), complex: OfComplex::Complex(complex_map!(|z| z.conj())), ..row!(chlo "conj") };
             ChloErf "chlo.erf" transcendental!(Slope::Of(|b, x, _| gaussian(b, ERF_SLOPE, -1.0, x)), fns::erf_f32, fns::erf_f64, OfComplex::Not, chlo "erf");
             ChloErfc "chlo.erfc" transcendental!(Slope::Of(|b, x, _| gaussian(b, -ERF_SLOPE, -1.0, x)), fns::erfc_f32, fns::erfc_f64, OfComplex::Not, chlo "erfc");
             ChloErfInv "chlo.erf_inv" transcendental!(Slope::Of(|b, _, y| gaussian(b, 1.0 / ERF_SLOPE, 1.0, y)), fns::erf_inv_f32, fns::erf_inv_f64, OfComplex::Not, chlo "erf_inv");
             ChloLgamma "chlo.lgamma" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloDigamma, x)), fns::lgamma_f32, fns::lgamma_f64, OfComplex::Not, chlo "lgamma");
             ChloDigamma "chlo.digamma" transcendental!(Slope::Of(|b, x, _| { let one = like(b, x, 1.0); make::binary(b, Opcode::ChloPolygamma, one, x) }), fns::digamma_f32, fns::digamma_f64, OfComplex::Not, chlo "digamma");
-            ChloSinh "chlo.sinh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloCosh, x)), fns::sinh_f32, fns::sinh_f64, Complex(complex::sinh), chlo "sinh");
-            ChloCosh "chlo.cosh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloSinh, x)), fns::cosh_f32, fns::cosh_f64, Complex(complex::cosh), chlo "cosh");
-            ChloAsin "chlo.asin" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); make::rsqrt(b, rest) }), fns::asin_f32, fns::asin_f64, Complex(complex::asin), chlo "asin");
-            ChloAcos "chlo.acos" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); let root = make::rsqrt(b, rest); make::negate(b, root) }), fns::acos_f32, fns::acos_f64, Complex(complex::acos), chlo "acos");
-            ChloAtan "chlo.atan" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); over(b, 1.0, sum) }), fns::atan_f32, fns::atan_f64, Complex(complex::atan), chlo "atan");
-            ChloAsinh "chlo.asinh" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); make::rsqrt(b, sum) }), fns::asinh_f32, fns::asinh_f64, Complex(complex::asinh), chlo "asinh");
-            ChloAcosh "chlo.acosh" transcendental!(Slope::Of(|b, x, _| { let [less, more] = [plus(b, -1.0, x), plus(b, 1.0, x)].map(|y| make::rsqrt(b, y)); make::multiply(b, less, more) }), fns::acosh_f32, fns::acosh_f64, Complex(complex::acosh), chlo "acosh");
-            ChloAtanh "chlo.atanh" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); over(b, 1.0, rest) }), fns::atanh_f32, fns::atanh_f64, Complex(complex::atanh), chlo "atanh");
-            ChloTan "chlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, Complex(complex::tan), chlo "tan");
+            ChloSinh "chlo.sinh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloCosh, x)), fns::sinh_f32, fns::sinh_f64, OfComplex::Complex(complex_map!(complex::sinh)), chlo "sinh");
+            ChloCosh "chlo.cosh" transcendental!(Slope::Of(|b, x, _| make::unary(b, Opcode::ChloSinh, x)), fns::cosh_f32, fns::cosh_f64, OfComplex::Complex(complex_map!(complex::cosh)), chlo "cosh");
+            ChloAsin "chlo.asin" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); make::rsqrt(b, rest) }), fns::asin_f32, fns::asin_f64, OfComplex::Complex(complex_map!(complex::asin)), chlo "asin");
+            ChloAcos "chlo.acos" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); let root = make::rsqrt(b, rest); make::negate(b, root) }), fns::acos_f32, fns::acos_f64, OfComplex::Complex(complex_map!(complex::acos)), chlo "acos");
+            ChloAtan "chlo.atan" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); over(b, 1.0, sum) }), fns::atan_f32, fns::atan_f64, OfComplex::Complex(complex_map!(complex::atan)), chlo "atan");
+            ChloAsinh "chlo.asinh" transcendental!(Slope::Of(|b, x, _| { let sum = one_plus_square(b, x); make::rsqrt(b, sum) }), fns::asinh_f32, fns::asinh_f64, OfComplex::Complex(complex_map!(complex::asinh)), chlo "asinh");
+            ChloAcosh "chlo.acosh" transcendental!(Slope::Of(|b, x, _| { let [less, more] = [plus(b, -1.0, x), plus(b, 1.0, x)].map(|y| make::rsqrt(b, y)); make::multiply(b, less, more) }), fns::acosh_f32, fns::acosh_f64, OfComplex::Complex(complex_map!(complex::acosh)), chlo "acosh");
+            ChloAtanh "chlo.atanh" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); over(b, 1.0, rest) }), fns::atanh_f32, fns::atanh_f64, OfComplex::Complex(complex_map!(complex::atanh)), chlo "atanh");
+            ChloTan "chlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, OfComplex::Complex(complex_map!(complex::tan)), chlo "tan");
             ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::Of(bessel::slope_i1e), |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
         }
     };
@@ -439,3 +437,22 @@ pub(crate) mod of {
     use super::*;
     unary_ops! { constants! {} {} }
 }
+
+/// Defines the function that returns the function of an op of the family on complex numbers.
+macro_rules! complex_maps {
+    ({} {} $($variant:ident $name:literal $row:expr;)*) => {
+        /// Returns the function of an op on complex numbers, or `None` if it is not in this family or has none.
+        pub(super) fn complex_map(op: Opcode) -> Option<ComplexMap> {
+            let function = match op {
+                $(Opcode::$variant => of::$variant.complex,)*
+                _ => OfComplex::Not,
+            };
+            match function {
+                OfComplex::Complex(f) | OfComplex::Real(f) => Some(f),
+                OfComplex::Not => None,
+            }
+        }
+    };
+}
+
+unary_ops! { complex_maps! {} {} }

@@ -176,14 +176,14 @@ impl Pass<'_> {
                 let len = UNPOLLED.min(s - at);
                 let from: [&[Complex64]; R] = array::from_fn(|j| &x[(p + j * m) * s + at..][..len]);
                 let mut rows = y.chunks_exact_mut(s);
-                let to: [&mut [Complex64]; R] =
+                let mut to: [&mut [Complex64]; R] =
                     array::from_fn(|_| &mut rows.next().expect("there are as many as the radix")[at..][..len]);
                 for q in 0..len {
                     let z = butterfly(array::from_fn(|j| from[j][q]));
                     to[0][q] = z[0];
-                    for k in 1..R {
+                    for ((to, &z), twiddle) in to[1..].iter_mut().zip(&z[1..]).zip(&twiddles[1..]) {
                         // Products with 1 would only make NaN of infinity.
-                        to[k][q] = if p == 0 { z[k] } else { z[k] * twiddles[k] };
+                        to[q] = if p == 0 { z } else { z * twiddle };
                     }
                 }
                 meter.add((R * len) as u64);

@@ -1,7 +1,7 @@
 //! The groups of ops that run as one block program.
 
 use super::emit::{Compiled, compile, compile_on_arrays, needs_wide};
-use super::ops::{folded, is_computed, is_trailing, space_of};
+use super::ops::{folded, is_computed, is_total_order, is_trailing, space_of};
 use super::views::is_view;
 use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
@@ -99,6 +99,7 @@ impl Lanes {
         let is_reduce = Opcode::of_view(view) == Opcode::Reduce && !folded(view).is_empty();
         let kind = if is_reduce { reduce_kind_of_op(view) } else { None };
         let narrow = kind.is_some_and(|kind| elem().is_some_and(|e| reducer(kind).needs_narrow_lanes(e)));
+        let narrow = narrow || (is_total_order(view) && elem() == Some(Elem::F32));
         Lanes { wide: needs_wide(plan, &[view.op]), narrow }
     }
 

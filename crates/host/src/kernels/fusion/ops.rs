@@ -32,8 +32,7 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
 }
 
 /// Adds the comparison of two values, which must have the same type. Returns `None` if the direction is missing or not
-/// known, for complex values, and for the total order, which distinguishes -0 from +0, and NaNs from each other. The
-/// reference evaluation computes these.
+/// known, for complex values, and as [`Program::compare_total`] does.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
@@ -44,10 +43,15 @@ pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
         "GE" => Comparison::Ge,
         _ => return None,
     };
-    if Compare::is_total_order(view) {
-        return None;
+    if is_total_order(view) {
+        return program.compare_total(comparison, operands[0], operands[1]);
     }
     program.binary(Binary::Compare(comparison), operands[0], operands[1])
+}
+
+/// Returns true if the op compares floats in the total order of IEEE 754.
+pub fn is_total_order(view: &OpView<'_>) -> bool {
+    Opcode::of_view(view) == Opcode::Compare && Compare::is_total_order(view)
 }
 
 /// Adds the conversion of a value to the element type of the result. Returns `None` if kernels do not compute on that
@@ -98,4 +102,62 @@ pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
 pub fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
     let first = dims.iter().copied().min().unwrap_or(shape.len());
     (first..shape.len()).all(|d| dims.contains(&d) || shape[d] == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::{run_by_kernels, tensor};
+    use shardwise_base::Literal;
+
+    /// Bits of `f32`s: NaNs of both signs with different payloads, infinities, numbers, subnormal numbers and zeros.
+    const SPECIAL: [u32; 16] = [
+        0xffff_ffff,
+        0xffc0_0000,
+        0xff80_0001,
+        0xff80_0000,
+        0xff7f_ffff,
+        0xbf80_0000,
+        0x8000_0001,
+        0x8000_0000,
+        0,
+        1,
+        0x0080_0000,
+        0x3f80_0000,
+        0x7f80_0000,
+        0x7f80_0001,
+        0x7fc0_0000,
+        0x7fff_ffff,
+    ];
+
+    fn check(direction: &str, elem: &str, operands: [&str; 2], ops: &str, inputs: &[Literal]) {
+        let (x, p) = (tensor(&[16, 16], elem), tensor(&[16, 16], "i1"));
+        let text = format!(
+            "func.func @main(%x: {x}, %y: {x}) -> {p} {{{ops}
+  %p = stablehlo.compare {direction}, {}, {}, TOTALORDER : ({x}, {x}) -> {p}
+  return %p : {p}
+}}",
+            operands[0], operands[1]
+        );
+        run_by_kernels(&text, inputs);
+    }
+
+    #[test]
+    fn the_total_order_is_that_of_the_reference() {
+        let single = |k: usize| f32::from_bits(SPECIAL[k]);
+        let double = |k: usize| f64::from_bits(u64::from(SPECIAL[k]) << 32 | u64::from(SPECIAL[k] & 0xff));
+        let narrow = [Literal::from_fn([16, 16], |k| single(k / 16)), Literal::from_fn([16, 16], |k| single(k % 16))];
+        let wide = [Literal::from_fn([16, 16], |k| double(k / 16)), Literal::from_fn([16, 16], |k| double(k % 16))];
+        let numbers = [0, 5].map(|seed| Literal::from_fn([16, 16], |k| ((k * 7 + seed) % 23) as f64 / 4.0 - 2.0));
+        // Narrow elements that are computed from wide ones.
+        let converted = "
+  %a = stablehlo.convert %x : (tensor<16x16xf64>) -> tensor<16x16xf32>
+  %b = stablehlo.convert %y : (tensor<16x16xf64>) -> tensor<16x16xf32>
+  %q = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xi1>
+  %z = stablehlo.select %q, %x, %y : tensor<16x16xi1>, tensor<16x16xf64>";
+        for direction in ["EQ", "NE", "LT", "LE", "GT", "GE"] {
+            check(direction, "f32", ["%x", "%y"], "", &narrow);
+            check(direction, "f64", ["%x", "%y"], "", &wide);
+            check(direction, "f64", ["%z", "%y"], converted, &numbers);
+        }
+    }
 }

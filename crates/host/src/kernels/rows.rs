@@ -1,0 +1,151 @@
+//! Elementwise ops on complex numbers, which block programs do not compute: workers share the elements, which are
+//! computed by the functions of the reference.
+
+use super::buffers::{element_bytes, output_bytes, written};
+use super::context::PlanCx;
+use super::copies::{Filler, Moves};
+use crate::memory::{Buffer, OutOfMemory};
+use crate::plan::{Kernel, KernelCx, Step};
+use crate::pool::{Effort, Workers};
+use shardwise_ir::OpView;
+use shardwise_ops::elementwise::Rows;
+
+/// The number of elements of a part.
+const PART: usize = 1 << 12;
+
+struct Elements {
+    rows: Rows,
+    /// For each operand, the bytes of an element, or `None` for a scalar that is used for all elements.
+    operands: Vec<Option<usize>>,
+    element_bytes: usize,
+    output_bytes: usize,
+}
+
+/// Returns the step of an elementwise op with complex operands or results. Returns `None` for others.
+pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let rows = Rows::of(view)?;
+    let whole = view.result_shape(0);
+    let operand = |i: usize| (view.operand_shape(i) == whole).then(|| view.operand_tensor(i).dtype.storage_bytes());
+    let operands = (0..view.operands().len()).map(operand).collect();
+    let (element_bytes, output_bytes) = (element_bytes(view), output_bytes(view));
+    Some(plan.kernel(view, Elements { rows, operands, element_bytes, output_bytes }))
+}
+
+/// Returns the step of an op whose results are zeros, such as the imaginary parts of floats. Never returns `None`.
+pub fn zeros<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let kernel = Moves { moves: vec![], filler: Some(Filler::Zeros), output_bytes: output_bytes(view) };
+    Some(plan.kernel(view, kernel))
+}
+
+impl Elements {
+    fn compute(&self, inputs: &[&Buffer], first: usize, to: &mut [u8]) {
+        let count = to.len() / self.element_bytes;
+        let mut rows = [&[][..]; 3];
+        for ((row, input), operand) in rows.iter_mut().zip(inputs).zip(&self.operands) {
+            *row = match operand {
+                Some(bytes) => &input.bytes()[first * bytes..][..count * bytes],
+                None => input.bytes(),
+            };
+        }
+        self.rows.run(&rows[..inputs.len()], to);
+    }
+}
+
+impl Kernel for Elements {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let mut parts = vec![];
+        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+            let inputs: Vec<&Buffer> = (0..self.operands.len()).map(|k| cx.input(k, i)).collect();
+            for (part, to) in written(output).chunks_mut(PART * self.element_bytes).enumerate() {
+                parts.push((inputs.clone(), part * PART, to));
+            }
+        }
+        let effort = if parts.len() > 2 { Effort::Large } else { Effort::Small };
+        Workers::global().run_each(parts, effort, |(inputs, first, to)| self.compute(&inputs, first, to));
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::kernels::testing::run_by_kernels;
+    use shardwise_base::{Bool8, Complex32, Complex64, Literal};
+
+    /// Ops on the operands `%x` and `%y` of type `Z`, `%p` of truth values, `%r` of parts of type `R`, and the truth
+    /// value `%t`. `W` is the other complex type. Each op is followed by the type of its result.
+    const OPS: &[(&str, &str)] = &[
+        ("stablehlo.add %x, %y : Z", "Z"),
+        ("stablehlo.subtract %x, %y : Z", "Z"),
+        ("stablehlo.multiply %x, %y : Z", "Z"),
+        ("stablehlo.divide %x, %y : Z", "Z"),
+        ("stablehlo.power %x, %y : Z", "Z"),
+        ("stablehlo.negate %x : Z", "Z"),
+        ("stablehlo.exponential %x : Z", "Z"),
+        ("stablehlo.log %x : Z", "Z"),
+        ("stablehlo.sqrt %x : Z", "Z"),
+        ("stablehlo.tanh %x : Z", "Z"),
+        ("stablehlo.sign %x : Z", "Z"),
+        ("stablehlo.abs %x : (Z) -> R", "R"),
+        ("stablehlo.real %x : (Z) -> R", "R"),
+        ("stablehlo.imag %x : (Z) -> R", "R"),
+        ("stablehlo.real %r : (R) -> R", "R"),
+        ("stablehlo.imag %r : (R) -> R", "R"),
+        ("chlo.conj %r : R -> R", "R"),
+        ("stablehlo.complex %r, %r : Z", "Z"),
+        ("chlo.conj %x : Z -> Z", "Z"),
+        ("chlo.square %x : Z -> Z", "Z"),
+        ("stablehlo.select %p, %x, %y : P, Z", "Z"),
+        ("stablehlo.select %t, %x, %y : tensor<i1>, Z", "Z"),
+        ("stablehlo.convert %r : (R) -> Z", "Z"),
+        ("stablehlo.convert %p : (P) -> Z", "Z"),
+        ("stablehlo.convert %x : (Z) -> W", "W"),
+        ("stablehlo.convert %x : (Z) -> R", "R"),
+        ("stablehlo.compare EQ, %x, %y, FLOAT : (Z, Z) -> P", "P"),
+        ("stablehlo.compare NE, %x, %y, FLOAT : (Z, Z) -> P", "P"),
+        ("stablehlo.compare LT, %x, %y, FLOAT : (Z, Z) -> P", "P"),
+        ("stablehlo.compare GE, %x, %y, FLOAT : (Z, Z) -> P", "P"),
+    ];
+
+    fn part(k: usize) -> f64 {
+        const SPECIAL: [f64; 6] = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e30, -1e-30];
+        if k.is_multiple_of(5) { SPECIAL[k / 5 % 6] } else { ((k * k + 3 * k) % 29) as f64 / 8.0 - 1.5 }
+    }
+
+    fn check(op: &(&str, &str), count: usize, [z, real, other]: [&str; 3], inputs: &[Literal]) {
+        let text = format!(
+            "func.func @main(%x: Z, %y: Z, %r: R, %p: P, %t: tensor<i1>) -> {} {{\n  %0 = {}\n  return %0 : {}\n}}",
+            op.1, op.0, op.1
+        );
+        let typed = |elem: &str| format!("tensor<{count}x{elem}>");
+        let text = text.replace('Z', &typed(z)).replace('W', &typed(other)).replace('P', &typed("i1"));
+        run_by_kernels(&text.replace('R', &typed(real)), inputs);
+    }
+
+    #[test]
+    fn bits_are_those_of_the_reference() {
+        for count in [0usize, 1, 7, 4097, 20_000] {
+            let (p, t) = (Literal::from_fn([count], |k| Bool8::from(k % 3 == 0)), Literal::scalar(Bool8::from(true)));
+            let narrow = |seed: usize| {
+                let z = |k| Complex32::new(part(k + seed) as f32, part(k / 3 + 2 * seed) as f32);
+                Literal::from_fn([count], z)
+            };
+            let wide = |seed: usize| {
+                let z = |k| Complex64::new(part(k + seed), part(k / 3 + 2 * seed));
+                Literal::from_fn([count], z)
+            };
+            let (single, double) = (Literal::from_fn([count], |k| part(k) as f32), Literal::from_fn([count], part));
+            for op in OPS {
+                let inputs = [narrow(0), narrow(7), single.clone(), p.clone(), t.clone()];
+                check(op, count, ["complex<f32>", "f32", "complex<f64>"], &inputs);
+                let inputs = [wide(0), wide(7), double.clone(), p.clone(), t.clone()];
+                check(op, count, ["complex<f64>", "f64", "complex<f32>"], &inputs);
+            }
+        }
+    }
+}
