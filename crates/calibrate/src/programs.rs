@@ -17,7 +17,7 @@ const ADD: &str = "({
 
 const ORDER: &str = "({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
     stablehlo.return %s : tensor<i1>
   })";
 

@@ -173,10 +173,13 @@ impl<'a> Costs<'a> {
         }
         match kind(root) {
             Kind::Elementwise => (self.elementwise(views, sizes), Class::Element),
-            Kind::Reduce => {
-                let folding = self.curve(root, sizes).map_or(0.0, |rate| sizes.moved / rate);
-                (self.elementwise(views, sizes).max(folding), Class::Element)
-            }
+            Kind::Reduce => match self.curve(root, sizes) {
+                // Only the ops in front of the reduction count beside it.
+                Some(rate) => {
+                    (self.elementwise(&views[..views.len() - 1], sizes).max(sizes.moved / rate), Class::Element)
+                }
+                None => (self.elementwise(views, sizes), Class::Element),
+            },
             _ => match self.curve(root, sizes) {
                 Some(rate) => (sizes.moved / rate, Class::Op),
                 None => self.unknown(sizes),
@@ -229,7 +232,12 @@ impl<'a> Costs<'a> {
         data.max(self.shared(alone * sizes.instances))
     }
 
+    /// Returns the time that one worker takes for an element of an op. An op without operands only writes its elements,
+    /// which counts as the data of the group.
     fn element_seconds(&self, view: &OpView<'_>) -> f64 {
+        if view.operands().is_empty() {
+            return 0.0;
+        }
         let dtype = element_type(view);
         let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
         let known = dtype.and_then(|dtype| rate(dtype).or_else(|| rate(similar(dtype))));

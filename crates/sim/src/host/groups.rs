@@ -2,12 +2,13 @@
 //! trailing dimensions that they use or that uses them. Ops that only change where elements are read are part of the
 //! ops that use them.
 
-use crate::fuse::{is_bitcast, is_fusible};
+use crate::fuse::is_fusible;
 use crate::op::Product;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
+use shardwise_sharding::Mapping;
 use std::collections::{HashMap, HashSet};
 
 const MAX_OPS: usize = 48;
@@ -66,7 +67,7 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
         Semantics::Collective => return Kind::Free,
         Semantics::Pure => {}
     }
-    if opcode == Opcode::Constant || is_bitcast(view) {
+    if opcode == Opcode::Constant || is_alias(view) {
         return Kind::Free;
     }
     let is_plain = view.results().len() == 1 && view.regions().is_empty() && facts.effects(view) == Effects::Pure;
@@ -81,6 +82,20 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
         () if view.operands().len() == 1 && is_fusible(view) => Kind::View,
         () => Kind::Other,
     }
+}
+
+/// Returns true if the elements of the result are those of the operand in the same order. Dimensions of one element may
+/// come and go, because arrays of a host have no tiles.
+fn is_alias(view: &OpView<'_>) -> bool {
+    let facts = Opcode::of_view(view).facts();
+    if facts.propagation_class(view) != PropagationClass::PassThrough || view.operands().len() != 1 {
+        return false;
+    }
+    let rule = facts.rule(view);
+    let Some(rule) = rule.rule() else { return false };
+    let long = |mapping: &Mapping| mapping.factors().filter(|&f| rule.size(f) != 1).collect::<Vec<_>>();
+    let size = |v: Value| view.body.ty(v).as_tensor().map(|tensor| tensor.size());
+    long(&rule.operands[0]) == long(&rule.results[0]) && size(view.operand(0)) == size(view.result(0))
 }
 
 fn is_reduction(view: &OpView<'_>) -> bool {
@@ -240,7 +255,7 @@ impl Grouping<'_> {
         let mut members: HashSet<Op> = HashSet::from([ops[root]]);
         for &op in ops[root.saturating_sub(WINDOW)..root].iter().rev() {
             let kind = self.kinds[&op];
-            let is_view = kind == Kind::View || (kind == Kind::Free && is_bitcast(&self.block.at(op)));
+            let is_view = kind == Kind::View || (kind == Kind::Free && is_alias(&self.block.at(op)));
             let may_join = is_view || matches!(kind, Kind::Elementwise | Kind::Reduce);
             if group.len() >= MAX_OPS || claimed.contains(&op) || !may_join {
                 continue;
