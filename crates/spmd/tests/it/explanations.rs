@@ -195,7 +195,7 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
         expect![[r#"
             kind                axes  local type            received  over the mesh  times  for
             all-gather          x     f32[4,4] -> f32[8,4]  64 B      256 B          1      dot_general at program.mlir:4:3
-              why: `dot_general` runs with factor j over {"y"}, as result 0 [{"x"}, {"y"}] has it, and operand 1 is [{"x"}, {}]; operand 1 has what several ops read
+              why: `dot_general` runs with factor j over {"y"}, as result 0 [{"x"}, {"y"}] has it, and operand 1 is [{"x"}, {}]; operand 1 is argument 1 of the function
               instead of: i whole, j over {"y"}, k over {"x"}, 128 B
               least: 64 B from [{"x"}, {}] to [{}, {"y"}]
               layout: result 0 is [{"x"}, {"y"}], where propagation had [{"x"}, {}]: the ops around it receive about 256 B with both, in fewer collectives or with less work
