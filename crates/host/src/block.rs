@@ -6,13 +6,16 @@
 
 mod bound;
 mod emit;
+mod fold;
 mod kernel;
 pub(crate) mod lanes;
 pub(crate) mod machine;
 pub(crate) mod program;
 mod results;
+mod stages;
 #[cfg(test)]
 pub(crate) mod tests;
+mod tiles;
 
 pub use kernel::{Kernel, Operand};
 pub use program::{Binary, Comparison, Program, Reducer, Unary, Value};

@@ -46,7 +46,7 @@ pub(super) struct Binding<'a> {
 impl Binding<'_> {
     /// Returns the address of each of the program's operands in an instance. It is `None` for an operand that counts an
     /// index, which has no memory.
-    fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
+    pub fn places(&self, instance: usize) -> impl Iterator<Item = Option<Pointer>> {
         let own = &self.pointers[instance * self.operand_count..];
         self.slots.iter().map(|slot| slot.map(|s| own[s]))
     }
@@ -56,7 +56,9 @@ impl Binding<'_> {
 pub(super) struct Bound<'a, W> {
     binding: &'a Binding<'a>,
     pub(super) instance: usize,
-    _frame: Scratch,
+    /// The address of each of the program's operands. For an operand that counts an index, this is its first number.
+    places: Vec<*mut u8>,
+    _frame: Option<Scratch>,
     /// The start of the frame, which is accessed through this pointer alone.
     memory: *mut u8,
     layout: Frame,
@@ -130,14 +132,28 @@ impl Frame {
 
 impl<'a, W: Word> Bound<'a, W> {
     pub(super) fn new(binding: &'a Binding<'a>) -> Self {
+        let mut frame = Scratch::new(frame_bytes(binding.code));
+        // SAFETY: the frame has this size, and the bound code keeps it.
+        let mut bound = unsafe { Bound::within(binding, frame.start()) };
+        bound._frame = Some(frame);
+        bound.select(0);
+        bound
+    }
+
+    /// Binds the code to a frame at `memory`. The operands have no places yet.
+    ///
+    /// # Safety
+    /// There must be [`frame_bytes`] bytes at `memory`, at a multiple of 64, which nothing else accesses as long as the
+    /// bound code is used.
+    pub(super) unsafe fn within(binding: &'a Binding<'a>, memory: *mut u8) -> Self {
         let code = binding.code;
         let layout = Frame::new(code, code.wide);
-        let mut frame = Scratch::new(layout.total);
         let mut bound = Bound {
             binding,
             instance: 0,
-            memory: frame.start(),
-            _frame: frame,
+            places: vec![std::ptr::null_mut(); code.walks.len()],
+            memory,
+            _frame: None,
             layout,
             bases: vec![std::ptr::null_mut(); code.walks.len()],
             phases: Vec::with_capacity(code.phases.len()),
@@ -150,6 +166,23 @@ impl<'a, W: Word> Bound<'a, W> {
         }
         code.constants.iter().for_each(|&(temp, bits)| bound.fill(temp, W::from_bits64(bits)));
         bound
+    }
+
+    /// Lets the operands be those of an instance.
+    pub(super) fn select(&mut self, instance: usize) {
+        self.instance = instance;
+        let own = self.binding.places(instance).map(|p| p.map_or(std::ptr::null_mut(), |p| p.0));
+        self.places.iter_mut().zip(own).for_each(|(place, own)| *place = own);
+    }
+
+    /// Runs code of one phase for all rows, with its operands at these addresses. For an operand that counts an index,
+    /// this is its first number.
+    ///
+    /// # Safety
+    /// The operands must have all bytes that the code reaches from there.
+    pub(super) unsafe fn run_at(&mut self, places: impl Iterator<Item = *mut u8>) {
+        self.places.iter_mut().zip(places).for_each(|(place, new)| *place = new);
+        (0..self.code().outer.iter().product()).for_each(|row| self.run_row(row));
     }
 
     fn code(&self) -> &'a Code {
@@ -183,8 +216,7 @@ impl<'a, W: Word> Bound<'a, W> {
     /// rows.
     fn point(&mut self, row: usize, reduced_row: usize) {
         let code = self.code();
-        for ((base, walk), place) in self.bases.iter_mut().zip(&code.walks).zip(self.binding.places(self.instance)) {
-            let start = place.map_or(std::ptr::null_mut(), |p| p.0);
+        for ((base, walk), start) in self.bases.iter_mut().zip(&code.walks).zip(&self.places) {
             let kept = offset(&code.outer[..code.kept], &walk.outer[..code.kept], row);
             let reduced = offset(&code.outer[code.kept..], &walk.outer[code.kept..], reduced_row);
             *base = start.wrapping_offset(kept).wrapping_offset(reduced);

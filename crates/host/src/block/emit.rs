@@ -153,18 +153,18 @@ pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
 }
 
 /// The loops of the code, which result from flattening the program's space, and the strides of the operands in them.
-struct Layout {
-    outer: Vec<usize>,
-    kept: usize,
-    row_len: usize,
+pub(super) struct Layout {
+    pub outer: Vec<usize>,
+    pub kept: usize,
+    pub row_len: usize,
     run: usize,
-    columns: bool,
-    walks: Vec<Walk>,
+    pub columns: bool,
+    pub walks: Vec<Walk>,
 }
 
 /// Shorter rows of programs without reductions are merged if [`is_merged`] returns true, because each row takes time of
 /// its own. Inputs whose elements are then not at equal distances are copied, run by run.
-const SHORT_ROW: usize = 128;
+pub(super) const SHORT_ROW: usize = 128;
 
 /// A dimension of the space: its size, whether it is reduced, and each operand's stride.
 #[derive(Clone)]
@@ -175,7 +175,7 @@ struct Dim {
 }
 
 impl Layout {
-    fn new(program: &Program) -> Result<Layout, Unfusable> {
+    pub fn new(program: &Program) -> Result<Layout, Unfusable> {
         let mut dims = flatten(program);
         let reducing = dims.iter().any(|d| d.reduced);
         let rows = dims.last().is_some_and(|d| d.reduced);
@@ -240,24 +240,24 @@ fn is_merged(program: &Program, outer: &Dim, row: &Dim) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Granularity {
+pub(super) enum Granularity {
     Constant,
     Row,
     Lane,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Class {
-    kind: Granularity,
+pub(super) struct Class {
+    pub kind: Granularity,
     /// The number of the phase that computes the node. For a reduction, this is the first phase that can use the
     /// result.
-    level: usize,
+    pub level: usize,
     /// An estimate of the number of operations that compute the node from the program's operands and from results of
     /// reductions. It is the cost of computing the node again.
-    cost: usize,
+    pub cost: usize,
 }
 
-fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable> {
+pub(super) fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>, Unfusable> {
     let mut classes: Vec<Class> = Vec::with_capacity(program.nodes.len());
     for &node in &program.nodes {
         let class = match node {
@@ -289,7 +289,7 @@ fn join(cost: usize, of: &[Class]) -> Class {
 }
 
 /// The largest cost at which computing a value again is cheaper than saving and loading it.
-const CHEAP: usize = 2;
+pub(super) const CHEAP: usize = 2;
 
 fn weight(op: Op) -> usize {
     use Op::*;
@@ -562,7 +562,7 @@ impl<'p> Builder<'p> {
     }
 }
 
-fn operands(node: Node) -> impl Iterator<Item = usize> {
+pub(super) fn operands(node: Node) -> impl Iterator<Item = usize> {
     let of = match node {
         Node::Input(_) | Node::Constant(_) | Node::Index(_) => [None; 3],
         Node::Unary(_, a) => [Some(a), None, None],

@@ -2,7 +2,8 @@
 //!
 //! A kernel is divided into parts by its shape alone: pieces of a long row, groups of short rows, or, if leading
 //! dimensions are reduced, chunks of them for each tile of lanes. Before a row runs, the addresses of its operands are
-//! written into the code.
+//! written into the code. If rows that are reduced are short, or if few lanes of leading dimensions are kept, the kernel
+//! runs in [`Stages`] instead, each of which is one pass over a tile of many rows.
 #![forbid(unsafe_code)]
 
 use super::bound::{Binding, Bound, TILE, frame_bytes};
@@ -10,6 +11,8 @@ use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit}
 use super::machine::Machine;
 use super::program::{Node, Program, Role};
 use super::results::Results;
+use super::stages::Stages;
+use super::tiles::{Tiles, tiles_bytes};
 use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
 use crate::parts::{hold, table_bytes};
@@ -47,6 +50,8 @@ pub struct Kernel {
     /// For each operand of an instance, its number among the program's operands, and the bytes that the kernel reaches.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
+    /// If rows are short, or if few lanes of leading dimensions are kept, what runs in place of `code`.
+    stages: Option<Stages>,
 }
 
 impl Program {
@@ -72,6 +77,7 @@ impl Program {
             slots: (0..code.walks.len()).map(slot).collect(),
             operands,
             single_output: outputs.len() == 1,
+            stages: Stages::new(self),
             code,
         })
     }
@@ -139,6 +145,18 @@ impl Kernel {
     /// creation.
     pub fn operand_count(&self) -> usize {
         self.operands.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_stages(&self) -> bool {
+        self.stages.is_some()
+    }
+
+    /// Returns the kernel without stages, which runs row by row.
+    #[cfg(test)]
+    pub(super) fn without_stages(mut self) -> Kernel {
+        self.stages = None;
+        self
     }
 
     /// Returns true if the output with index `output` may use the same memory as the input with index `input`. Both are
@@ -239,7 +257,8 @@ impl Kernel {
     /// Returns the number of bytes that are charged for the frames of `parts` parts: one frame for each part that runs
     /// at one time.
     fn frames_bytes(&self, workers: &Workers, parts: usize, effort: Effort) -> usize {
-        let frame = Scratch::charge(frame_bytes(&self.code));
+        let bytes = self.stages.as_ref().map_or_else(|| frame_bytes(&self.code), tiles_bytes);
+        let frame = Scratch::charge(bytes);
         frame.saturating_mul(workers.at_once(parts, effort))
     }
 
@@ -249,6 +268,7 @@ impl Kernel {
         let (rows, reduced, row_len) = (self.rows(), self.reduced_rows(), self.code.row_len);
         let count = self.code.phases[0].reductions.len();
         match self.by() {
+            By::Tiles(stages) => (stages.units(), 0),
             By::Columns => {
                 let (chunks, tiles) = (reduced.div_ceil(CHUNK), row_len.div_ceil(TILE));
                 let results = if chunks <= 1 { 0 } else { rows * chunks * count * row_len };
@@ -260,11 +280,12 @@ impl Kernel {
         }
     }
 
-    fn by(&self) -> By {
-        match () {
-            () if self.code.columns => By::Columns,
-            () if self.only_reduces() && self.code.row_len > LONG_ROW => By::Segments,
-            () => By::Rows,
+    fn by(&self) -> By<'_> {
+        match &self.stages {
+            Some(stages) => By::Tiles(stages),
+            None if self.code.columns => By::Columns,
+            None if self.only_reduces() && self.code.row_len > LONG_ROW => By::Segments,
+            None => By::Rows,
         }
     }
 
@@ -299,6 +320,9 @@ impl Kernel {
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
         let work: usize =
             self.code.phases.iter().flat_map(|p| &p.lanes).map(|t| if t.op.is_long() { 6 } else { 1 }).sum();
+        if self.stages.is_some() {
+            return moving.max(lanes.saturating_mul(work) / 32 + 2 * self.rows() + 500);
+        }
         let per_row = 8 * self.code.walks.len() + 4 * work;
         moving.max(lanes.saturating_mul(work) / 48 + per_row * self.rows() * self.reduced_rows())
     }
@@ -311,7 +335,9 @@ const OWN_CACHE: usize = 1 << 19;
 const BYTES_PER_NANOSECOND: usize = 16;
 
 /// How the work of a kernel is divided into parts.
-enum By {
+enum By<'a> {
+    /// A part is a tile of many short rows.
+    Tiles(&'a Stages),
     /// Leading dimensions are reduced. A part is a tile of columns and, if there are many reduced rows, a chunk of
     /// these.
     Columns,
@@ -346,6 +372,7 @@ impl<'a, W: Word> Job<'a, W> {
             return;
         }
         match kernel.by() {
+            By::Tiles(stages) => self.run_tiles(workers, stages),
             By::Columns => self.run_columns(workers, self.effort),
             By::Segments => self.run_long_rows(workers, self.effort),
             By::Rows => self.run_rows(workers, self.effort),
@@ -357,7 +384,9 @@ impl<'a, W: Word> Job<'a, W> {
     /// worker that runs it.
     fn parts(&self, workers: &Workers, effort: Effort, parts: usize, run: impl Fn(&mut Bound<W>, usize) + Sync) {
         let each = |bound: &mut Bound<W>, part: usize| {
-            bound.instance = part / parts;
+            if bound.instance != part / parts {
+                bound.select(part / parts);
+            }
             run(bound, part % parts);
         };
         let all = parts * self.instances;
@@ -368,6 +397,17 @@ impl<'a, W: Word> Job<'a, W> {
         } else {
             workers.run(all, effort, |part| each(&mut Bound::new(&self.binding), part));
         }
+    }
+
+    fn run_tiles(&self, workers: &Workers, stages: &Stages) {
+        let units = stages.units() * self.instances;
+        let _frames = hold(self.kernel.frames_bytes(workers, units, self.effort));
+        let tiles = Tiles::<W>::new(&self.binding, stages);
+        if self.effort == Effort::Small {
+            return tiles.run(0..units);
+        }
+        let group = (PART / stages.tile_elements()).max(1);
+        workers.run(units.div_ceil(group), self.effort, |part| tiles.run(piece(units, group, part)));
     }
 
     fn run_rows(&self, workers: &Workers, effort: Effort) {

@@ -5,6 +5,7 @@
 //! of block `b` is `base + b * step`, so nothing is updated between blocks.
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
+use super::fold::Fold;
 use super::lanes::Lanes;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
@@ -59,10 +60,14 @@ pub(crate) struct Strided {
 /// the number 8.
 pub(crate) type Run = unsafe fn(&[Ins], usize, *mut u8, usize);
 
+/// A function that folds words by a reduction.
+pub(crate) type FoldBy = unsafe fn(Op, &Fold);
+
 /// The interpreter of block programs for one level of vector instructions, and for lanes of 32 or of 64 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Machine {
     pub run: Run,
+    pub fold: FoldBy,
     /// The number of lanes of a block.
     pub lanes: usize,
 }
@@ -213,6 +218,19 @@ macro_rules! machine {
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
+                    _ => unreachable!("{self:?} is no reduction"),
+                }
+            }
+
+            /// Folds words by this reduction.
+            ///
+            /// # Safety
+            /// As for [`Fold::run`].
+            #[inline(always)]
+            pub(crate) unsafe fn fold_words<V: Vector>(self, words: &Fold) {
+                match self {
+                    // SAFETY: as the caller says.
+                    $(Op::$reduce => unsafe { words.run::<V>(|a, b| a.$reduce_fn(b), |a, b| a.$reduce_fn(b)) },)*
                     _ => unreachable!("{self:?} is no reduction"),
                 }
             }
@@ -490,6 +508,11 @@ unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stri
             // SAFETY: as the caller says; elements and temporaries are apart.
             unsafe { std::ptr::copy_nonoverlapping(from, to, count * size) }
         }
+        // What a row has for all its lanes.
+        4 if from_stride == 0 && to_stride == 4 && to.cast::<u32>().is_aligned() => {
+            // SAFETY: as the caller says.
+            unsafe { std::slice::from_raw_parts_mut(to.cast::<u32>(), count).fill(from.cast::<u32>().read_unaligned()) }
+        }
         1 => copy!(u8),
         2 => copy!(u16),
         4 => copy!(u32),
@@ -515,7 +538,7 @@ impl<W: Word> Block for Portable<W> {
 }
 
 macro_rules! levels {
-    ($($narrow:ident $wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
+    ($($narrow:ident $wide:ident $fold:ident $fold_wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
         /// Runs a program of 32-bit lanes, as `run` does.
         ///
         /// # Safety
@@ -536,6 +559,28 @@ macro_rules! levels {
         unsafe fn $wide(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
             // SAFETY: as the caller says.
             unsafe { run::<Portable<u64>>(code, blocks, temps, eight) }
+        }
+
+        /// Folds words of 32 bits.
+        ///
+        /// # Safety
+        /// As for [`Fold::run`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $fold(op: Op, words: &Fold) {
+            // SAFETY: as the caller says.
+            unsafe { op.fold_words::<$vector>(words) }
+        }
+
+        /// Folds words of 64 bits.
+        ///
+        /// # Safety
+        /// As for [`Fold::run`].
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = $features)]
+        unsafe fn $fold_wide(op: Op, words: &Fold) {
+            // SAFETY: as the caller says.
+            unsafe { op.fold_words::<Portable<u64>>(words) }
         }
 
         /// Runs one long instruction, as `run_long` does.
@@ -562,8 +607,17 @@ macro_rules! levels {
 }
 
 levels! {
-    run_avx512_narrow run_avx512_wide run_avx512_long: Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    run_avx2_narrow run_avx2_wide run_avx2_long: Avx2, "avx2,fma,f16c";
+    run_avx512_narrow run_avx512_wide fold_avx512_narrow fold_avx512_wide run_avx512_long: Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    run_avx2_narrow run_avx2_wide fold_avx2_narrow fold_avx2_wide run_avx2_long: Avx2, "avx2,fma,f16c";
+}
+
+/// Folds words without instructions of a level.
+///
+/// # Safety
+/// As for [`Fold::run`].
+unsafe fn fold_portable<W: Word>(op: Op, words: &Fold) {
+    // SAFETY: as the caller says.
+    unsafe { op.fold_words::<Portable<W>>(words) }
 }
 
 impl Machine {
@@ -572,15 +626,15 @@ impl Machine {
     pub(crate) fn new(level: Level, wide: bool) -> Machine {
         match (level.min(Level::strongest()), wide) {
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx512, false) => Machine { run: run_avx512_narrow, lanes: 128 },
+            (Level::Avx512, false) => Machine { run: run_avx512_narrow, fold: fold_avx512_narrow, lanes: 128 },
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx512, true) => Machine { run: run_avx512_wide, lanes: 64 },
+            (Level::Avx512, true) => Machine { run: run_avx512_wide, fold: fold_avx512_wide, lanes: 64 },
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, false) => Machine { run: run_avx2_narrow, lanes: 64 },
+            (Level::Avx2, false) => Machine { run: run_avx2_narrow, fold: fold_avx2_narrow, lanes: 64 },
             #[cfg(target_arch = "x86_64")]
-            (Level::Avx2, true) => Machine { run: run_avx2_wide, lanes: 64 },
-            (_, false) => Machine { run: run::<Portable<u32>>, lanes: 64 },
-            (_, true) => Machine { run: run::<Portable<u64>>, lanes: 64 },
+            (Level::Avx2, true) => Machine { run: run_avx2_wide, fold: fold_avx2_wide, lanes: 64 },
+            (_, false) => Machine { run: run::<Portable<u32>>, fold: fold_portable::<u32>, lanes: 64 },
+            (_, true) => Machine { run: run::<Portable<u64>>, fold: fold_portable::<u64>, lanes: 64 },
         }
     }
 }

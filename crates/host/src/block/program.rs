@@ -380,7 +380,7 @@ impl Program {
         (fills(a.elem) && fills(to)).then_some(Value { node: a.node, elem: to })
     }
 
-    fn operand(&mut self, elem: Elem, strides: &[isize], role: Role) -> usize {
+    pub(super) fn operand(&mut self, elem: Elem, strides: &[isize], role: Role) -> usize {
         assert_eq!(strides.len(), self.space.len(), "a stride for each dimension");
         assert!(self.wide || !elem.is_wide(), "{elem:?} needs wide lanes");
         self.operands.push(Operand { elem, strides: strides.to_vec(), role });
@@ -391,7 +391,7 @@ impl Program {
         Value { node: self.node(node), elem }
     }
 
-    fn node(&mut self, node: Node) -> usize {
+    pub(super) fn node(&mut self, node: Node) -> usize {
         let next = self.nodes.len();
         let index = *self.known.entry(node).or_insert(next);
         if index == next {

@@ -596,3 +596,159 @@ fn a_row_is_added_to_exponentials() {
     let want: Vec<f32> = x.iter().zip(row.iter().cycle()).map(|(&x, row)| shardwise_mathfn::exp_f32(x) + row).collect();
     assert_eq!(out[..], want);
 }
+
+/// Checks `sum(-x) - sum(x)` over one dimension of three, where `sum` begins with 1/4, at all levels.
+fn check_tiles(shape: [usize; 3], dim: usize) {
+    let [a, b, c] = shape;
+    let mut random = Random((a * 71 + b * 7 + c) as u64 + 1);
+    let x: Vec<f32> = (0..a * b * c).map(|_| random.next() as i32 as f32 / 1e9).collect();
+    let wide: Vec<f64> = x.iter().map(|&x| f64::from(x) * 1.1).collect();
+    let strides = [b * c, c, 1].map(|n| n as isize);
+    let to = if dim == 1 { [c, 0, 1] } else { [b, 1, 0] }.map(|n| n as isize);
+    let program = |elem: Elem, quarter: Vec<u8>| {
+        let mut p = Program::of(elem, &shape).reducing(&[dim]);
+        let v = p.input(elem, &strides);
+        let minus = p.unary(Unary::Neg, v).unwrap();
+        let init = p.constant(elem, &quarter);
+        let [n, m] = [minus, v].map(|v| p.reduce(Reducer::Sum, v, init).unwrap());
+        let sum = p.binary(Binary::Sub, n, m).unwrap();
+        if dim == 1 {
+            p.output(sum, &to)
+        } else {
+            p.row_output(sum, &to)
+        }
+        p
+    };
+    let at = |i: usize, r: usize| if dim == 1 { (i / c * b + r) * c + i % c } else { i * c + r };
+    let (rows, len) = if dim == 1 { (b, 1) } else { (1, c) };
+    let mut out = vec![0f32; a * b * c / shape[dim]];
+    run(&program(Elem::F32, bytes(0.25f32)), &[Source::of(&x)], &mut out);
+    for (i, &got) in out.iter().enumerate() {
+        let sum = order::fold(rows, len, LANES_32, -0.0, |r| x[at(i, r)], |a: f32, b| a + b).unwrap();
+        assert_eq!(got, (0.25 - sum) - (0.25 + sum), "{shape:?} {dim} {i}");
+    }
+    let mut out = vec![0f64; a * b * c / shape[dim]];
+    run(&program(Elem::F64, bytes(0.25f64)), &[Source::of(&wide)], &mut out);
+    for (i, &got) in out.iter().enumerate() {
+        let sum = order::fold(rows, len, LANES_64, -0.0, |r| wide[at(i, r)], |a: f64, b| a + b).unwrap();
+        assert_eq!(got, (0.25 - sum) - (0.25 + sum), "{shape:?} {dim} {i}");
+    }
+}
+
+#[test]
+fn short_rows_and_few_lanes_are_folded_in_the_documented_order() {
+    for n in 2..=130 {
+        check_tiles([1, 21, n], 2);
+        check_tiles([1, 21, n], 1);
+        check_tiles([3, n, 5], 1);
+    }
+    for shape in [[1, 4100, 3], [5, 300, 7], [2, 5000, 2], [1, 513, 16], [40, 9, 33], [1, 700, 100], [3, 8, 127]] {
+        (1..3).for_each(|dim| check_tiles(shape, dim));
+    }
+}
+
+/// Runs a program of two outputs at every level, with its stages and row by row, and checks that both results have the
+/// same bits.
+fn compare_stages(program: &Program, inputs: &[Source<'_>], sizes: [usize; 2]) {
+    let kernel = program.compile().unwrap();
+    assert!(kernel.has_stages());
+    let by_row = kernel.clone().without_stages();
+    for level in Level::available() {
+        let [tiles, rows, shared] = [(&kernel, 1), (&by_row, 1), (&kernel, 3)].map(|(kernel, workers)| {
+            let (mut first, mut second) = (vec![1f32; sizes[0]], vec![2f32; sizes[1]]);
+            let mut operands: Vec<Operand> = inputs.iter().copied().map(Operand::Read).collect();
+            operands.extend([&mut first, &mut second].map(|out| Operand::Write(Target::of(&mut out[..]))));
+            kernel.run_at(level, &Workers::new(workers), &operands, true);
+            [first, second].concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>()
+        });
+        assert!(tiles == rows && shared == rows, "{level:?} {sizes:?}");
+    }
+}
+
+fn numbers(count: usize, random: &mut Random) -> Vec<f32> {
+    (0..count).map(|_| random.next() as i32 as f32 / 1e9).collect()
+}
+
+/// Tests a chain of two levels of reductions over rows, whose operands do not flatten, and vary by row, by lane or both.
+#[test]
+fn chains_on_short_rows_are_those_on_each_row() {
+    for [a, b, c] in [[1, 9, 2], [3, 40, 8], [2, 700, 7], [5, 33, 127], [2, 64, 64]] {
+        let mut random = Random(c as u64);
+        let (x, y, w) = (numbers(a * b * c, &mut random), numbers(a * b * c, &mut random), numbers(a * b, &mut random));
+        let w: Vec<bf16> = w.into_iter().map(bf16::from_f32).collect();
+        let gamma = numbers(c, &mut random);
+        let mut p = Program::new(&[a, b, c]).reducing(&[2]);
+        let strides = |s: [usize; 3]| s.map(|n| n as isize);
+        let x_in = p.input(Elem::F32, &strides([b * c, c, 1]));
+        let y_in = p.input(Elem::F32, &strides([c, a * c, 1]));
+        let w_in = p.input(Elem::BF16, &strides([b, 1, 0]));
+        let gamma_in = p.input(Elem::F32, &strides([0, 0, 1]));
+        let zero = p.constant(Elem::F32, &bytes(0f32));
+        let (row, lane) = (p.index(Elem::I32, 1), p.index(Elem::I32, 2));
+        let number = p.binary(Binary::Add, row, lane).unwrap();
+        let number = p.convert(number, Elem::F32).unwrap();
+        let w_root = p.unary(Unary::Abs, w_in).unwrap();
+        let w_root = p.convert(w_root, Elem::F32).unwrap();
+        let w_root = p.unary(Unary::Sqrt, w_root).unwrap();
+        let xy = p.binary(Binary::Add, x_in, y_in).unwrap();
+        let xy = p.binary(Binary::Mul, xy, w_root).unwrap();
+        let max = p.reduce(Reducer::Max, xy, zero).unwrap();
+        let shifted = p.binary(Binary::Sub, xy, max).unwrap();
+        let e = p.unary(Unary::Exp, shifted).unwrap();
+        let weighted = p.binary(Binary::Mul, e, gamma_in).unwrap();
+        let sums = [e, weighted, x_in].map(|v| p.reduce(Reducer::Sum, v, zero).unwrap());
+        let share = p.binary(Binary::Div, e, sums[0]).unwrap();
+        let more = p.binary(Binary::Mul, number, sums[1]).unwrap();
+        let out = p.binary(Binary::Add, share, more).unwrap();
+        let of_row = p.binary(Binary::Sub, sums[1], sums[2]).unwrap();
+        p.output(out, &strides([b * c, c, 1]));
+        p.row_output(of_row, &strides([1, a, 0]));
+        let inputs = [Source::of(&x), Source::of(&y), Source::of(&w), Source::of(&gamma)];
+        compare_stages(&p, &inputs, [a * b * c, a * b]);
+    }
+}
+
+#[test]
+fn chains_on_few_lanes_are_those_on_each_row() {
+    for [a, b, c] in [[1, 8, 2], [1, 1000, 3], [1, 5000, 17], [6, 600, 10], [90, 12, 8], [3, 8, 127]] {
+        let mut random = Random(c as u64);
+        let (x, y, w) = (numbers(a * b * c, &mut random), numbers(a * c, &mut random), numbers(b, &mut random));
+        let mut p = Program::new(&[a, b, c]).reducing(&[1]);
+        let strides = |s: [usize; 3]| s.map(|n| n as isize);
+        let x_in = p.input(Elem::F32, &strides([b * c, c, 1]));
+        let y_in = p.input(Elem::F32, &strides([c, 0, 1]));
+        let w_in = p.input(Elem::F32, &strides([0, 1, 0]));
+        let zero = p.constant(Elem::F32, &bytes(0f32));
+        let row = p.index(Elem::I32, 1);
+        let row = p.convert(row, Elem::F32).unwrap();
+        let d = p.binary(Binary::Sub, x_in, y_in).unwrap();
+        let square = p.binary(Binary::Mul, d, d).unwrap();
+        let weighted = p.binary(Binary::Mul, square, w_in).unwrap();
+        let weighted = p.binary(Binary::Add, weighted, row).unwrap();
+        let sums = [x_in, weighted].map(|v| p.reduce(Reducer::Sum, v, zero).unwrap());
+        let max = p.reduce(Reducer::Max, square, zero).unwrap();
+        let first = p.binary(Binary::Mul, sums[0], y_in).unwrap();
+        let second = p.binary(Binary::Div, sums[1], max).unwrap();
+        p.output(first, &strides([c, 0, 1]));
+        p.output(second, &strides([1, 0, a]));
+        compare_stages(&p, &[Source::of(&x), Source::of(&y), Source::of(&w)], [a * c; 2]);
+    }
+}
+
+#[test]
+fn short_rows_may_be_written_in_place() {
+    let (rows, cols) = (1000, 7);
+    let x = numbers(rows * cols, &mut Random(4));
+    let mut p = Program::new(&[rows, cols]).reducing(&[1]);
+    let v = p.input(Elem::F32, &[cols as isize, 1]);
+    let zero = p.constant(Elem::F32, &bytes(0f32));
+    let sum = p.reduce(Reducer::Sum, v, zero).unwrap();
+    let share = p.binary(Binary::Div, v, sum).unwrap();
+    p.output(share, &[cols as isize, 1]);
+    let kernel = p.compile().unwrap();
+    assert!(kernel.has_stages() && kernel.in_place(1, 0));
+    let (mut own, mut apart) = (x.clone(), vec![0f32; rows * cols]);
+    kernel.run(&Workers::new(2), &[Operand::InPlace, Operand::Write(Target::of(&mut own))], false);
+    kernel.run(&Workers::new(2), &[Operand::Read(Source::of(&x)), Operand::Write(Target::of(&mut apart))], false);
+    assert!(own == apart);
+}
