@@ -32,6 +32,8 @@ pub(super) struct Stages {
     pub tile: usize,
     /// True if the axis is reduced, so that the tiles along it are run one after the other.
     pub is_serial: bool,
+    /// The number of bytes of a word.
+    pub word: usize,
     /// The sizes of the other loops, with their numbers among the kernel's.
     pub around: Vec<(usize, usize)>,
     pub whole: Variant,
@@ -105,18 +107,23 @@ impl Stages {
         let rest = size % tile;
         let around = (0..kept).filter(|&i| i != axis).map(|i| (i, outer[i])).collect();
         let (whole, rest) = (variant(tile)?, if rest == 0 { None } else { Some(variant(rest)?) });
-        Some(Stages { axis, size, tile, is_serial, around, whole, rest })
+        let word = if program.wide { 8 } else { 4 };
+        Some(Stages { axis, size, tile, is_serial, word, around, whole, rest })
     }
 
-    /// Returns the number of bytes of the memory that a worker needs, given the size of the frame of each
-    /// code.
+    /// Returns the number of bytes of the memory that a worker needs, given the size of the frame of each code.
     pub fn bytes(&self, frame: impl Fn(&Code) -> usize) -> usize {
         let variants = || [Some(&self.whole), self.rest.as_ref()].into_iter().flatten();
         let codes = variants().flat_map(|v| v.stages.iter().chain(&v.last)).filter_map(|stage| match stage {
             Stage::Run { code, .. } => Some(frame(code).next_multiple_of(64)),
             Stage::Fold { .. } => None,
         });
-        8 * variants().map(|v| v.words).max().unwrap_or(0) + codes.sum::<usize>()
+        self.words() * self.word + codes.sum::<usize>()
+    }
+
+    /// Returns the number of words of the scratch memory, which all variants share.
+    pub fn words(&self) -> usize {
+        self.rest.as_ref().map_or(0, |v| v.words).max(self.whole.words)
     }
 
     /// Returns the number of elements of a tile.

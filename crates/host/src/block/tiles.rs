@@ -58,8 +58,7 @@ impl<'a, W: Word> Tiles<'a, W> {
         let mut memory = Scratch::new(tiles_bytes(self.stages));
         let words = memory.start();
         let stages = self.stages;
-        let most = stages.rest.as_ref().map_or(0, |v| v.words).max(stages.whole.words);
-        let mut frame = words.wrapping_add(8 * most);
+        let mut frame = words.wrapping_add(stages.words() * stages.word);
         let mut bound = [vec![], vec![]];
         for (codes, bound) in self.codes.iter().zip(&mut bound) {
             for binding in codes {
