@@ -61,44 +61,46 @@ impl Fold {
     #[inline(always)]
     unsafe fn rows<V: Vector>(&self, len: usize, many: impl Fn(V, V) -> V, one: impl Fn(V::Word, V::Word) -> V::Word) {
         let zero = V::Word::from_bits64(0);
-        // For each row of a group, its partial results.
-        let mut own = [[zero; LANES_32]; LANES];
+        // For each partial result, that of each row of a group.
+        let mut partials = [[zero; LANES]; LANES];
+        let mut own = [zero; LANES_32];
         let lanes = if V::Word::SIZE == 8 { LANES_64 } else { LANES_32 };
         for first in (0..self.count).step_by(V::LANES) {
             let group = V::LANES.min(self.count - first);
-            let words = self.from.wrapping_offset(first as isize * self.step);
-            let (mut from, mut step, mut live) = (words, self.step, len);
-            if len > V::LANES || group < V::LANES {
-                for (row, own) in own.iter_mut().enumerate().take(group) {
-                    let words = words.wrapping_offset(row as isize * self.step);
-                    // SAFETY: as the caller says.
-                    live = unsafe { fold_row::<V>(words, len, lanes, own, &many, &one) };
+            let mut live = len;
+            for row in 0..group {
+                let words = self.from.wrapping_offset((first + row) as isize * self.step);
+                // SAFETY: as the caller says.
+                unsafe {
+                    if len <= V::LANES {
+                        let mut p = words;
+                        for partial in &mut partials[..len] {
+                            partial[row] = V::Word::load(p);
+                            p = p.wrapping_add(V::Word::SIZE);
+                        }
+                    } else {
+                        live = fold_row::<V>(words, len, lanes, &mut own, &many, &one);
+                        partials.iter_mut().zip(&own[..live]).for_each(|(partial, w)| partial[row] = *w);
+                    }
                 }
-                (from, step) = (own.as_ptr().cast(), (LANES_32 * V::Word::SIZE) as isize);
-            }
-            // For each partial result, that of each row.
-            let mut partials = [V::splat(zero); LANES];
-            for (i, partial) in partials.iter_mut().enumerate().take(live) {
-                let from = from.wrapping_add(i * V::Word::SIZE);
-                // SAFETY: as the caller says, or it is in `own`.
-                *partial = V::from_fn(|row| unsafe { V::Word::load(from.wrapping_offset(row as isize * step)) });
             }
             while live > 1 {
                 let half = live.next_power_of_two() / 2;
-                (half..live).for_each(|i| partials[i - half] = many(partials[i - half], partials[i]));
+                for i in half..live {
+                    let folded = many(V::read(&partials[i - half]), V::read(&partials[i]));
+                    folded.write(&mut partials[i - half]);
+                }
                 live = half;
             }
-            let mut results = [zero; LANES];
-            partials[0].write(&mut results);
             let to = self.to.wrapping_add(first * V::Word::SIZE);
             // SAFETY: as the caller says.
-            unsafe { std::ptr::copy_nonoverlapping(results.as_ptr().cast(), to, group * V::Word::SIZE) }
+            unsafe { std::ptr::copy_nonoverlapping(partials[0].as_ptr().cast(), to, group * V::Word::SIZE) }
         }
     }
 }
 
-/// Folds a row of `len` words to [`Vector::LANES`] partial results or fewer in `own`, and returns their number. `lanes`
-/// is the number of partial results that the order states.
+/// Folds a row of `len` words, which is longer than a vector, to [`Vector::LANES`] partial results or fewer in `own`,
+/// and returns their number. `lanes` is the number of partial results that the order states.
 ///
 /// # Safety
 /// The words must be readable.
@@ -135,9 +137,6 @@ unsafe fn fold_row<V: Vector>(
             }
             join::<V>(from, from.wrapping_add(half * size), own, count, many, one);
             (live, from) = (half, own);
-        }
-        if from != own {
-            std::ptr::copy_nonoverlapping(from, own, live * size);
         }
     }
     live
