@@ -2,8 +2,8 @@
 //!
 //! A kernel is divided into parts by its shape alone: pieces of a long row, groups of short rows, or, if leading
 //! dimensions are reduced, chunks of them for each tile of lanes. Before a row runs, the addresses of its operands are
-//! written into the code. If rows that are reduced are short, or if few lanes of leading dimensions are kept, the kernel
-//! runs in [`Stages`] instead, each of which is one pass over a tile of many rows.
+//! written into the code. If rows that are reduced are short, or if few lanes of leading dimensions are kept, the
+//! kernel runs in [`Stages`] instead, each of which is one pass over a tile of many rows.
 #![forbid(unsafe_code)]
 
 use super::bound::{Binding, Bound, TILE, frame_bytes};
