@@ -538,7 +538,9 @@ impl<W: Word> Block for Portable<W> {
 }
 
 macro_rules! levels {
-    ($($narrow:ident $wide:ident $fold:ident $fold_wide:ident $long:ident: $vector:ident, $features:literal;)*) => {$(
+    ($(
+        $narrow:ident $wide:ident $fold:ident $fold_wide:ident $long:ident: $vector:ident, $features:literal;
+    )*) => {$(
         /// Runs a program of 32-bit lanes, as `run` does.
         ///
         /// # Safety
