@@ -21,7 +21,7 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 enum Exchange {
     /// One pass over all parts. The result at position `i` of its group reads each source from byte `i * scatter_bytes`
     /// on. With `to_first`, only the first of the group gets the result, and the others get zeros.
-    Combine { kernel: block::Kernel, scatter_bytes: usize, to_first: bool },
+    Combine { kernel: Box<block::Kernel>, scatter_bytes: usize, to_first: bool },
     /// Part `k` of the group is moved to position `k` of the result. The result at position `i` of its group reads each
     /// source from byte `i * from_bytes` on.
     Move { blocks: Move, from_bytes: usize },
@@ -86,7 +86,7 @@ fn combine(
         Some(_) => reduction(elems, reducer(kind), n, shape, &strides, &row_major(shape))?,
     };
     let scatter_bytes = scattered.map_or(0, |d| shape[d] * strides[d] as usize * elems[0].size());
-    Some(Exchange::Combine { kernel, scatter_bytes, to_first: false })
+    Some(Exchange::Combine { kernel: Box::new(kernel), scatter_bytes, to_first: false })
 }
 
 /// Returns the move of `n` blocks of this shape to a result, in which they are adjacent along `concat`. If there is

@@ -297,7 +297,7 @@ return %d, %b",
     let args = "%x: tensor<5x4xf32>, %y: tensor<700x4xf32>, %i: tensor<3x1xi32>";
     let source = program(args, "tensor<3x4xf32>, tensor<5x3xf32>", &body);
     let names =
-        run_in_small_programs(&source, &[thirds(&[5, 4]), thirds(&[700, 4]), Literal::new(&[3, 1], &[1i32, 2, 3])]);
+        run_in_small_programs(&source, &[thirds(&[5, 4]), thirds(&[700, 4]), Literal::new([3, 1], &[1i32, 2, 3])]);
     assert!(names.iter().all(|name| name.starts_with("small(")), "{names:?}");
 }
 
