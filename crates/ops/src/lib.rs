@@ -72,6 +72,7 @@ pub use facts::{
     Linear, LocalizeCx, NoRegions, PartialResult, Promoted, PropagationClass, ReadThrough, ReduceKind, Reducer,
     RegionEval, RuleFact, Semantics, Splits, is_zero, is_zeros,
 };
+pub use index::{idle_components, without_components};
 pub use movement::{Blocks, Fill, Movement, Read, WindowsCx, WindowsDim};
 pub use schema::{
     AttrKind, AttrSpec, Names, OnQuantized, Operands, Presence, QuantizedMove, QuantizedProduct, QuantizedSum,

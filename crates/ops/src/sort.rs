@@ -237,7 +237,8 @@ impl Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
 
-    /// Computes the keys that the comparator compares one after the other, or returns `None` if it does not compare keys.
+    /// Computes the keys that the comparator compares one after the other, or returns `None` if it compares no keys. Fails
+    /// if an op of the comparator does.
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Vec<Keys>>, EvalError> {
         let Some(patterns) = KeyPattern::lexicographic(op) else { return Ok(None) };
         patterns.iter().map(|pattern| Keys::by(pattern, op, x, regions)).collect::<Result<_, _>>().map(Some)

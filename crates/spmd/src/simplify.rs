@@ -10,10 +10,9 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func, rewrite_regions};
 use shardwise_ir::{Attr, Attrs, Builder, Cloner, Func, FuncId, Module, Op, OpView, Region, Type, Uses, Value};
 use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, attrs_with_groups, groups_attr};
-use shardwise_ops::index::{idle_components, without_components};
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Opcode, collective};
+use shardwise_ops::{Opcode, collective, idle_components, without_components};
 use std::collections::HashMap;
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of

@@ -56,6 +56,8 @@ impl Fold {
         }
     }
 
+    /// Folds rows of `len` words, several of them at a time.
+    ///
     /// # Safety
     /// As for [`Fold::run`].
     #[inline(always)]

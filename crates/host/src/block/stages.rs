@@ -260,7 +260,7 @@ impl<'p> Splitter<'p> {
     }
 
     /// Adds the stage that computes the outputs of a level and what its reductions and later levels read, and the
-    /// stages of its reductions.
+    /// stages of its reductions. Returns `None` if a stage cannot be built.
     fn reduce(&mut self, level: usize, outputs: &[(usize, usize)]) -> Option<()> {
         let reduced = self.reduced(level);
         let [count, _, lanes] = self.dims;
@@ -364,7 +364,8 @@ impl<'p> Splitter<'p> {
         stage.operand(walk.operand.elem, &strides, role, Place::Operand(operand))
     }
 
-    /// Adds the value of a node to a stage: what was saved, or what is read or computed again.
+    /// Adds the value of a node to a stage: what was saved, or what is read or computed again. Returns `None` for a
+    /// reduction that was not saved.
     fn import(&self, stage: &mut Stager, node: usize) -> Option<usize> {
         if let Some(&known) = stage.known.get(&node) {
             return Some(known);

@@ -229,7 +229,8 @@ fn make_complex(part: DType) -> Option<Zip> {
     }
 }
 
-/// Returns the comparison of complex numbers as pairs of numbers, in lexicographic order.
+/// Returns the comparison of complex numbers as pairs of numbers, in lexicographic order, or `None` if the direction is
+/// none that is known.
 fn compare(direction: &str, dtype: DType) -> Option<Zip> {
     /// Returns the function for each of the two types.
     macro_rules! by {
@@ -256,7 +257,7 @@ fn compare(direction: &str, dtype: DType) -> Option<Zip> {
     Some(zip.of(dtype))
 }
 
-/// Returns the conversion between a complex type and one of the types that kernels convert.
+/// Returns the conversion between a complex type and one of the types that kernels convert, or `None` for other types.
 fn convert(from: DType, to: DType) -> Option<Map> {
     fn to_complex<T: Numeric>() -> ComplexMap {
         ComplexMap {

@@ -19,7 +19,7 @@ const LARGEST_FACTOR: usize = 31;
 /// The largest number of elements of a row that are computed between two polls.
 const UNPOLLED: usize = 1 << 13;
 
-/// What is known of the transforms of one length before their elements are: tables, and the order of passes.
+/// The tables and the order of passes of the transforms of one length, which do not depend on the elements.
 pub struct Plan {
     n: usize,
     /// `exp(-2 pi i k / n)` for each `k` less than `n`. Empty for a convolution.

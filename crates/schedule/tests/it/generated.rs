@@ -73,7 +73,7 @@ fn seeds(count: u64) -> Range<u64> {
 #[test]
 fn scheduled_programs_compute_the_same() {
     let mut made = BTreeMap::new();
-    let seeds = seeds(150);
+    let seeds = seeds(400);
     for seed in seeds.clone() {
         check_case(seed, &mut made).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
     }

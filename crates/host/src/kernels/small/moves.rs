@@ -1,9 +1,7 @@
 //! Ops of small programs that move elements, and products.
 
 use super::builder::{Builder, Held};
-use super::indexed::{gather, scatter};
 use crate::elem::Elem;
-use crate::kernels::context::Small;
 use crate::kernels::factors::{Factors, MIN_RUN};
 use crate::kernels::fusion::{is_view, view_strides};
 use crate::kernels::strides::{innermost, positions, row_major};
@@ -14,20 +12,8 @@ use shardwise_ops::NoRegions;
 use shardwise_ops::dot::DotDims;
 use std::ops::Range;
 
-/// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
-pub fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> Option<()> {
-    match small {
-        Small::Alias => alias(builder, view),
-        Small::Movement => movement(builder, view),
-        Small::DynamicSlice => dynamic_slice(builder, view),
-        Small::DynamicUpdateSlice => dynamic_update_slice(builder, view),
-        Small::Gather => gather(builder, view),
-        Small::Scatter => scatter(builder, view),
-        Small::Dot => dot(builder, view),
-    }
-}
-
-fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+/// Makes the operands the results. Returns `None` if the program cannot hold one of them.
+pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for (&from, &to) in view.operands().iter().zip(view.results()) {
         let place = operand(builder, from)?;
         builder.define(to, place);
@@ -113,7 +99,8 @@ fn window_at(
     Window { run: run as u32, table, starts }
 }
 
-fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+/// Adds a `dynamic_slice`, of a small or a large array. Returns `None` if the program cannot hold an operand.
+pub fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {
         let array = builder.array(view.operand(0))?;
@@ -133,7 +120,7 @@ fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option
 
 /// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place. Returns `None`
 /// for other large arrays.
-fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let update = operand(builder, view.operand(1))?;
     let Some((elem, len)) = builder.shape(view.result(0)) else {
         let may_change = |builder: &Builder<'_, 'm>, array: u32| {
@@ -176,7 +163,7 @@ fn window<'m>(
 
 /// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for
 /// any other product.
-fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+pub fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
     if !elem.fills_words() || !is_same {

@@ -2,7 +2,8 @@
 
 use super::builder::{Builder, Held};
 use super::elements::computed;
-use super::moves::{movement, operand, small};
+use super::indexed::{gather, scatter};
+use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, operand};
 use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::fusion::is_computed;
 use crate::small::{Action, Ins, Place};
@@ -82,6 +83,19 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }?;
     outside.into_iter().for_each(|max_size| builder.leave_loop(max_size));
     Some(())
+}
+
+/// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
+fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> Option<()> {
+    match small {
+        Small::Alias => alias(builder, view),
+        Small::Movement => movement(builder, view),
+        Small::DynamicSlice => dynamic_slice(builder, view),
+        Small::DynamicUpdateSlice => dynamic_update_slice(builder, view),
+        Small::Gather => gather(builder, view),
+        Small::Scatter => scatter(builder, view),
+        Small::Dot => dot(builder, view),
+    }
 }
 
 /// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and
