@@ -387,12 +387,17 @@ fn is_repeatable(view: &OpView<'_>) -> bool {
     !is_terminator(view) && facts(view).effects(view) != Effects::Ordered
 }
 
-/// Returns the value of a pure op on scalar constants if it is a scalar integer or boolean, and `None` otherwise.
+/// Returns the value of a pure op without regions on scalar constants if it is a scalar integer or boolean, and `None`
+/// otherwise.
 fn fold(view: &OpView<'_>) -> Option<Literal> {
     let facts = facts(view);
     let is_scalar =
         view.result_type(0).as_tensor().is_some_and(|t| t.rank() == 0 && !t.dtype.is_float() && !t.dtype.is_complex());
-    if !is_scalar || view.operands().is_empty() || facts.semantics(view) != Semantics::Pure {
+    if !is_scalar
+        || view.operands().is_empty()
+        || !view.regions().is_empty()
+        || facts.semantics(view) != Semantics::Pure
+    {
         return None;
     }
     let operands: Vec<Literal> = (0..view.operands().len()).map(|i| scalar_constant(view, i)).collect::<Option<_>>()?;

@@ -84,6 +84,7 @@ impl Copies<'_> {
     fn add(&self, values: &[Value], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) {
         for &v in values.iter().filter(|v| self.shared.contains(v)) {
             let new = cloner.get(v);
+            b.loc = b.body.value(new).loc.clone();
             let (ty, layout) = (b.body.ty(new).clone(), sharding_or_replicated(b.body, new, self.mesh));
             let copy = b.value(Opcode::Reshard, [new], Attrs::new().with(COPY, Attr::Unit), ty);
             b.set_sharding(copy, layout);
