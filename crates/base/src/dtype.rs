@@ -134,6 +134,12 @@ impl DType {
         matches!(self.kind(), DTypeKind::Signed)
     }
 
+    /// Returns the smallest and the largest number of this type, which must be an integer type.
+    pub fn integer_range(self) -> (i128, i128) {
+        let bits = self.bits() as u32;
+        if self.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    }
+
     /// Returns true if this is the type of truth values, `i1`.
     pub const fn is_bool(self) -> bool {
         matches!(self, DType::I1)

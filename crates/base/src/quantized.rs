@@ -85,8 +85,8 @@ impl Table {
 
 /// Returns the smallest and the largest integer of a storage type, which must be an integer type of at most 32 bits.
 pub fn storage_range(storage: DType) -> (i64, i64) {
-    let bits = storage.bits() as u32;
-    if storage.is_signed() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    let (least, greatest) = storage.integer_range();
+    (least as i64, greatest as i64)
 }
 
 /// Returns the smallest positive number of `f16`, `bf16`, `f32` or `f64`. For all other types, returns that of `f64`.

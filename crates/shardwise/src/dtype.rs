@@ -209,11 +209,6 @@ impl fmt::Display for Number {
     }
 }
 
-pub(crate) fn integer_range(dtype: base::DType) -> (i128, i128) {
-    let bits = dtype.bits();
-    if dtype.is_signed() { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) }
-}
-
 impl Number {
     /// Returns the number as one element of `dtype`, rounded if that is a float or complex type, or the reason why it
     /// cannot take this dtype.
@@ -245,7 +240,7 @@ fn float_literal(x: f64, dtype: base::DType) -> Literal {
 }
 
 pub(crate) fn integer_literal(x: i128, dtype: base::DType) -> Option<Literal> {
-    let (low, high) = integer_range(dtype);
+    let (low, high) = dtype.integer_range();
     let bytes = &x.to_le_bytes()[..dtype.storage_bytes()];
     (low..=high).contains(&x).then(|| Literal::from_bytes(dtype, &[], bytes).expect("one element"))
 }

@@ -4,7 +4,7 @@
 //! arrays pick elements of the box. Third, dimensions are dropped and added. An update applies the stages in reverse.
 
 use crate::array::Array;
-use crate::dtype::{Number, integer_range};
+use crate::dtype::Number;
 use crate::eager::call_many;
 use crate::ops::{AsArray, Checked, Dim, Either, EitherKind, Kinds, Operand, Site, broadcast_shape, site};
 use crate::shape::{as_positions, position_dtype};
@@ -410,7 +410,7 @@ fn wrap_array(i: &Array, n: usize) -> Array {
 /// end. Those that are out of bounds stay out of bounds on the same side, though the values may change.
 fn positions(i: &Array, n: usize, dtype: base::DType) -> Array {
     let i = wrap_array(i, n);
-    let ((low, high), (least, most)) = (integer_range(i.tensor().dtype), integer_range(dtype));
+    let ((low, high), (least, most)) = (i.tensor().dtype.integer_range(), dtype.integer_range());
     if least <= low && high <= most {
         return hlo::convert(&i, dtype);
     }

@@ -504,7 +504,7 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
             let d = mistakes::wrong_kind("randint", &ty.short(), "i32 or u32", "", &s.loc);
             return s.fail(Some(ty.clone()), d);
         }
-        if range.is_empty() || crate::dtype::integer_range(ty.dtype).1 < range.end as i128 - 1 {
+        if range.is_empty() || ty.dtype.integer_range().1 < range.end as i128 - 1 {
             let message =
                 format!("`randint`: the range {range:?} is empty, or has numbers that the dtype cannot represent");
             return s.fail(Some(ty.clone()), mistakes::with_facts("randint-range", message, ty.short(), "", &s.loc));

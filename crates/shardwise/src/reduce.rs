@@ -1,7 +1,7 @@
 //! Reductions, running reductions, sorting, and functions built from them.
 
 use crate::array::Array;
-use crate::dtype::{Number, integer_range};
+use crate::dtype::Number;
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
 use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
@@ -17,7 +17,7 @@ fn extreme(dtype: DType, is_low: bool) -> Literal {
     match dtype.kind() {
         DTypeKind::Bool => element(f64::from(u8::from(!is_low)), dtype),
         DTypeKind::Signed | DTypeKind::Unsigned => {
-            let (low, high) = integer_range(dtype);
+            let (low, high) = dtype.integer_range();
             Number::Int(if is_low { low } else { high }).as_literal(dtype).expect("in its range")
         }
         _ => element(if is_low { f64::NEG_INFINITY } else { f64::INFINITY }, dtype),

@@ -30,7 +30,7 @@ pub(crate) fn position_dtype(n: usize) -> base::DType {
 /// represent `n`.
 pub(crate) fn as_positions(x: &Array, n: usize) -> Array {
     let own = x.tensor().dtype;
-    let fits = own.is_computed() && crate::dtype::integer_range(own).1 >= n as i128;
+    let fits = own.is_computed() && own.integer_range().1 >= n as i128;
     if fits { x.clone() } else { hlo::convert(x, position_dtype(n)) }
 }
 

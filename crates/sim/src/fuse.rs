@@ -209,14 +209,22 @@ pub(crate) fn is_fusible(view: &OpView<'_>) -> bool {
 }
 
 /// Returns true if an op moves elements and keeps their order, so that its result is its operand under another shape.
-pub(crate) fn is_bitcast(view: &OpView<'_>) -> bool {
+/// All dimensions must be the same, because arrays of chips have tiles.
+fn is_bitcast(view: &OpView<'_>) -> bool {
+    keeps_order(view, 1)
+}
+
+/// Returns true if an op moves elements and keeps their order. Dimensions of fewer than `least` elements may come and
+/// go.
+pub(crate) fn keeps_order(view: &OpView<'_>, least: usize) -> bool {
     let facts = Opcode::of_view(view).facts();
     if facts.propagation_class(view) != PropagationClass::PassThrough || view.operands().len() != 1 {
         return false;
     }
     let rule = facts.rule(view);
-    let keeps_order = rule.rule().is_some_and(|rule| rule.operands[0].factors().eq(rule.results[0].factors()));
-    keeps_order && elements(view, view.operands()) == elements(view, view.results())
+    let Some(rule) = rule.rule() else { return false };
+    let [from, to] = [&rule.operands[0], &rule.results[0]].map(|m| m.factors().filter(|&f| rule.size(f) >= least));
+    from.eq(to) && elements(view, view.operands()) == elements(view, view.results())
 }
 
 #[cfg(test)]

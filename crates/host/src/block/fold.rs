@@ -59,7 +59,7 @@ impl Fold {
     /// Folds rows of `len` words, several of them at a time.
     ///
     /// # Safety
-    /// As for [`Fold::run`].
+    /// The conditions of [`Fold::run`] must hold.
     #[inline(always)]
     unsafe fn rows<V: Vector>(&self, len: usize, many: impl Fn(V, V) -> V, one: impl Fn(V::Word, V::Word) -> V::Word) {
         let zero = V::Word::from_bits64(0);
@@ -173,7 +173,7 @@ unsafe fn join<V: Vector>(
 /// Folds rows of words, given by their number, distance and length, to one row, chunk by chunk.
 ///
 /// # Safety
-/// As for [`Fold::run`].
+/// The conditions of [`Fold::run`] must hold.
 #[inline(always)]
 unsafe fn columns<V: Vector>(
     from: *const u8,

@@ -225,7 +225,7 @@ macro_rules! machine {
             /// Folds words by this reduction.
             ///
             /// # Safety
-            /// As for [`Fold::run`].
+            /// The conditions of [`Fold::run`] must hold.
             #[inline(always)]
             pub(crate) unsafe fn fold_words<V: Vector>(self, words: &Fold) {
                 match self {
@@ -566,7 +566,7 @@ macro_rules! levels {
         /// Folds words of 32 bits.
         ///
         /// # Safety
-        /// As for [`Fold::run`].
+        /// The conditions of [`Fold::run`] must hold.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $fold(op: Op, words: &Fold) {
@@ -577,7 +577,7 @@ macro_rules! levels {
         /// Folds words of 64 bits.
         ///
         /// # Safety
-        /// As for [`Fold::run`].
+        /// The conditions of [`Fold::run`] must hold.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
         unsafe fn $fold_wide(op: Op, words: &Fold) {
@@ -609,14 +609,16 @@ macro_rules! levels {
 }
 
 levels! {
-    run_avx512_narrow run_avx512_wide fold_avx512_narrow fold_avx512_wide run_avx512_long: Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
-    run_avx2_narrow run_avx2_wide fold_avx2_narrow fold_avx2_wide run_avx2_long: Avx2, "avx2,fma,f16c";
+    run_avx512_narrow run_avx512_wide fold_avx512_narrow fold_avx512_wide run_avx512_long:
+        Avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    run_avx2_narrow run_avx2_wide fold_avx2_narrow fold_avx2_wide run_avx2_long:
+        Avx2, "avx2,fma,f16c";
 }
 
 /// Folds words without instructions of a level.
 ///
 /// # Safety
-/// As for [`Fold::run`].
+/// The conditions of [`Fold::run`] must hold.
 unsafe fn fold_portable<W: Word>(op: Op, words: &Fold) {
     // SAFETY: as the caller says.
     unsafe { op.fold_words::<Portable<W>>(words) }

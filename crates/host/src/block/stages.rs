@@ -113,8 +113,8 @@ impl Stages {
 
     /// Returns the number of bytes of the memory that a worker needs, given the size of the frame of each code.
     pub fn bytes(&self, frame: impl Fn(&Code) -> usize) -> usize {
-        let variants = || [Some(&self.whole), self.rest.as_ref()].into_iter().flatten();
-        let codes = variants().flat_map(|v| v.stages.iter().chain(&v.last)).filter_map(|stage| match stage {
+        let variants = [Some(&self.whole), self.rest.as_ref()].into_iter().flatten();
+        let codes = variants.flat_map(Variant::all).filter_map(|stage| match stage {
             Stage::Run { code, .. } => Some(frame(code).next_multiple_of(64)),
             Stage::Fold { .. } => None,
         });
@@ -131,10 +131,21 @@ impl Stages {
         self.whole.elements
     }
 
+    /// Returns the number of tiles along the axis that may run at the same time.
+    pub fn tiles(&self) -> usize {
+        if self.is_serial { 1 } else { self.size.div_ceil(self.tile) }
+    }
+
     /// Returns the number of pieces of work that may run at the same time.
     pub fn units(&self) -> usize {
-        let tiles = if self.is_serial { 1 } else { self.size.div_ceil(self.tile) };
-        self.around.iter().map(|a| a.1).product::<usize>() * tiles
+        self.around.iter().map(|a| a.1).product::<usize>() * self.tiles()
+    }
+}
+
+impl Variant {
+    /// Returns all stages, the last ones included, in order.
+    pub fn all(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().chain(&self.last)
     }
 }
 

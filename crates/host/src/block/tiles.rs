@@ -48,7 +48,7 @@ impl<'a, W: Word> Tiles<'a, W> {
             }
             Stage::Fold { .. } => None,
         };
-        let all = |v: &'a Variant| v.stages.iter().chain(&v.last).map(bind).collect();
+        let all = |v: &'a Variant| v.all().map(bind).collect();
         let codes = [all(&stages.whole), stages.rest.as_ref().map_or_else(Vec::new, all)];
         Tiles { binding, stages, codes, word: PhantomData }
     }
@@ -79,7 +79,7 @@ impl<'a, W: Word> Tiles<'a, W> {
 impl<'a, W: Word> Worker<'a, W> {
     fn run(&mut self, unit: usize) {
         let stages = self.tiles.stages;
-        let (units, tiles) = (stages.units(), if stages.is_serial { 1 } else { stages.size.div_ceil(stages.tile) });
+        let (units, tiles) = (stages.units(), stages.tiles());
         self.point(unit / units, unit % units / tiles);
         if !stages.is_serial {
             let start = unit % tiles * stages.tile;
@@ -129,8 +129,7 @@ impl<'a, W: Word> Worker<'a, W> {
             Place::Operand(o) => places[o].wrapping_offset(start as isize * walks[o].outer[stages.axis]),
             Place::Scratch(word) => words.wrapping_add(word * W::SIZE),
         };
-        for number in numbers {
-            let stage = own.stages.get(number).unwrap_or_else(|| &own.last[number - own.stages.len()]);
+        for (number, stage) in own.all().enumerate().take(numbers.end).skip(numbers.start) {
             match stage {
                 Stage::Run { places, .. } => {
                     let bound = self.bound[variant][number].as_mut().expect("code is bound");

@@ -19,6 +19,9 @@ const LARGEST_FACTOR: usize = 31;
 /// The largest number of elements of a row that are computed between two polls.
 const UNPOLLED: usize = 1 << 13;
 
+/// Two arrays between which the passes of a transform go back and forth.
+pub type Lines<'a> = [&'a mut [Complex64]; 2];
+
 /// The tables and the order of passes of the transforms of one length, which do not depend on the elements.
 pub struct Plan {
     n: usize,
@@ -51,18 +54,13 @@ impl Plan {
     }
 
     /// Transforms `width` interleaved lines, which are at the start of `x`. Both arrays must have `width` times
-    /// [`room`] elements. Returns the one that has the results at its start. The other elements of both are arbitrary.
-    pub fn run<'a>(
-        &self,
-        width: usize,
-        x: &'a mut [Complex64],
-        y: &'a mut [Complex64],
-        meter: &mut Meter,
-    ) -> &'a mut [Complex64] {
+    /// [`room`] elements. Returns both, first the one that has the results at its start. Their other elements are
+    /// arbitrary.
+    pub fn run<'a>(&self, width: usize, lines: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
         if let Some(chirp) = &self.chirp {
-            return chirp.run(width, x, y, meter);
+            return chirp.run(width, lines, meter);
         }
-        let (mut from, mut to) = (x, y);
+        let [mut from, mut to] = lines;
         let (mut n, mut s) = (self.n, width);
         for &radix in &self.factors {
             let pass = Pass { m: n / radix, s, roots: &self.roots, stride: self.n / n };
@@ -76,7 +74,7 @@ impl Plan {
             (n, s) = (n / radix, s * radix);
             (from, to) = (to, from);
         }
-        from
+        [from, to]
     }
 }
 
@@ -257,39 +255,20 @@ impl Chirp {
             x[k] = z.conj();
             x[(m - k) % m] = z.conj();
         }
-        let spectrum = convolution.run(1, &mut x, &mut y, &mut Meter::default());
+        let [spectrum, _] = convolution.run(1, [&mut x, &mut y], &mut Meter::default());
         let spectrum = Data::collect(m, spectrum.iter().map(|z| z / m as f64));
         Chirp { factors, spectrum, convolution }
     }
 
-    fn run<'a>(
-        &self,
-        width: usize,
-        x: &'a mut [Complex64],
-        y: &'a mut [Complex64],
-        meter: &mut Meter,
-    ) -> &'a mut [Complex64] {
+    fn run<'a>(&self, width: usize, [x, y]: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
         let n = self.factors.len();
         scale_rows(x, width, &self.factors, |z, factor| z * factor);
         x[n * width..].fill(Complex64::ZERO);
-        let (x, y) = self.run_convolution(width, x, y, meter);
+        let [x, y] = self.convolution.run(width, [x, y], meter);
         scale_rows(x, width, &self.spectrum, |z, factor| exchanged(z * factor));
-        let (x, _) = self.run_convolution(width, x, y, meter);
+        let [x, y] = self.convolution.run(width, [x, y], meter);
         scale_rows(x, width, &self.factors, |z, factor| exchanged(z) * factor);
-        x
-    }
-
-    /// Returns both arrays, first that with the results.
-    fn run_convolution<'a>(
-        &self,
-        width: usize,
-        x: &'a mut [Complex64],
-        y: &'a mut [Complex64],
-        meter: &mut Meter,
-    ) -> (&'a mut [Complex64], &'a mut [Complex64]) {
-        let is_swapped = self.convolution.factors.len() % 2 == 1;
-        self.convolution.run(width, x, y, meter);
-        if is_swapped { (y, x) } else { (x, y) }
+        [x, y]
     }
 }
 

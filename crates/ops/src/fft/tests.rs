@@ -155,7 +155,7 @@ fn long_lines_take_steps() {
     for n in [100_003, 1 << 17] {
         let transform = || {
             let (mut x, mut y) = (Data::zeroed(room(n)), Data::zeroed(room(n)));
-            Plan::new(n).run(1, &mut x, &mut y, &mut Meter::default()).len()
+            Plan::new(n).run(1, [&mut x, &mut y], &mut Meter::default())[0].len()
         };
         let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, CancelToken::at_poll(9));
         assert_eq!(budget.run(transform), Err(Stop::Cancelled));

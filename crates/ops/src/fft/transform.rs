@@ -5,9 +5,10 @@
 //! steps is such that the last one writes the result's own order. Numbers are rounded once, at the end.
 
 use super::line::{Plan, exchanged, room, table_len};
+use crate::elementwise::complex::{narrow, widen};
 use bytemuck::Pod;
 use shardwise_base::budget::Meter;
-use shardwise_base::{Complex32, Complex64, DType, Data};
+use shardwise_base::{Complex64, DType, Data};
 use shardwise_ir::OpView;
 
 /// The largest number of lines that are transformed together.
@@ -203,9 +204,9 @@ impl Step {
             if is_inverse {
                 own[..self.n * width].iter_mut().for_each(|z| *z = exchanged(*z));
             }
-            let y = match plan {
-                Some(plan) => plan.run(width, own, other, &mut meter),
-                None => own,
+            let [y, _] = match plan {
+                Some(plan) => plan.run(width, [own, other], &mut meter),
+                None => [own, other],
             };
             if is_inverse {
                 let scale = 1.0 / self.n as f64;
@@ -222,7 +223,7 @@ impl Step {
         match self.from {
             DType::F32 => self.read_as(x, starts, to, |x: f32| Complex64::new(x.into(), 0.0)),
             DType::F64 => self.read_as(x, starts, to, |x: f64| Complex64::new(x, 0.0)),
-            DType::C64 => self.read_as(x, starts, to, |z: Complex32| Complex64::new(z.re.into(), z.im.into())),
+            DType::C64 => self.read_as(x, starts, to, widen),
             DType::C128 => self.read_as(x, starts, to, |z: Complex64| z),
             _ => unreachable!("verified to be of floats or complex numbers"),
         }
@@ -246,10 +247,7 @@ impl Step {
         match self.to {
             DType::F32 => self.write_as(from, rows, width, |z| scale(z).re as f32),
             DType::F64 => self.write_as(from, rows, width, |z| scale(z).re),
-            DType::C64 => self.write_as(from, rows, width, |z| {
-                let z = scale(z);
-                Complex32::new(z.re as f32, z.im as f32)
-            }),
+            DType::C64 => self.write_as(from, rows, width, |z| narrow(scale(z))),
             DType::C128 => self.write_as(from, rows, width, scale),
             _ => unreachable!("verified to be of floats or complex numbers"),
         }

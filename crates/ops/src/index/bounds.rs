@@ -28,7 +28,8 @@ pub(super) enum Part {
 
 /// Returns true if a part of the integers in operand `i` is known to consist of zeros.
 pub(super) fn is_zero(op: &OpView<'_>, i: usize, part: Part) -> bool {
-    bounds(op, op.operand(i), part, &mut MAX_OPS.clone()) == [0, 0]
+    let mut left = MAX_OPS;
+    bounds(op, op.operand(i), part, &mut left) == [0, 0]
 }
 
 /// Returns the bounds of a part of `v`, a value in the body of `op`. Looks at no more than `left` ops, and takes those
@@ -62,9 +63,8 @@ fn greatest(a: Bounds, b: Bounds) -> Bounds {
 
 /// Returns true if numbers within the bounds are the same in the integer type `dtype`.
 fn fits(bounds: Bounds, dtype: DType) -> bool {
-    let bits = dtype.bits() as u32 - u32::from(dtype.is_signed());
-    let least = if dtype.is_signed() { -(1i128 << bits) } else { 0 };
-    dtype.is_integer() && bounds[0] >= least && bounds[1] < 1i128 << bits
+    let is_within = |(least, greatest): (i128, i128)| bounds[0] >= least && bounds[1] <= greatest;
+    dtype.is_integer() && is_within(dtype.integer_range())
 }
 
 /// Returns the part of a broadcast's operand that a part of its result repeats.

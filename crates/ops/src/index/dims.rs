@@ -356,7 +356,9 @@ impl IndexDims {
         if is_vector { make::reduce(b, ReduceKind::And, inside, &[self.index_vector_dim]) } else { inside }
     }
 
-    fn update_sizes(&self, operand: &[usize], updates: &[usize]) -> Vec<usize> {
+    /// Returns the sizes of a scatter's updates, one for each dimension of the operand, from the shapes of both. A
+    /// dimension that the updates do not have contributes one element, or none if the operand is empty along it.
+    pub fn update_sizes(&self, operand: &[usize], updates: &[usize]) -> Vec<usize> {
         let mut sizes: Vec<usize> = operand.iter().map(|&n| n.min(1)).collect();
         for (&o, &d) in self.window_operand_dims(operand.len()).iter().zip(&self.window) {
             sizes[o] = updates[d];

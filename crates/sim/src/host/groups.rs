@@ -2,13 +2,12 @@
 //! trailing dimensions that they use or that uses them. Ops that only change where elements are read are part of the
 //! ops that use them.
 
-use crate::fuse::is_fusible;
+use crate::fuse::{is_fusible, keeps_order};
 use crate::op::Product;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
-use shardwise_sharding::Mapping;
 use std::collections::{HashMap, HashSet};
 
 const MAX_OPS: usize = 48;
@@ -84,18 +83,9 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns true if the elements of the result are those of the operand in the same order. Dimensions of one element may
-/// come and go, because arrays of a host have no tiles.
+/// Returns true if the result is the operand under another shape. Arrays of a host have no tiles.
 fn is_alias(view: &OpView<'_>) -> bool {
-    let facts = Opcode::of_view(view).facts();
-    if facts.propagation_class(view) != PropagationClass::PassThrough || view.operands().len() != 1 {
-        return false;
-    }
-    let rule = facts.rule(view);
-    let Some(rule) = rule.rule() else { return false };
-    let long = |mapping: &Mapping| mapping.factors().filter(|&f| rule.size(f) != 1).collect::<Vec<_>>();
-    let size = |v: Value| view.body.ty(v).as_tensor().map(|tensor| tensor.size());
-    long(&rule.operands[0]) == long(&rule.results[0]) && size(view.operand(0)) == size(view.result(0))
+    keeps_order(view, 2)
 }
 
 fn is_reduction(view: &OpView<'_>) -> bool {

@@ -408,7 +408,6 @@ impl Search<'_, '_> {
                     }
                 }
             }
-
             let before = self.prices.all_received();
             let changed: Vec<Change> =
                 best.1.into_iter().map(|(group, layout)| (group, self.prices.set(group, layout))).collect();

@@ -227,3 +227,31 @@ fn the_report_on_the_front_page_is_printed() {
     let report = format!("```text\n{}```\n", partitioned.communication);
     assert!(include_str!("../../../../README.md").contains(&report), "{report}");
 }
+
+/// Tests that products of one argument share its gather, and that the gather has the place of the argument.
+#[test]
+fn several_readers_share_one_move() {
+    let sharded = |dims: &str| format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}");
+    let (rows, columns) = (sharded("{\"x\"}, {}"), sharded("{}, {\"x\"}"));
+    let names = ["a", "b", "c", "d"];
+    let args = names.map(|w| format!("%{w}: tensor<32x32xf32> {columns}")).join(", ");
+    let results = names.map(|_| format!("tensor<32x32xf32> {columns}")).join(", ");
+    let product = |w: &str| {
+        format!(
+            "  %x{w} = stablehlo.dot_general %x, %{w}, contracting_dims = [1] x [0] : \
+             (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>\n"
+        )
+    };
+    let source = format!(
+        "sdy.mesh @mesh = <[\"x\"=8]>\nfunc.func @main(%x: tensor<32x32xf32> {rows}, {args}) -> ({results}) {{\n{}  \
+         return %xa, %xb, %xc, %xd : tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>\n}}",
+        names.map(product).concat()
+    );
+    let partitioned = partition(&module(&source), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(partitioned.communication.bytes_received(), 3584);
+    let body = &partitioned.module.main().unwrap().body;
+    let moved: Vec<_> = body.walk().into_iter().filter(|&op| body[op].reason.is_some()).collect();
+    assert_eq!(moved.len(), 1);
+    assert_eq!(body[moved[0]].loc, body.value(body.args()[0]).loc);
+    assert!(!body[moved[0]].loc.is_unknown());
+}

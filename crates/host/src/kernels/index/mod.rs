@@ -516,9 +516,7 @@ fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let [_, _, _] = view.operands() else { return None };
     let dims = IndexDims::of_scatter(view)?;
     let (operand, indices, updates) = (view.operand_tensor(0), view.operand_tensor(1), view.operand_tensor(2));
-    let mut sizes = vec![1; operand.rank()];
-    let walked = dims.window_operand_dims(operand.rank());
-    walked.iter().zip(&dims.window).for_each(|(&o, &d)| sizes[o] = updates.shape[d]);
+    let sizes = dims.update_sizes(&operand.shape, &updates.shape);
     let windows = Windows::new(&dims, &operand.shape, &indices.shape, indices.dtype, &updates.shape, &sizes)?;
     if !windows.keeps_order(&dims) {
         return None;

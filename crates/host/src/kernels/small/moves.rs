@@ -83,7 +83,7 @@ fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
 }
 
 /// Returns the window of the elements that [`elements_at`] returns. It moves by `starts`.
-fn window_at(
+pub fn window_at(
     builder: &mut Builder<'_, '_>,
     shape: &[usize],
     strides: &[isize],
