@@ -11,8 +11,8 @@ array's bytes, as `NAME.arg0.bin`, for readers that have no npz.
 
 A request to `--serve` is {"name": ..., "seconds": ...}, or {"name": "transformer_compile", "runs": ...}. Programs stay
 compiled between requests, so that short rounds of ours and of JAX can alternate. With "text", "inputs" and "outputs" a
-request names a file of StableHLO for one device, its arguments, each as {"file": ..., "dtype": ..., "shape": ...}, and
-how the names of the files start into which its results are written.
+request names a file of StableHLO for one device, its arguments, each as {"file": ..., "dtype": ..., "shape": ...} with
+numpy's name of the type, and how the names of the files start into which its results are written.
 """
 
 import os
@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from harness import DTYPES, Arg, P, Program, below, export_program, mesh, normal
+from harness import Arg, P, Program, below, export_program, mesh, normal
 
 import jax
 import jax.numpy as jnp
@@ -240,7 +240,7 @@ class Text:
 
 def read_raw(value: dict) -> np.ndarray:
     """An array from its bytes."""
-    return np.fromfile(value["file"], DTYPES[value["dtype"]]).reshape(value["shape"])
+    return np.fromfile(value["file"], np.dtype(value["dtype"])).reshape(value["shape"])
 
 
 def time_compilation(program: Program, runs: int) -> dict:

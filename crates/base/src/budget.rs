@@ -152,18 +152,33 @@ impl Account {
     /// Fails if the sum of the reservations would exceed the limit of this account or of an outer one, or if
     /// [`Account::fail_at`] makes this reservation fail.
     pub fn reserve(&self, bytes: usize) -> Result<Reservation, OutOfMemory> {
+        self.add(bytes)?;
+        Ok(Reservation { account: self.clone(), bytes })
+    }
+
+    /// Counts bytes as used here and in the accounts outside of this one. Fails, and counts nothing, as
+    /// [`Account::reserve`] does.
+    fn add(&self, bytes: usize) -> Result<(), OutOfMemory> {
         let counts = &*self.0;
-        let outer = counts.outer.as_ref().map(|o| o.reserve(bytes)).transpose()?.map(Box::new);
+        counts.outer.as_ref().map_or(Ok(()), |outer| outer.add(bytes))?;
         let limit = self.limit();
         let is_injected = counts_down_to_0(&counts.fails_in);
-        let add = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
-        match counts.in_use.fetch_update(Relaxed, Relaxed, add) {
+        let sum = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
+        match counts.in_use.fetch_update(Relaxed, Relaxed, sum) {
             Ok(before) => {
                 counts.peak.fetch_max(before + bytes, Relaxed);
-                Ok(Reservation { account: self.clone(), bytes, _outer: outer })
+                Ok(())
             }
-            Err(in_use) => Err(OutOfMemory { requested: bytes, limit, in_use, is_refused_by_system: false }),
+            Err(in_use) => {
+                counts.outer.iter().for_each(|outer| outer.subtract(bytes));
+                Err(OutOfMemory { requested: bytes, limit, in_use, is_refused_by_system: false })
+            }
         }
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.0.in_use.fetch_sub(bytes, Relaxed);
+        self.0.outer.iter().for_each(|outer| outer.subtract(bytes));
     }
 
     /// Reserves `bytes` as [`Account::reserve`] does, and stops the computation if the reservation is refused.
@@ -210,7 +225,6 @@ impl fmt::Debug for Account {
 pub struct Reservation {
     account: Account,
     bytes: usize,
-    _outer: Option<Box<Reservation>>,
 }
 
 impl Reservation {
@@ -222,7 +236,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.account.0.in_use.fetch_sub(self.bytes, Relaxed);
+        self.account.subtract(self.bytes);
     }
 }
 

@@ -475,14 +475,16 @@ pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
 
 /// Runs reducers and comparators for an engine that evaluates single ops itself.
 pub struct RegionRunner<'m> {
-    machine: Machine<'m>,
-    env: Env<'m>,
+    module: &'m Module,
+    body: &'m Body,
+    /// It is made when the first region runs or the first value is defined: most ops need neither.
+    state: Option<(Machine<'m>, Env<'m>)>,
 }
 
 impl<'m> RegionRunner<'m> {
     /// Returns a runner of the regions of ops in `body`.
     pub fn new(module: &'m Module, body: &'m Body) -> RegionRunner<'m> {
-        RegionRunner { machine: Machine::new(module), env: Env::new(body) }
+        RegionRunner { module, body, state: None }
     }
 
     /// Returns the most bytes that the runner of a body reserves for its values: a list of values, each a list of one
@@ -493,13 +495,18 @@ impl<'m> RegionRunner<'m> {
 
     /// Defines a value of the surrounding program, for regions that capture it. Replaces an earlier definition.
     pub fn define(&mut self, v: Value, literal: Literal) {
-        self.env.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);
+        self.state().1.set(v, vec![Some(Datum::Tensor(literal))], &vec![true]);
+    }
+
+    fn state(&mut self) -> &mut (Machine<'m>, Env<'m>) {
+        let (module, body) = (self.module, self.body);
+        self.state.get_or_insert_with(|| (Machine::new(module), Env::new(body)))
     }
 }
 
 impl RegionEval for RegionRunner<'_> {
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
-        let mut regions = Regions { machine: &mut self.machine, env: &mut self.env, process: 0, process_count: 1 };
-        regions.region(region, args)
+        let (machine, env) = self.state();
+        Regions { machine, env, process: 0, process_count: 1 }.region(region, args)
     }
 }

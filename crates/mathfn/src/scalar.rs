@@ -37,38 +37,6 @@ from_formula! {
     rsqrt_f32 = rsqrt;
 }
 
-macro_rules! from_libm {
-    ($($(#[$doc:meta])* $name32:ident $name64:ident = $libm:ident;)*) => {$(
-        $(#[$doc])*
-        pub fn $name32(x: f32) -> f32 {
-            libm::$libm(f64::from(x)) as f32
-        }
-        $(#[$doc])*
-        pub fn $name64(x: f64) -> f64 {
-            libm::$libm(x)
-        }
-    )*};
-}
-
-from_libm! {
-    /// Returns `1 - erf(x)`.
-    erfc_f32 erfc_f64 = erfc;
-    /// Returns the hyperbolic sine.
-    sinh_f32 sinh_f64 = sinh;
-    /// Returns the hyperbolic cosine.
-    cosh_f32 cosh_f64 = cosh;
-    /// Returns the inverse of the sine; NaN below -1 and above 1.
-    asin_f32 asin_f64 = asin;
-    /// Returns the inverse of the cosine; NaN below -1 and above 1.
-    acos_f32 acos_f64 = acos;
-    /// Returns the inverse of the tangent.
-    atan_f32 atan_f64 = atan;
-    /// Returns the inverse of the hyperbolic sine.
-    asinh_f32 asinh_f64 = asinh;
-    /// Returns the inverse of the hyperbolic tangent; -∞ at -1, ∞ at 1, and NaN beyond them.
-    atanh_f32 atanh_f64 = atanh;
-}
-
 macro_rules! f64_from_libm {
     ($($(#[$doc:meta])* $name:ident = $libm:ident;)*) => {$(
         $(#[$doc])*

@@ -4,6 +4,11 @@ use crate::digamma_f64;
 use crate::double::{self, Double};
 use std::f64::consts::PI;
 
+/// Returns [`bessel_i1e_f64`], rounded once.
+pub fn bessel_i1e_f32(x: f32) -> f32 {
+    bessel_i1e_f64(x.into()) as f32
+}
+
 /// Returns `e^-|x|` times the modified Bessel function of the first kind of order one.
 pub fn bessel_i1e_f64(x: f64) -> f64 {
     let z = x.abs();
@@ -55,6 +60,11 @@ const BERNOULLI: [f64; 12] = [
     77_683.0 / 14_101_100_039_391_805_440_000.0,
     -236_364_091.0 / 1_693_824_136_731_743_669_452_800_000.0,
 ];
+
+/// Returns [`zeta_f64`], rounded once.
+pub fn zeta_f32(x: f32, q: f32) -> f32 {
+    zeta_f64(x.into(), q.into()) as f32
+}
 
 /// Returns Hurwitz' zeta function, `sum of 1 / (q + k)^x` over `k = 0, 1, ..`.
 ///
@@ -124,6 +134,11 @@ fn euler_maclaurin(x: f64, q: f64) -> f64 {
         power /= a * a;
     }
     sum
+}
+
+/// Returns [`polygamma_f64`], rounded once.
+pub fn polygamma_f32(n: f32, x: f32) -> f32 {
+    polygamma_f64(n.into(), x.into()) as f32
 }
 
 /// Returns the derivative of order `n` of the digamma function, which is digamma itself for 0. The result is NaN if `n`

@@ -1,5 +1,6 @@
 //! Regions that combine two elements: finding out which reduction they compute, and building them.
 
+use crate::elementwise::Compare;
 use crate::eval::{self, Number};
 use crate::facts::Linear;
 use crate::shapes::{constant_operand, known_operand};
@@ -205,6 +206,63 @@ pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize
     let (a, b) = (*args.get(index)?, *args.get(n + index)?);
     let uses_both = operands == [a, b] || operands == [b, a];
     ReduceKind::ALL.into_iter().find(|k| uses_both && k.op_name() == op.name())
+}
+
+/// A reduction of pairs, a value and an index, to the largest or smallest value and its index, as `jnp.argmax` and
+/// `jnp.argmin` write it. Of equal values, the one with the least index counts, and its index is the result.
+///
+/// The arguments `(a, i)` and `(b, j)` become `a` if `a > b`, else `b`, and `i` if `a > b`, or if `a = b` and `i < j`, else
+/// `j`. For the smallest value, it is `a < b`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArgReduce {
+    /// True for the largest value, and false for the smallest one.
+    pub is_max: bool,
+    /// True if `a` and `i` are the results, too, if `a` is NaN.
+    pub keeps_nan: bool,
+}
+
+/// Returns the reduction to the largest or smallest value and its index that a `reduce` computes, or `None` for other
+/// ops and reducers.
+pub fn arg_reduce(op: &OpView<'_>) -> Option<ArgReduce> {
+    let &[region] = op.regions() else { return None };
+    let (&[a, i, b, j], &[value, index]) = (&op.body[region].args[..], &op.body.region_results(region)[..]) else {
+        return None;
+    };
+    let def = |v: Value| Some(op.module.view(op.body, op.body.def_op(v)?));
+    let select = |v: Value, on_true: Value, on_false: Value| {
+        let view = def(v).filter(|view| Opcode::of_view(view) == Opcode::Select)?;
+        (view.operands()[1..] == [on_true, on_false]).then(|| view.operand(0))
+    };
+    let compares = |v: Value, direction: &str, operands: [Value; 2]| {
+        let is_such = |view: OpView<'_>| {
+            let is_direction =
+                Opcode::of_view(&view) == Opcode::Compare && Compare::direction(&view) == Some(direction);
+            is_direction && !Compare::is_total_order(&view) && view.operands() == operands
+        };
+        def(v).is_some_and(is_such)
+    };
+    // Both orders of the operands of an op of two truth values.
+    let both = |v: Value, opcode: Opcode| {
+        let view = def(v).filter(|view| Opcode::of_view(view) == opcode)?;
+        let (x, y) = (view.operand(0), view.operand(1));
+        Some([[x, y], [y, x]])
+    };
+    let (takes_value, takes_index) = (select(value, a, b)?, select(index, i, j)?);
+    let is_first = |[x, y]: [Value; 2]| {
+        let is_equal = |[x, y]: [Value; 2]| compares(x, "EQ", [a, b]) && compares(y, "LT", [i, j]);
+        x == takes_value && both(y, Opcode::And).is_some_and(|orders| orders.into_iter().any(is_equal))
+    };
+    both(takes_index, Opcode::Or)?.into_iter().find(|order| is_first(*order))?;
+    let is_max = |v: Value| {
+        let is = |direction| compares(v, direction, [a, b]);
+        if is("GT") { Some(true) } else { is("LT").then_some(false) }
+    };
+    if let Some(is_max) = is_max(takes_value) {
+        return Some(ArgReduce { is_max, keeps_nan: false });
+    }
+    let kept = |[x, y]: [Value; 2]| is_max(x).filter(|_| compares(y, "NE", [a, a]));
+    let is_max = both(takes_value, Opcode::Or)?.into_iter().find_map(kept)?;
+    Some(ArgReduce { is_max, keeps_nan: true })
 }
 
 /// Returns the value from which `v` is made by ops that return their first operand unchanged ([`Semantics::Identity`]),

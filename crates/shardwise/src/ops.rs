@@ -581,6 +581,22 @@ unary! {
     cos Inexact |x| hlo::unary(Opcode::Cosine, x);
     /// Returns the tangent.
     tan Inexact |x| hlo::unary(Opcode::Tan, x);
+    /// Returns the inverse of the sine, from -π/2 to π/2; NaN below -1 and above 1.
+    asin Inexact |x| hlo::unary(Opcode::ChloAsin, x);
+    /// Returns the inverse of the cosine, from 0 to π; NaN below -1 and above 1.
+    acos Inexact |x| hlo::unary(Opcode::ChloAcos, x);
+    /// Returns the inverse of the tangent, from -π/2 to π/2.
+    atan Inexact |x| hlo::unary(Opcode::ChloAtan, x);
+    /// Returns the hyperbolic sine.
+    sinh Inexact |x| hlo::unary(Opcode::ChloSinh, x);
+    /// Returns the hyperbolic cosine.
+    cosh Inexact |x| hlo::unary(Opcode::ChloCosh, x);
+    /// Returns the inverse of the hyperbolic sine.
+    asinh Inexact |x| hlo::unary(Opcode::ChloAsinh, x);
+    /// Returns the inverse of the hyperbolic cosine; NaN below 1.
+    acosh Inexact |x| hlo::unary(Opcode::ChloAcosh, x);
+    /// Returns the inverse of the hyperbolic tangent; infinite at -1 and 1, and NaN beyond them.
+    atanh Inexact |x| hlo::unary(Opcode::ChloAtanh, x);
     /// Returns the hyperbolic tangent.
     tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
     /// Returns the absolute value.
@@ -618,6 +634,14 @@ unary! {
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
     /// Returns the inverse of `erf`.
     erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
+    /// Returns `1 - erf(x)`, accurately for large `x`.
+    erfc Floats |x| hlo::unary(Opcode::ChloErfc, x);
+    /// Returns the natural logarithm of the absolute value of the gamma function; infinite at its poles.
+    lgamma Floats |x| hlo::unary(Opcode::ChloLgamma, x);
+    /// Returns the derivative of `lgamma`; NaN at its poles.
+    digamma Floats |x| hlo::unary(Opcode::ChloDigamma, x);
+    /// Returns `e^-|x|` times the modified Bessel function of the first kind of order one.
+    bessel_i1e Floats |x| hlo::unary(Opcode::ChloBesselI1e, x);
     /// Returns true where the element is NaN.
     is_nan Inexact |x| hlo::compare("NE", x, x);
     /// Returns true where the element is neither infinite nor NaN.

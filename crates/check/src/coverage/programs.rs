@@ -81,7 +81,16 @@ const PROGRAMS: &[(Opcode, Programs)] = &[
         let rows = format!(
             r#""shardwise.join"(%arg0) <{{dimension = 1 : i64, parts = array<i64: 0, 3, 1, 0, 0, 3>}}> : (tensor<{across}>) -> tensor<{across}>"#
         );
-        vec![main(&[&ty], &op, &ty), main(&[&across], &rows, &across)]
+        let every_other = || {
+            let (half, rest) = (format!("{}x3xf32", n.div_ceil(2)), n.div_ceil(2) - 1);
+            let parts = format!("0, {}, 1, 0, {}, {rest}", n - 1, (n - 1) % 2);
+            let op = format!(
+                r#""shardwise.join"(%arg0) <{{dimension = 0 : i64, parts = array<i64: {parts}>, stride = 2 : i64}}> : (tensor<{ty}>) -> tensor<{half}>"#
+            );
+            main(&[&ty], &op, &half)
+        };
+        let strided = (n > 1).then(every_other);
+        [main(&[&ty], &op, &ty), main(&[&across], &rows, &across)].into_iter().chain(strided).collect()
     }),
     (Opcode::Resize, |n| {
         let op = format!(

@@ -145,8 +145,8 @@ impl Maker {
         self.plain(scope, &op, x.ty, x.grade);
     }
 
-    /// Writes a `shardwise.join` of parts of one or two values along a dimension. Writes nothing for a scalar, or if
-    /// the dimension is empty.
+    /// Writes a `shardwise.join` of parts of one or two values along a dimension, often with a stride. Writes nothing for
+    /// a scalar, or if the dimension is empty.
     fn join(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         if x.ty.rank() == 0 {
@@ -159,16 +159,18 @@ impl Maker {
         let y = if self.choose.one_in(2) { x.clone() } else { self.of_type(scope, &x.ty) };
         let mut to = x.ty.clone();
         to.shape[dim] = 0;
+        let stride = if self.choose.one_in(2) { 1 } else { 2 + self.choose.below(2) };
         let mut parts = vec![];
         for i in 0..2 + self.choose.below(4) {
             // Each operand has a part that is not empty.
             let (operand, least) = if i < 2 { (i, 1) } else { (self.choose.below(2), 0) };
             let start = self.choose.below(x.ty.shape[dim]);
-            let size = least + self.choose.below(x.ty.shape[dim] - start + 1 - least);
+            let most = (x.ty.shape[dim] - start).div_ceil(stride);
+            let size = least + self.choose.below(most + 1 - least);
             parts.extend([operand, start, size]);
             to.shape[dim] += size;
         }
-        let attrs = format!("dimension = {dim} : i64, parts = {}", sizes(&parts));
+        let attrs = format!("dimension = {dim} : i64, parts = {}, stride = {stride} : i64", sizes(&parts));
         let (names, types) = ([x.name, y.name], [x.ty.clone(), x.ty]);
         self.op(scope, "shardwise.join", &names, &attrs, &[], &types, &[to], x.grade.join(y.grade));
     }

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::emit::{Base, Code, Phase, Template, When};
-use super::machine::{AHEAD, Ins, Machine, Op, PARTIALS, Strided, TEMP, read_word, write_word};
+use super::machine::{AHEAD, Ins, Machine, Op, PARTIALS, Strided, TEMP, read_words, write_words};
 use super::program::Role;
 use super::results::Results;
 use crate::memory::Scratch;
@@ -235,7 +235,7 @@ impl<'a, W: Word> Bound<'a, W> {
         for &(operand, temp) in &p.row_outputs {
             let (elem, w) = (self.code().walks[operand].operand.elem, self.words(temp as usize, 1)[0]);
             // SAFETY: the output has what the kernel reaches, this row's element among it.
-            unsafe { write_word(elem, self.bases[operand], w) }
+            unsafe { write_words(elem, self.bases[operand], &[w]) }
         }
     }
 
@@ -244,8 +244,10 @@ impl<'a, W: Word> Bound<'a, W> {
         if o.role == Role::Index {
             return W::from_bits64(base.addr() as u64);
         }
+        let mut word = [W::from_bits64(0)];
         // SAFETY: the input has what the kernel reaches, this row's element among it.
-        unsafe { read_word(o.elem, base) }
+        unsafe { read_words(o.elem, base, &mut word) };
+        word[0]
     }
 
     fn execute_scalar(&self, phase: usize) {

@@ -338,7 +338,7 @@ macro_rules! function_on_lanes {
     (formula $lanes:ident, $v:ident, $f:ident) => {
         $lanes.function(|a| a.$f(), |a: $v| a.$f())
     };
-    (libm $lanes:ident, $v:ident, $f:ident) => {
+    (scalar $lanes:ident, $v:ident, $f:ident) => {
         $lanes.unary(|a| a.$f())
     };
 }
@@ -678,57 +678,78 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
 
 /// Returns an element, given by its bytes, as a word. The element must be real and fit into a word.
 pub(crate) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
-    assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
-    // SAFETY: there are as many bytes as an element has.
-    unsafe { read_word(elem, bytes.as_ptr()) }
+    let mut word = [W::from_bits64(0)];
+    words(elem, bytes, &mut word);
+    word[0]
 }
 
-/// Writes a word as an element to its bytes. The element must be real and fit into a word.
-pub(crate) fn put_word<W: Word>(elem: Elem, bytes: &mut [u8], word: W) {
-    assert_eq!(bytes.len(), elem.size(), "the bytes of one element");
-    // SAFETY: there are as many bytes as an element has.
-    unsafe { write_word(elem, bytes.as_mut_ptr(), word) }
+/// Sets words to elements, which are given by their bytes. They must be real and fit into words.
+///
+/// # Panics
+/// Panics if there are not as many elements as words.
+pub(crate) fn words<W: Word>(elem: Elem, bytes: &[u8], to: &mut [W]) {
+    assert_eq!(bytes.len(), to.len() * elem.size(), "the bytes of the elements");
+    // SAFETY: there are as many bytes as the elements have.
+    unsafe { read_words(elem, bytes.as_ptr(), to) }
 }
 
-/// Reads one element as a word. The element must be real and fit into a word.
+/// Writes words as elements to their bytes. The elements must be real and fit into words.
+///
+/// # Panics
+/// Panics if there are not as many elements as words.
+pub(crate) fn put_words<W: Word>(elem: Elem, bytes: &mut [u8], words: &[W]) {
+    assert_eq!(bytes.len(), words.len() * elem.size(), "the bytes of the elements");
+    // SAFETY: there are as many bytes as the elements have.
+    unsafe { write_words(elem, bytes.as_mut_ptr(), words) }
+}
+
+/// Reads elements that follow each other as words. They must be real and fit into words.
 ///
 /// # Safety
-/// The element must be readable.
-pub(super) unsafe fn read_word<W: Word>(elem: Elem, p: *const u8) -> W {
-    // SAFETY: as the caller says.
-    unsafe {
-        match load_op(elem, W::SIZE == 8) {
-            Op::LoadBool => W::load_bool(p),
-            Op::LoadI8 => W::load_i8(p),
-            Op::LoadU8 => W::load_u8(p),
-            Op::LoadI16 => W::load_i16(p),
-            Op::LoadU16 => W::load_u16(p),
-            Op::LoadF16 => W::load_f16(p),
-            Op::LoadBf16 => W::load_bf16(p),
-            Op::LoadI32 => W::load_i32(p),
-            Op::LoadU32 => W::load_u32(p),
-            Op::LoadF32 => W::load_f32(p),
-            _ => W::load(p),
-        }
+/// The elements must be readable.
+#[inline(always)]
+pub(super) unsafe fn read_words<W: Word>(elem: Elem, p: *const u8, to: &mut [W]) {
+    macro_rules! each {
+        ($load:ident) => {
+            // SAFETY: as the caller says.
+            to.iter_mut().enumerate().for_each(|(i, to)| *to = unsafe { W::$load(p.wrapping_add(i * elem.size())) })
+        };
+    }
+    match load_op(elem, W::SIZE == 8) {
+        Op::LoadBool => each!(load_bool),
+        Op::LoadI8 => each!(load_i8),
+        Op::LoadU8 => each!(load_u8),
+        Op::LoadI16 => each!(load_i16),
+        Op::LoadU16 => each!(load_u16),
+        Op::LoadF16 => each!(load_f16),
+        Op::LoadBf16 => each!(load_bf16),
+        Op::LoadI32 => each!(load_i32),
+        Op::LoadU32 => each!(load_u32),
+        Op::LoadF32 => each!(load_f32),
+        _ => each!(load),
     }
 }
 
-/// Writes one word as an element, which must be real and fit into a word.
+/// Writes words as elements that follow each other, which must be real and fit into words.
 ///
 /// # Safety
-/// The element must be writable.
-pub(super) unsafe fn write_word<W: Word>(elem: Elem, p: *mut u8, word: W) {
-    // SAFETY: as the caller says.
-    unsafe {
-        match store_op(elem, W::SIZE == 8) {
-            Op::StoreBool => word.store_bool(p),
-            Op::StoreLow8 => word.store_low8(p),
-            Op::StoreLow16 => word.store_low16(p),
-            Op::StoreF16 => word.store_f16(p),
-            Op::StoreBf16 => word.store_bf16(p),
-            Op::StoreLow32 => word.store_low32(p),
-            Op::StoreF32 => word.store_f32(p),
-            _ => word.store(p),
-        }
+/// The elements must be writable.
+#[inline(always)]
+pub(super) unsafe fn write_words<W: Word>(elem: Elem, p: *mut u8, words: &[W]) {
+    macro_rules! each {
+        ($store:ident) => {
+            // SAFETY: as the caller says.
+            words.iter().enumerate().for_each(|(i, word)| unsafe { word.$store(p.wrapping_add(i * elem.size())) })
+        };
+    }
+    match store_op(elem, W::SIZE == 8) {
+        Op::StoreBool => each!(store_bool),
+        Op::StoreLow8 => each!(store_low8),
+        Op::StoreLow16 => each!(store_low16),
+        Op::StoreF16 => each!(store_f16),
+        Op::StoreBf16 => each!(store_bf16),
+        Op::StoreLow32 => each!(store_low32),
+        Op::StoreF32 => each!(store_f32),
+        _ => each!(store),
     }
 }

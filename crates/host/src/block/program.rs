@@ -314,6 +314,36 @@ impl Program {
         self.op2(Op::Xor, node, magnitude)
     }
 
+    /// Adds the float next to `a` in the direction of `b`, which is `b` if both are equal, and NaN if one is. Returns
+    /// `None` if they do not fill a lane.
+    ///
+    /// # Panics
+    /// Panics if `a` and `b` have different types.
+    pub fn next_after(&mut self, a: Value, b: Value) -> Option<Value> {
+        assert_eq!(a.elem, b.elem, "operands of one type");
+        if !a.elem.is_float() || a.elem.size() != self.word_size() {
+            return None;
+        }
+        let (elem, sign, a, b) = (a.elem, self.float_bits(-0.0), a.node, b.node);
+        let (is_up, is_negative) = (self.op2(Op::FLt, a, b), self.op_imm(Op::SLt, a, 0));
+        // The bits of a number and those of the next one in magnitude differ by 1.
+        let grows = self.op2(Op::Xor, is_up, is_negative);
+        let two = self.op_imm(Op::And, grows, 2);
+        let step = self.op_imm(Op::IAdd, two, u64::MAX);
+        let next = self.op2(Op::IAdd, a, step);
+        let magnitude = self.op_imm(Op::And, a, !sign);
+        let is_zero = self.op_imm(Op::IEq, magnitude, 0);
+        let direction = self.op_imm(Op::And, b, sign);
+        let least = self.op_imm(Op::Or, direction, 1);
+        let next = self.node(Node::Select(is_zero, least, next));
+        let is_equal = self.op2(Op::FEq, a, b);
+        let next = self.node(Node::Select(is_equal, b, next));
+        let (is_a, is_b) = (self.op2(Op::FEq, a, a), self.op2(Op::FEq, b, b));
+        let is_number = self.op2(Op::And, is_a, is_b);
+        let nan = self.node(Node::Constant(self.float_bits(f64::NAN)));
+        Some(self.value(elem, Node::Select(is_number, next, nan)))
+    }
+
     /// Adds `predicate ? a : b`.
     ///
     /// # Panics

@@ -51,7 +51,7 @@ pub struct Run<'a> {
     pub module: &'a Module,
     pub func: &'a Func,
     pub memory: &'a Memory,
-    values: EntityVec<Slot, Vec<Option<Buffer>>>,
+    values: EntityVec<Slot, Buffers>,
     running: Option<Step<'a>>,
     /// The times of the steps, if they are measured.
     pub times: Option<StepTimes>,
@@ -75,7 +75,7 @@ type Step<'a> = &'a crate::plan::Step;
 impl<'a> Run<'a> {
     /// Returns a run of the plan that has not started.
     pub fn new(plan: &'a Plan, module: &'a Module, func: &'a Func, memory: &'a Memory) -> Run<'a> {
-        let values = EntityVec::filled(plan.slots.len(), vec![]);
+        let values = EntityVec::filled(plan.slots.len(), Buffers::new());
         Run { plan, module, func, memory, values, running: None, times: None, given: vec![] }
     }
 
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
     }
 
     fn clear(&mut self, slots: &[Slot]) {
-        slots.iter().for_each(|&slot| self.values[slot] = vec![]);
+        slots.iter().for_each(|&slot| self.values[slot] = Buffers::new());
     }
 
     fn fuel(&mut self, step: Step<'a>) {
@@ -351,7 +351,7 @@ impl<'a> Run<'a> {
         self.place(slot, instance, buffer);
     }
 
-    fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Vec<Option<Buffer>>) {
+    fn set_all(&mut self, step: Step<'a>, slot: Slot, buffers: Buffers) {
         assert_eq!(buffers.len(), self.plan.slots[slot].count, "a buffer for each instance");
         for buffer in &buffers {
             self.check(step, slot, buffer.as_ref().expect("a kernel sets every instance that it is asked for"));
@@ -403,14 +403,14 @@ impl<'a> Run<'a> {
     /// Returns the context for the kernel of a step. The buffers of a slot are moved into it if the slot is among the
     /// step's `drops` and only one input of the step reads it. Otherwise, the context and the run share them.
     fn context(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> KernelCx<'a> {
-        let take = |values: &mut EntityVec<Slot, Vec<Option<Buffer>>>, input: &Input| {
+        let take = |values: &mut EntityVec<Slot, Buffers>, input: &Input| {
             let is_last = step.drops.contains(&input.slot)
                 && step.inputs.iter().filter(|other| other.slot == input.slot).count() == 1;
             let value = &mut values[input.slot];
             if is_last { std::mem::take(value) } else { value.clone() }
         };
         let inputs = step.inputs.iter().map(|input| take(&mut self.values, input)).collect();
-        let outputs = step.outputs.iter().map(|_| vec![None; step.instances.len()]).collect();
+        let outputs = step.outputs.iter().map(|_| Buffers::from_elem(None, step.instances.len())).collect();
         let instances = Self::instances(step, selected);
         KernelCx { step, inputs, outputs, instances, memory: self.memory }
     }
@@ -519,7 +519,7 @@ impl<'a> Run<'a> {
     /// Assigns the buffers of the slots `from` to the slots `to`, for the selected instances. All of them are read
     /// before the first is assigned.
     fn bind(&mut self, from: &[Slot], to: &[Slot], selected: &[Selection<'a>]) {
-        let values: Vec<_> = from.iter().zip(to).map(|(&f, &t)| self.moved(f, t)).collect();
+        let values: Several = from.iter().zip(to).map(|(&f, &t)| self.moved(f, t)).collect();
         self.assign(to, values, selected);
     }
 
@@ -529,7 +529,7 @@ impl<'a> Run<'a> {
         self.clear(&code.own_results);
     }
 
-    fn assign(&mut self, to: &[Slot], values: Vec<Vec<Option<Buffer>>>, selected: &[Selection<'a>]) {
+    fn assign(&mut self, to: &[Slot], values: Several, selected: &[Selection<'a>]) {
         for (&t, value) in to.iter().zip(values) {
             if selected.is_empty() {
                 self.values[t] = value;
@@ -546,7 +546,7 @@ impl<'a> Run<'a> {
 
     /// Returns, for each instance of `to`, the buffer of `from` on the first device that holds the former, or `None` if
     /// it was not computed. If nothing of `from` was computed, the list may be empty instead.
-    fn moved(&self, from: Slot, to: Slot) -> Vec<Option<Buffer>> {
+    fn moved(&self, from: Slot, to: Slot) -> Buffers {
         let (source, target) = (&self.plan.slots[from].points, &self.plan.slots[to].points);
         let value = &self.values[from];
         if source.axes == target.axes {

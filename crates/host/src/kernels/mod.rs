@@ -6,6 +6,7 @@
 //! `members`, `products`, `reducers`, `strides`, `window`. Runs of ops on small arrays are one step (`small`).
 #![forbid(unsafe_code)]
 
+mod arg_reduce;
 mod buffers;
 mod context;
 mod convolution;
@@ -95,6 +96,7 @@ with_functions! { kernels! [
     binary(Opcode::ShiftRightLogical, Binary::ShiftRightLogical),
     binary(Opcode::Subtract, Binary::Sub),
     binary(Opcode::Xor, Binary::Xor),
+    Row::fused(Opcode::ChloNextAfter, Fused::Elements(fusion::next_after)).or(&[rows::step]),
     Row::fused(Opcode::ChloSquare, Fused::Elements(fusion::square)).or(&[rows::step]),
     Row::fused(Opcode::Clamp, Fused::Elements(fusion::clamp)),
     Row::fused(Opcode::Compare, Fused::Elements(fusion::compare)).or(&[rows::step]),
@@ -104,7 +106,7 @@ with_functions! { kernels! [
     Row::fused(Opcode::BitcastConvert, Fused::Elements(fusion::bitcast))
         .only_if(fusion::keeps_shape)
         .or(&[moves::bitcast]),
-    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[reduce::step, fold::step]),
+    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[arg_reduce::step, reduce::step, fold::step]),
     Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
     Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape)
         .or(&[moves::alias])

@@ -1,5 +1,5 @@
-//! Elementwise ops on complex numbers, which block programs do not compute: workers share the elements, which are
-//! computed by the functions of the reference.
+//! Elementwise ops that block programs do not compute, such as those on complex numbers: workers share the elements,
+//! which are computed by the functions of the reference.
 
 use super::buffers::{element_bytes, output_bytes, written};
 use super::context::PlanCx;
@@ -21,7 +21,7 @@ struct Elements {
     output_bytes: usize,
 }
 
-/// Returns the step of an elementwise op with complex operands or results. Returns `None` for others.
+/// Returns the step of an elementwise op that is a function of rows. Returns `None` for others.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let rows = Rows::of(view)?;
     let whole = view.result_shape(0);

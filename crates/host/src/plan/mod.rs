@@ -11,6 +11,7 @@ use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Account, Diagnostic, EntityVec, Loc, entity};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Op, TensorType, Value};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 entity! {
@@ -276,14 +277,21 @@ pub trait Kernel: Send + Sync {
     }
 }
 
+/// The buffers of a value, one for each instance; `None` for those that were not computed. On one device, or if all have
+/// the same value, there is one, and none of them is allocated for the list.
+pub type Buffers = SmallVec<[Option<Buffer>; 1]>;
+
+/// The buffers of the inputs or outputs of a step.
+pub type Several = SmallVec<[Buffers; 4]>;
+
 /// The context of a kernel: the buffers of all instances of its inputs, and its outputs, which it fills.
 pub struct KernelCx<'a> {
     pub step: &'a Step,
     /// For each input, the buffers of all instances of its slot; `None` for those that were not computed. If this is
     /// the slot's last use and there is no other owner of a buffer, the buffer may be overwritten.
-    pub inputs: Vec<Vec<Option<Buffer>>>,
+    pub inputs: Several,
     /// For each output, a buffer for each instance. They are `None` until the kernel sets them.
-    pub outputs: Vec<Vec<Option<Buffer>>>,
+    pub outputs: Several,
     /// The instances to compute, ascending.
     pub instances: Cow<'a, [usize]>,
     pub memory: &'a Memory,

@@ -1,5 +1,4 @@
-//! Programs of small arrays: any number of ops, with loops and branches, on arrays of few elements: up to [`MAX_SIZE`] in
-//! loops.
+//! Programs of small arrays: any number of ops, with loops and branches, on arrays of up to [`MAX_SIZE`] elements.
 //!
 //! An op on a few elements takes nanoseconds, and a step of the gang takes a microsecond. A small program is one step
 //! for many ops. Its arrays are runs of words in one area of memory, at places that are known when it is built. So an
@@ -21,5 +20,5 @@ pub(crate) use machine::Bytes;
 pub(crate) use products::Products;
 pub(crate) use words::Place;
 
-/// The largest number of elements of an array in a loop of a small program.
+/// The largest number of elements of an array of a small program. On more, kernels that fuse ops are faster.
 pub(crate) const MAX_SIZE: usize = 1024;

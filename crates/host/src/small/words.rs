@@ -1,7 +1,7 @@
 //! The words of small programs, and the places of arrays in them.
 #![forbid(unsafe_code)]
 
-use crate::block::machine::{Op, put_word, word};
+use crate::block::machine::{Op, put_words, word, words};
 use crate::elem::Elem;
 use crate::simd::Word;
 use bytemuck::Pod;
@@ -104,7 +104,7 @@ impl Words {
     pub fn widen(&mut self, len: usize, to: usize, from: Place) {
         let (mut bytes, size) = ([0; 8], from.elem.size());
         for i in 0..len {
-            put_word(from.elem, &mut bytes[..size], self.narrow[from.word(i)]);
+            put_words(from.elem, &mut bytes[..size], &[self.narrow[from.word(i)]]);
             self.wide[to + i] = word(from.elem, &bytes[..size]);
         }
     }
@@ -113,7 +113,7 @@ impl Words {
     pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
         let (mut bytes, size) = ([0; 8], elem.size());
         for i in 0..len {
-            put_word(elem, &mut bytes[..size], self.wide[from.word(i)]);
+            put_words(elem, &mut bytes[..size], &[self.wide[from.word(i)]]);
             self.narrow[to + i] = word(elem, &bytes[..size]);
         }
     }
@@ -143,18 +143,21 @@ pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     if elem.size() == W::SIZE {
         return bytemuck::cast_slice_mut(to).copy_from_slice(bytes);
     }
-    to.iter_mut().zip(bytes.chunks_exact(elem.size())).for_each(|(to, e)| *to = word(elem, e));
+    words(elem, bytes, to);
 }
 
 /// Writes the elements from a place on to their bytes, as many as there are bytes for.
 #[inline(always)]
 pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
-    if place.elem.size() == W::SIZE && place.step == 1 {
-        let words = bytemuck::cast_slice(&words[place.at as usize..]);
-        return bytes.copy_from_slice(&words[..bytes.len()]);
+    let (elem, words) = (place.elem, &words[place.at as usize..]);
+    if place.step == 0 {
+        return bytes.chunks_exact_mut(elem.size()).for_each(|e| put_words(elem, e, &words[..1]));
     }
-    let elements = bytes.chunks_exact_mut(place.elem.size()).enumerate();
-    elements.for_each(|(i, e)| put_word(place.elem, e, words[place.word(i)]));
+    if elem.size() == W::SIZE {
+        return bytes.copy_from_slice(&bytemuck::cast_slice(words)[..bytes.len()]);
+    }
+    let count = bytes.len() / elem.size();
+    put_words(elem, bytes, &words[..count]);
 }
 
 /// Words of one width, on which the actions of this width work.

@@ -431,7 +431,7 @@ pub const POLYGAMMA: Binary = Binary {
             make::binary(b, Opcode::ChloPolygamma, next, x)
         })
     }),
-    float: Some((|n, x| fns::polygamma_f64(n.into(), x.into()) as f32, fns::polygamma_f64)),
+    float: Some((fns::polygamma_f32, fns::polygamma_f64)),
     flops: TRANSCENDENTAL,
     ..row!(chlo "polygamma" of "f32")
 };
@@ -448,7 +448,7 @@ pub const ZETA: Binary = Binary {
             make::negate(b, product)
         })
     }),
-    float: Some((|x, q| fns::zeta_f64(x.into(), q.into()) as f32, fns::zeta_f64)),
+    float: Some((fns::zeta_f32, fns::zeta_f64)),
     flops: TRANSCENDENTAL,
     ..row!(chlo "zeta" of "f32")
 };

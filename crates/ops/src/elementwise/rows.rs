@@ -1,10 +1,11 @@
-//! Elementwise ops on complex numbers as functions of rows: contiguous elements, given as bytes.
+//! Elementwise ops on complex numbers, and others without a block program, as functions of rows: contiguous elements,
+//! given as bytes.
 //!
 //! The reference evaluation and the kernels of engines run the same functions, so that their results are equal bit for
 //! bit. A function is compiled for each op, so that no call is made for an element.
 
 use super::complex::{narrow, widen};
-use super::{ADD, ATAN2, Compare, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT, unary};
+use super::{ADD, ATAN2, Compare, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT, special, unary};
 use crate::Opcode;
 use crate::eval::Numeric;
 use bytemuck::Pod;
@@ -104,7 +105,7 @@ fn map<A: Pod, R: Pod>(x: &[u8], y: &mut [u8], f: impl Fn(A) -> R) {
     y.iter_mut().zip(x).for_each(|(y, &a)| *y = f(a));
 }
 
-fn zip<A: Pod, R: Pod>(x: &[u8], y: &[u8], to: &mut [u8], f: impl Fn(A, A) -> R) {
+pub(super) fn zip<A: Pod, R: Pod>(x: &[u8], y: &[u8], to: &mut [u8], f: impl Fn(A, A) -> R) {
     let (x, y, to): (&[A], &[A], &mut [R]) =
         (bytemuck::cast_slice(x), bytemuck::cast_slice(y), bytemuck::cast_slice_mut(to));
     to.iter_mut().zip(x.iter().zip(y)).for_each(|(z, (&a, &b))| *z = f(a, b));
@@ -155,7 +156,7 @@ fn each_row(x: &[&Literal], to: DType, f: impl Fn(&[&[u8]], &mut [u8])) -> Liter
     result
 }
 
-/// An elementwise op with complex operands or results as a function of rows.
+/// An elementwise op as a function of rows.
 #[derive(Clone, Copy)]
 pub enum Rows {
     Map(Map),
@@ -171,6 +172,7 @@ impl Rows {
         let to = op.results().first().map(|_| op.result_tensor(0).dtype)?;
         let opcode = Opcode::of_view(op);
         match opcode {
+            Opcode::ChloNextAfter => return special::next_after_rows(from).map(Rows::Zip),
             Opcode::Complex => return make_complex(from).map(Rows::Zip),
             Opcode::Convert => return convert(from, to).map(Rows::Map),
             Opcode::Select if to.is_complex() => return Some(Rows::Select(to.storage_bytes())),

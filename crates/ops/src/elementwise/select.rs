@@ -65,7 +65,11 @@ impl Facts for Select {
         Ok(vec![chosen])
     }
 
-    answer!(usual);
+    fn forwards(&self, op: &OpView<'_>) -> Option<Value> {
+        (op.operand(1) == op.operand(2) && op.body.ty(op.operand(1)) == op.body.ty(op.result(0))).then(|| op.operand(1))
+    }
+
+    answer!(usual but forwards);
     answer!(elementwise);
     answer!(cost = streams(1.0));
     answer!(linear = In(0b110));

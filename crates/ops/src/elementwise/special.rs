@@ -1,5 +1,6 @@
 //! Elementwise ops whose result type differs from the operand's, or that read bits.
 
+use super::rows::{Zip, zip};
 use super::{CHLO, stablehlo};
 use crate::Opcode;
 use crate::eval;
@@ -142,11 +143,11 @@ impl Facts for MakeComplex {
 /// `chlo.next_after`: the float next to the first operand in the direction of the second.
 pub struct NextAfter;
 
-/// Computes, for each position, the float next to that of `$x` in the direction of that of `$y`, by its bits. If the
-/// two are equal, the result is that of `$y`. If one is NaN, it is NaN.
+/// Returns the function that computes the float next to the first one in the direction of the second, by its bits. If
+/// both are equal, the result is the second. If one is NaN, it is NaN.
 macro_rules! next_after {
-    ($x:expr, $y:expr, $float:ty, $int:ty) => {
-        eval::zip($x, $y, |a: $float, b: $float| {
+    ($float:ty, $int:ty) => {
+        |a: $float, b: $float| {
             const SIGN: $int = 1 << (<$int>::BITS - 1);
             let (bits, target) = (a.to_bits(), b.to_bits());
             let next = if a.is_nan() || b.is_nan() {
@@ -161,8 +162,17 @@ macro_rules! next_after {
                 bits - 1
             };
             <$float>::from_bits(next)
-        })
+        }
     };
+}
+
+/// Returns the function of rows of narrow floats, for which block programs have no formula, or `None` for other types.
+pub(super) fn next_after_rows(dtype: DType) -> Option<Zip> {
+    match dtype {
+        DType::F16 => Some(|x, y, to| zip(x, y, to, next_after!(f16, u16))),
+        DType::BF16 => Some(|x, y, to| zip(x, y, to, next_after!(bf16, u16))),
+        _ => None,
+    }
 }
 
 fn next_codes(x: &Literal, y: &Literal) -> Literal {
@@ -214,10 +224,10 @@ impl Facts for NextAfter {
     fn eval(&self, _: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (x, y) = (&x[0], &x[1]);
         Ok(vec![match x.dtype() {
-            DType::F16 => next_after!(x, y, f16, u16),
-            DType::BF16 => next_after!(x, y, bf16, u16),
-            DType::F32 => next_after!(x, y, f32, u32),
-            DType::F64 => next_after!(x, y, f64, u64),
+            DType::F16 => eval::zip(x, y, next_after!(f16, u16)),
+            DType::BF16 => eval::zip(x, y, next_after!(bf16, u16)),
+            DType::F32 => eval::zip(x, y, next_after!(f32, u32)),
+            DType::F64 => eval::zip(x, y, next_after!(f64, u64)),
             small if small.is_float() => next_codes(&x.to_dense(), &y.to_dense()),
             other => unreachable!("`infer` refuses elements of type {other}"),
         }])

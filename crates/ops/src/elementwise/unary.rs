@@ -416,7 +416,7 @@ macro_rules! unary_ops {
             ChloAcosh "chlo.acosh" transcendental!(Slope::Of(|b, x, _| { let [less, more] = [plus(b, -1.0, x), plus(b, 1.0, x)].map(|y| make::rsqrt(b, y)); make::multiply(b, less, more) }), fns::acosh_f32, fns::acosh_f64, OfComplex::Complex(complex_map!(complex::acosh)), chlo "acosh");
             ChloAtanh "chlo.atanh" transcendental!(Slope::Of(|b, x, _| { let rest = one_minus_square(b, x); over(b, 1.0, rest) }), fns::atanh_f32, fns::atanh_f64, OfComplex::Complex(complex_map!(complex::atanh)), chlo "atanh");
             ChloTan "chlo.tan" transcendental!(Slope::Of(|b, _, y| one_plus_square(b, y)), fns::tan_f32, fns::tan_f64, OfComplex::Complex(complex_map!(complex::tan)), chlo "tan");
-            ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::Of(bessel::slope_i1e), |x| fns::bessel_i1e_f64(x.into()) as f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
+            ChloBesselI1e "chlo.bessel_i1e" transcendental!(Slope::Of(bessel::slope_i1e), fns::bessel_i1e_f32, fns::bessel_i1e_f64, OfComplex::Not, chlo "bessel_i1e");
         }
     };
 }

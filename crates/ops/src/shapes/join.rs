@@ -1,19 +1,20 @@
 //! `shardwise.join`: parts of operands, one after the other along a dimension.
 //!
 //! It is a concatenation of slices as one op. A device that computes a block of a roll or of a periodic padding then
-//! fetches elements of the operand itself, and not of slices of it that are laid out in blocks of their own.
+//! fetches elements of the operand itself, and not of slices of it that are laid out in blocks of their own. All slices
+//! have one stride.
 
 use super::{Concatenate, Slice};
 use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
-use shardwise_base::{Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Join;
 
-/// The elements `start..start + size` of an operand along the dimension.
+/// `size` elements of an operand along the dimension, from `start` on, with the stride of the op.
 #[derive(Clone, Copy)]
 struct Part {
     operand: usize,
@@ -21,12 +22,13 @@ struct Part {
     size: usize,
 }
 
-/// The elements `start..start + size` of a value along the dimension.
+/// `size` elements of a value along the dimension, from `start` on, each `stride` behind the one before.
 #[derive(Clone, Copy)]
 struct Piece {
     value: Value,
     start: usize,
     size: usize,
+    stride: usize,
 }
 
 /// The largest number of parts of a join that takes the place of other ops.
@@ -35,8 +37,9 @@ const MAX_PARTS: usize = 16;
 impl Join {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
-            required("dimension", Some("join_i2"), AttrKind::Int(shardwise_base::DType::I64)),
+            required("dimension", Some("join_i2"), AttrKind::Int(DType::I64)),
             required("parts", Some("join_i3"), AttrKind::Ints),
+            optional("stride", Some("join_i4"), AttrKind::Int(DType::I64), "1"),
         ],
         operands: Operands::List,
         results: ResultLabels::both("join_c4"),
@@ -50,18 +53,29 @@ impl Join {
         op.attrs().size("dimension").expect("verified")
     }
 
-    fn attrs(dim: usize, parts: &[Part]) -> Attrs {
+    fn stride(op: &OpView<'_>) -> usize {
+        op.attrs().size("stride").unwrap_or(1)
+    }
+
+    fn attrs(dim: usize, parts: &[Part], stride: usize) -> Attrs {
         let numbers: Vec<usize> = parts.iter().flat_map(|p| [p.operand, p.start, p.size]).collect();
-        Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers))
+        let attrs = Attrs::new().with("dimension", Attr::int(dim as i64)).with("parts", Attr::sizes(&numbers));
+        if stride == 1 { attrs } else { attrs.with("stride", Attr::int(stride as i64)) }
     }
 
     /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that
-    /// reads values further back, has at least one part and has no more than [`MAX_PARTS`] parts.
+    /// reads values further back, has at least one part and has no more than [`MAX_PARTS`] parts. With a stride, it must
+    /// run around its only operand: blocks of other joins would fetch elements that are left out.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
         let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
+        // Any stride suits a single element.
+        let stride = pieces.iter().find(|piece| piece.size > 1).map_or(1, |piece| piece.stride);
+        if pieces.iter().any(|piece| piece.size > 1 && piece.stride != stride) {
+            return None;
+        }
         let mut operands: Vec<Value> = vec![];
         let mut parts = vec![];
-        for Piece { value, start, size } in pieces {
+        for Piece { value, start, size, .. } in pieces {
             let operand = operands.iter().position(|&v| v == value).unwrap_or(operands.len());
             if operand == operands.len() {
                 operands.push(value);
@@ -69,38 +83,52 @@ impl Join {
             parts.push(Part { operand, start, size });
         }
         let reads_on = operands.iter().any(|v| !op.operands().contains(v));
-        reads_on.then(|| ReadThrough { code: Opcode::Join.into(), operands, attrs: Join::attrs(dim, &parts) })
+        let is_near = || {
+            let size = op.body.ty(operands[0]).shape()[dim];
+            stride == 1 || parts.len() > 1 && run_around(&parts, stride, size).is_some()
+        };
+        let is_possible = reads_on && is_near();
+        is_possible.then(|| ReadThrough {
+            code: Opcode::Join.into(),
+            operands,
+            attrs: Join::attrs(dim, &parts, stride),
+        })
     }
 }
 
-/// Returns the pieces of which a concatenation along `dim` consists, or a slice without strides that cuts no other
-/// dimension. An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are
+/// Returns the pieces of which a concatenation along `dim` consists, or a slice that cuts no other dimension. An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are
 /// left out. Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
-        let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim] };
+        let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim], stride: 1 };
         let own = || if own.size == 0 { vec![] } else { vec![own] };
         op.operand_def(i).and_then(|def| pieces(&def, dim)).unwrap_or_else(own)
     };
     let pieces = match Opcode::of_view(op) {
         Opcode::Concatenate if Concatenate::dim(op) == Some(dim) => (0..op.operands().len()).flat_map(of).collect(),
-        Opcode::Slice if cuts_only(op, dim) => cut(of(0), Slice::starts(op)[dim], Slice::limits(op)[dim]),
+        Opcode::Slice if cuts_only(op, dim) => {
+            cut(of(0), Slice::starts(op)[dim], Slice::limits(op)[dim], Slice::strides(op)[dim])
+        }
         _ => return None,
     };
     (pieces.len() <= MAX_PARTS).then_some(pieces)
 }
 
 fn cuts_only(op: &OpView<'_>, dim: usize) -> bool {
-    let is_whole = |d: usize| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d];
-    Slice::strides(op)[dim] == 1 && (0..op.result_shape(0).len()).all(is_whole)
+    (0..op.result_shape(0).len()).all(|d| d == dim || op.operand_shape(0)[d] == op.result_shape(0)[d])
 }
 
-/// Returns the pieces of the elements `from..to`, counted from the start of the first piece.
-fn cut(pieces: Vec<Piece>, from: usize, to: usize) -> Vec<Piece> {
-    let mut at = 0;
+/// Returns the pieces of every `stride`th of the elements `from..to`, counted from the start of the first piece.
+fn cut(pieces: Vec<Piece>, from: usize, to: usize, stride: usize) -> Vec<Piece> {
+    let mut at = 0usize;
     let cut = |piece: Piece| {
-        let (first, end) = (from.max(at), to.min(at + piece.size));
-        let cut = (first < end).then(|| Piece { start: piece.start + first - at, size: end - first, ..piece });
+        let (first, end) = (from + at.saturating_sub(from).next_multiple_of(stride), to.min(at + piece.size));
+        let cut = (first < end).then(|| Piece {
+            start: piece.start + (first - at) * piece.stride,
+            size: (end - first).div_ceil(stride),
+            stride: piece.stride * stride,
+            ..piece
+        });
         at += piece.size;
         cut
     };
@@ -136,9 +164,13 @@ impl Facts for Join {
             )
             .that("join_c3", numbers.len().is_multiple_of(3), "`parts` must have three numbers for each part")
             .so_far()?;
+        let stride = if op.attrs().get("stride").is_some() { check::size(op, "stride")? } else { 1 };
+        c.that("join_i4", stride > 0, "`stride` must be positive").so_far()?;
         let is_inside = |p: &Part| {
             let size = inputs.get(p.operand).map(|t| t.shape[dim]);
-            size.zip(p.start.checked_add(p.size)).is_some_and(|(n, end)| end <= n)
+            let between = p.size.saturating_sub(1).checked_mul(stride - 1);
+            let end = between.and_then(|n| n.checked_add(p.size)?.checked_add(p.start));
+            size.zip(end).is_some_and(|(n, end)| end <= n)
         };
         let parts = parts(op);
         c.that("join_c3", parts.iter().all(is_inside), "each part must name an operand, and be inside it").so_far()?;
@@ -167,13 +199,15 @@ impl Facts for Join {
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let (shape, dim) = (op.result_shape(0), Join::dim(op));
         let mut out = Literal::zeros(op.result_tensor(0).dtype, shape).to_dense();
-        let steps = vec![1; shape.len()];
+        let one = vec![1; shape.len()];
+        let mut steps = one.clone();
+        steps[dim] = Join::stride(op);
         let mut place = vec![0; shape.len()];
         for part in parts(op) {
             let (mut start, mut block) = (vec![0; shape.len()], shape.to_vec());
             (start[dim], block[dim]) = (part.start, part.size);
             let from = Layout::block(x[part.operand].shape(), &start, &steps);
-            eval::copy(&x[part.operand], &from, &mut out, &Layout::block(shape, &place, &steps), &block);
+            eval::copy(&x[part.operand], &from, &mut out, &Layout::block(shape, &place, &one), &block);
             place[dim] += part.size;
         }
         Ok(vec![out])
@@ -181,8 +215,9 @@ impl Facts for Join {
 
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (dim, parts) = (Join::dim(&cx.op), parts(&cx.op));
-        let cut = |p: &Part| make::slice_dim(cx.builder, cx.operands[p.operand], dim, p.start, p.start + p.size);
-        let pieces: Vec<Value> = parts.iter().map(cut).collect();
+        let stride = Join::stride(&cx.op);
+        let pieces: Vec<Value> =
+            parts.iter().map(|p| every(cx.builder, cx.operands[p.operand], dim, p.start, p.size, stride)).collect();
         Ok(vec![make::concatenate(cx.builder, &pieces, dim)])
     }
 
@@ -190,18 +225,19 @@ impl Facts for Join {
         let Blocks::OfResults(dim) = blocks else { return None };
         let mut parts = parts(op);
         parts.retain(|p| p.size > 0);
-        let run = |cx: &mut WindowsCx<'_, '_>| vec![*cx.windows.last().expect("at least one part")];
-        if let Some(start) = run_around(&parts, op.operand_shape(0)[dim]) {
-            return Some(Movement::new(dim, vec![Read { wraps: true, ..Read::elements(dim, 1, -start) }], run));
+        let stride = Join::stride(op);
+        let elements = |start: i64| Read::elements(dim, stride as i64, start);
+        if let Some(start) = run_around(&parts, stride, op.operand_shape(0)[dim]) {
+            return Some(Movement::new(dim, vec![Read { wraps: parts.len() > 1, ..elements(-start) }], of_windows));
         }
-        let mut place = 0;
+        let mut place = 0i64;
         let read = |(part, fill): (&Part, Fill)| {
-            let (low, inside) = (place - part.start as i64, Some((part.start, part.start + part.size)));
+            let (low, end) = (place * stride as i64 - part.start as i64, part.start + (part.size - 1) * stride + 1);
             place += part.size as i64;
-            Read { operand: part.operand, fill, inside, ..Read::elements(dim, 1, low) }
+            Read { operand: part.operand, fill, inside: Some((part.start, end)), ..elements(low) }
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
-        Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), run))
+        Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), of_windows))
     }
 
     answer!(usual but movement);
@@ -219,10 +255,31 @@ impl Facts for Join {
     );
 }
 
+/// Builds the slice of `size` elements along a dimension, from `start` on.
+fn every(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, size: usize, stride: usize) -> Value {
+    let shape = b.body.ty(x).shape().to_vec();
+    let (mut starts, mut limits, mut strides) = (vec![0; shape.len()], shape.clone(), vec![1; shape.len()]);
+    let end = start + size.saturating_sub(1) * stride + usize::from(size > 0);
+    (starts[dim], limits[dim], strides[dim]) = (start, end, stride);
+    make::slice(b, x, &starts, &limits, &strides)
+}
+
+/// Builds the elements of the last window that are not left out: all parts are in it.
+fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
+    let window = *cx.windows.last().expect("at least one part");
+    let stride = Join::stride(&cx.op);
+    if stride == 1 {
+        return vec![window];
+    }
+    let dim = Join::dim(&cx.op);
+    let size = cx.builder.body.ty(window).shape()[dim].div_ceil(stride);
+    vec![every(cx.builder, window, dim, 0, size, stride)]
+}
+
 /// Returns the start of the first part if all parts are of operand 0, of size `n`, and follow each other, with its end
 /// followed by its beginning. Returns `None` otherwise, and if there are no parts.
-fn run_around(parts: &[Part], n: usize) -> Option<i64> {
-    let follows = |pair: &[Part]| (pair[0].start + pair[0].size) % n == pair[1].start % n;
+fn run_around(parts: &[Part], stride: usize, n: usize) -> Option<i64> {
+    let follows = |pair: &[Part]| (pair[0].start + pair[0].size * stride) % n == pair[1].start % n;
     let is_one = n > 0 && parts.iter().all(|p| p.operand == 0) && parts.windows(2).all(follows);
     is_one.then(|| parts.first().map(|p| p.start as i64)).flatten()
 }

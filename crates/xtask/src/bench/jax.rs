@@ -2,8 +2,10 @@
 
 use crate::{command, repo, venv};
 use anyhow::{Context, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use shardwise_base::{DType, Literal};
+use shardwise_files::npz::numpy_name;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -19,6 +21,36 @@ pub struct Jax {
 #[derive(Deserialize)]
 struct Timing {
     median_us: f64,
+}
+
+/// A file of StableHLO for one device, with its arguments.
+pub struct Program<'a> {
+    /// A name that no other program of the same process has.
+    pub name: String,
+    pub file: &'a Path,
+    pub inputs: Vec<Input>,
+    /// How the names of the files begin into which the results are written: `.out0.bin` and so on follow.
+    pub outputs: PathBuf,
+}
+
+/// An argument: a file of its bytes.
+#[derive(Serialize)]
+pub struct Input {
+    file: PathBuf,
+    /// Its element type in numpy's notation.
+    dtype: String,
+    shape: Vec<usize>,
+}
+
+impl Input {
+    /// Writes argument `i` of a program into `folder`, where [`Ours::compile`](super::ours::Ours::compile) reads it.
+    /// Fails if the file cannot be written.
+    pub fn write(folder: &Path, program: &str, i: usize, value: &Literal) -> Result<Input> {
+        let file = folder.join(format!("{program}.arg{i}.bin"));
+        shardwise_base::file::write(&file, value.raw_bytes())?;
+        let dtype = if value.dtype() == DType::BF16 { "bfloat16".into() } else { numpy_name(value.dtype()) };
+        Ok(Input { file, dtype, shape: value.shape().to_vec() })
+    }
 }
 
 impl Jax {
@@ -43,9 +75,21 @@ impl Jax {
         self.ask(&json!({ "name": name, "runs": runs }))
     }
 
+    /// Returns the median time of a call of the program, in microseconds. Calls it for about this many seconds. The first
+    /// time, its results are written. Fails if JAX does not answer.
+    pub fn time_program(&mut self, program: &Program, seconds: f64) -> Result<f64> {
+        self.ask(&json!({
+            "name": program.name,
+            "text": program.file,
+            "inputs": program.inputs,
+            "outputs": program.outputs,
+            "seconds": seconds,
+        }))
+    }
+
     /// Returns the median time, in microseconds, that JAX answers to a request in the form that `oracle/bench_jax.py`
     /// describes. Fails if JAX does not answer.
-    pub fn ask(&mut self, request: &serde_json::Value) -> Result<f64> {
+    fn ask(&mut self, request: &serde_json::Value) -> Result<f64> {
         writeln!(self.requests, "{request}").context("oracle/bench_jax.py has ended")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;

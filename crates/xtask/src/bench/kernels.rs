@@ -6,14 +6,13 @@
 //! Both rates are measured here. A program with control flow has no limit.
 
 use super::Effort;
-use super::jax::Jax;
+use super::jax::{self, Jax};
 use super::lines::{median, shown_time};
 use super::ours::Ours;
 use crate::repo::stem;
 use crate::table::Table;
 use crate::{program, repo};
 use anyhow::{Context, Result};
-use serde_json::{Value, json};
 use shardwise_base::DType;
 use shardwise_check::choose::Chooser;
 use shardwise_check::single::Fill;
@@ -81,18 +80,12 @@ fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
     // The programs of the other measurements have a folder of their own, and some have the same names.
     let folder = repo::target_dir("oracle/kernels")?;
     let inputs = write_inputs(&folder, &name, &types)?;
+    let theirs = jax::Program { name: format!("kernel/{name}"), file, inputs, outputs: folder.join(&name) };
     let seconds = effort.seconds / 3.0;
-    let request = json!({
-        "name": format!("kernel/{name}"),
-        "text": file,
-        "inputs": inputs,
-        "outputs": folder.join(&name),
-        "seconds": seconds,
-    });
     let ours = Ours::compile(&folder, &name, &text)?;
     let (mut times, mut of_jax, mut recorded, mut runs) = (vec![], vec![], vec![], 0);
     for _ in 0..effort.rounds {
-        of_jax.push(jax.ask(&request)?);
+        of_jax.push(jax.time_program(&theirs, seconds)?);
         times.push(ours.time_calls(seconds)?);
         let (time, count) = ours.time_recorded(seconds)?;
         recorded.push(time);
@@ -103,17 +96,11 @@ fn kernel(jax: &mut Jax, file: &Path, effort: Effort) -> Result<Kernel> {
     Ok(Kernel { name, jax, ours, recorded, runs, limit: limit(&module), distance })
 }
 
-/// Writes the arguments as bytes, and returns how a request names them. Fails if a file cannot be written.
-fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<Value>> {
+/// Makes arguments of these types, and writes them. Fails if a file cannot be written.
+fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<jax::Input>> {
     let mut choose = Chooser::new(1);
-    let mut inputs = vec![];
-    for (i, ty) in types.iter().enumerate() {
-        let file = folder.join(format!("{name}.arg{i}.bin"));
-        shardwise_base::file::write(&file, Fill::Small.literal(&mut choose, ty).raw_bytes())?;
-        let dtype = if ty.dtype == DType::I1 { "bool" } else { ty.dtype.name() };
-        inputs.push(json!({ "file": file, "dtype": dtype, "shape": &ty.shape[..] }));
-    }
-    Ok(inputs)
+    let mut write = |(i, ty)| jax::Input::write(folder, name, i, &Fill::Small.literal(&mut choose, ty));
+    types.iter().enumerate().map(&mut write).collect()
 }
 
 /// Returns the least time in microseconds that the machine takes for the program, or `None` if it has a loop or a

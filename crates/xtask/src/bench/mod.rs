@@ -11,6 +11,7 @@ mod kernels;
 mod lines;
 mod moe;
 mod ours;
+mod packages;
 mod passes;
 mod tracing;
 
@@ -20,7 +21,7 @@ use jax::Jax;
 pub(crate) use lines::median;
 use lines::{Line, Samples, Subject};
 use ours::{Devices, Ours};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Measure JAX and ours on the same programs, and print ratios.
 #[derive(clap::Args)]
@@ -31,7 +32,10 @@ pub struct Options {
     /// Measure only programs whose names contain this
     #[arg(long, default_value = "")]
     only: String,
-    /// Write the report to `docs/performance.md`
+    /// Measure the programs in this folder alone, to which `oracle/packages.py` has exported them
+    #[arg(long, value_name = "FOLDER")]
+    packages: Option<PathBuf>,
+    /// Write the report to `docs/performance.md`, or that of packages to `docs/packages.md`
     #[arg(long, conflicts_with_all = ["quick", "only"])]
     write: bool,
 }
@@ -88,6 +92,9 @@ type Measure = fn() -> Result<(String, bool)>;
 /// in a build with debug assertions, or if a measurement does.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
+    if let Some(folder) = &options.packages {
+        return run_packages(options, folder);
+    }
     let (mut speed, mut is_fast) = (String::new(), true);
     let alone: [(&str, Measure); 2] = [(passes::NAME, passes::measure), (tracing::NAME, tracing::measure)];
     for (name, measure) in alone {
@@ -102,7 +109,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     }
     let python = venv::ensure()?;
     let folder = jax::export(&python)?;
-    let effort = if options.quick { QUICK } else { FULL };
+    let effort = options.effort();
     let (mut samples, mut notes) = (Samples::default(), vec![]);
     let mut jax = Jax::start(&python)?;
     let own = OWN.iter().map(|(name, _)| name);
@@ -118,14 +125,37 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     let (kernels, are_kernels_fast) = kernels::measure(&mut jax, &options.only, effort)?;
     let measured: Vec<&Line> = lines::LINES.iter().filter(|line| line.is_measured(&samples)).collect();
     let is_good = measured.iter().all(|line| line.is_reached(&samples));
-    let head = format!("{}; times are medians of {} rounds\n", machine(), effort.rounds);
+    let head = head(effort);
     let table = if measured.is_empty() { String::new() } else { lines::table(&measured, &samples).to_string() };
     let parts = [head, table, kernels, speed, notes.join("\n")];
     let report = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n");
     if options.write {
-        write(&report)?;
+        write("performance", ABOUT, &report)?;
     }
     Ok((report, is_good && is_fast && are_kernels_fast))
+}
+
+/// Measures the programs of packages in `folder`. Returns the report, and true if its targets are reached. Fails as
+/// [`packages::measure`] does, or if the report cannot be written.
+fn run_packages(options: &Options, folder: &Path) -> Result<(String, bool)> {
+    let mut jax = Jax::start(&venv::ensure()?)?;
+    let effort = options.effort();
+    let (table, is_fast) = packages::measure(&mut jax, folder, &options.only, effort)?;
+    let report = format!("{}\n{table}", head(effort));
+    if options.write {
+        write("packages", ABOUT_PACKAGES, &report)?;
+    }
+    Ok((report, is_fast))
+}
+
+impl Options {
+    fn effort(&self) -> Effort {
+        if self.quick { QUICK } else { FULL }
+    }
+}
+
+fn head(effort: Effort) -> String {
+    format!("{}; times are medians of {} rounds\n", machine(), effort.rounds)
 }
 
 /// Returns a description of the machine: its processor, the vector instructions that kernels use, and its cores.
@@ -134,17 +164,26 @@ fn machine() -> String {
     format!("{}, {}, {cores} cores", shardwise_calibrate::processor(), shardwise_host::instructions())
 }
 
-/// Writes the report to `docs/performance.md`. Fails if the file cannot be written.
-fn write(report: &str) -> Result<()> {
-    let text = format!(
-        "# Performance\n\nMade by `cargo xtask bench --write`. The times hold for one machine only. JAX is the version in \
-         `oracle/requirements.txt`, on eight virtual devices of the CPU, and for kernels on one of them. In the first \
-         table, \"ours, 8\" runs on eight virtual devices, and \"ours, 1\" runs the same program on one. For kernels, five \
-         calls of JAX are awaited together, and each of ours alone. How each row is measured is described in \
-         `crates/xtask/src/bench`.\n\n```text\n{report}```\n"
-    );
-    shardwise_base::file::write(&repo::root().join("docs/performance.md"), text)
-        .context("cannot write docs/performance.md")
+/// The text before the report of `docs/performance.md`.
+const ABOUT: &str = "# Performance
+
+Made by `cargo xtask bench --write`. The times hold for one machine only. JAX is the version in \
+`oracle/requirements.txt`, on eight virtual devices of the CPU, and for kernels on one of them. In the first table, \
+\"ours, 8\" runs on eight virtual devices, and \"ours, 1\" runs the same program on one. For kernels, five calls of JAX \
+are awaited together, and each of ours alone. How each row is measured is described in `crates/xtask/src/bench`.";
+
+/// The text before the report of `docs/packages.md`.
+const ABOUT_PACKAGES: &str = "# Calls of packages
+
+Made by `cargo xtask bench --packages FOLDER --write`, after `oracle/packages.py FOLDER` has exported the programs. The \
+times hold for one machine only. JAX is the version in `oracle/requirements.txt`. Five calls of JAX are awaited \
+together, and each of ours alone.";
+
+/// Writes the report into a file of `docs`. Fails if the file cannot be written.
+fn write(name: &str, about: &str, report: &str) -> Result<()> {
+    let file = repo::root().join("docs").join(name).with_extension("md");
+    shardwise_base::file::write(&file, format!("{about}\n\n```text\n{report}```\n"))
+        .with_context(|| format!("cannot write {}", repo::shown(&file)))
 }
 
 /// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our

@@ -21,6 +21,7 @@ use shardwise_engine::RunMemory;
 use shardwise_interp::RegionRunner;
 use shardwise_ops::Opcode;
 use shardwise_view::MemoryPart;
+use smallvec::smallvec;
 use std::collections::BTreeMap;
 
 /// An argument of a run.
@@ -422,8 +423,8 @@ impl<'a> Predicting<'a> {
                 let is_new = is_other.next().unwrap_or(false) && is_shared && takes_part(&info.points, i, selected);
                 if is_new { self.run.memory.allocate(info.bytes).map(Some) } else { Ok(old.clone()) }
             };
-            let kept = self.run.values[slot].iter().enumerate().map(new).collect::<Result<Vec<_>, _>>()?;
-            self.run.assign(&[slot], vec![kept], selected);
+            let kept = self.run.values[slot].iter().enumerate().map(new).collect::<Result<Buffers, _>>()?;
+            self.run.assign(&[slot], smallvec![kept], selected);
         }
         Ok(())
     }
@@ -438,9 +439,9 @@ impl<'a> Predicting<'a> {
             let new = |i: usize| {
                 takes_part(&info.points, i, selected).then(|| self.run.memory.allocate(info.bytes)).transpose()
             };
-            let values = (0..info.count).map(new).collect::<Result<Vec<_>, _>>()?;
+            let values = (0..info.count).map(new).collect::<Result<Buffers, _>>()?;
             held.extend(values.iter().flatten().cloned());
-            self.run.assign(&[slot], vec![values], selected);
+            self.run.assign(&[slot], smallvec![values], selected);
         }
         Ok(held)
     }
@@ -453,8 +454,8 @@ impl<'a> Predicting<'a> {
         for (k, &slot) in step.outputs.iter().enumerate() {
             let count = made.iter().map(|branch| branch[k].len()).max().unwrap_or(0);
             let joined = (0..count).map(|i| self.join(slot, made.iter().filter_map(|branch| branch[k].get(i))));
-            let joined = joined.collect::<Result<Vec<_>, _>>()?;
-            self.run.assign(&[slot], vec![joined], selected);
+            let joined = joined.collect::<Result<Buffers, _>>()?;
+            self.run.assign(&[slot], smallvec![joined], selected);
         }
         Ok(())
     }
@@ -468,7 +469,7 @@ impl<'a> Predicting<'a> {
         selected: &[Selection<'a>],
     ) -> Result<Vec<Vec<Made>>, RunError> {
         self.steps(branch, selected)?;
-        let results: Vec<Vec<Option<Buffer>>> =
+        let results: Several =
             branch.results.iter().zip(&step.outputs).map(|(&from, &to)| self.run.moved(from, to)).collect();
         self.run.clear(&branch.own_results);
         let mut own: HashMap<usize, usize> = HashMap::new();

@@ -83,6 +83,12 @@ pub fn clamp(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Optio
     program.clamp(operands[0], operands[1], operands[2])
 }
 
+/// Adds the float next to the first value in the direction of the second. Returns `None`, and panics, as
+/// [`Program::next_after`] does.
+pub fn next_after(program: &mut Program, _: &OpView<'_>, operands: &[Value]) -> Option<Value> {
+    program.next_after(operands[0], operands[1])
+}
+
 /// Returns the space of a program with this root: the shape of the operand of a `reduce`, or of the result of another
 /// op.
 pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
@@ -107,6 +113,7 @@ pub fn is_trailing(dims: &[usize], shape: &[usize]) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
+    use half::{bf16, f16};
     use shardwise_base::Literal;
 
     /// Bits of `f32`s: NaNs of both signs with different payloads, infinities, numbers, subnormal numbers and zeros.
@@ -141,10 +148,34 @@ mod tests {
         run_by_kernels(&text, inputs);
     }
 
+    fn single(k: usize) -> f32 {
+        f32::from_bits(SPECIAL[k])
+    }
+
+    fn double(k: usize) -> f64 {
+        f64::from_bits(u64::from(SPECIAL[k]) << 32 | u64::from(SPECIAL[k] & 0xff))
+    }
+
+    #[test]
+    fn next_floats_are_those_of_the_reference() {
+        let check = |elem: &str, inputs: &[Literal]| {
+            let x = tensor(&[16, 16], elem);
+            let op = format!("%z = chlo.next_after %x, %y : {x}, {x} -> {x}");
+            run_by_kernels(
+                &format!("func.func @main(%x: {x}, %y: {x}) -> {x} {{\n  {op}\n  return %z : {x}\n}}"),
+                inputs,
+            );
+        };
+        check("f32", &[Literal::from_fn([16, 16], |k| single(k / 16)), Literal::from_fn([16, 16], |k| single(k % 16))]);
+        check("f64", &[Literal::from_fn([16, 16], |k| double(k / 16)), Literal::from_fn([16, 16], |k| double(k % 16))]);
+        let half = |k: usize| f16::from_bits((SPECIAL[k] >> 16 | SPECIAL[k] & 0xff) as u16);
+        let brain = |k: usize| bf16::from_bits((SPECIAL[k] >> 16 | SPECIAL[k] & 0xff) as u16);
+        check("f16", &[Literal::from_fn([16, 16], |k| half(k / 16)), Literal::from_fn([16, 16], |k| half(k % 16))]);
+        check("bf16", &[Literal::from_fn([16, 16], |k| brain(k / 16)), Literal::from_fn([16, 16], |k| brain(k % 16))]);
+    }
+
     #[test]
     fn the_total_order_is_that_of_the_reference() {
-        let single = |k: usize| f32::from_bits(SPECIAL[k]);
-        let double = |k: usize| f64::from_bits(u64::from(SPECIAL[k]) << 32 | u64::from(SPECIAL[k] & 0xff));
         let narrow = [Literal::from_fn([16, 16], |k| single(k / 16)), Literal::from_fn([16, 16], |k| single(k % 16))];
         let wide = [Literal::from_fn([16, 16], |k| double(k / 16)), Literal::from_fn([16, 16], |k| double(k % 16))];
         let numbers = [0, 5].map(|seed| Literal::from_fn([16, 16], |k| ((k * 7 + seed) % 23) as f64 / 4.0 - 2.0));

@@ -4,12 +4,10 @@ use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
 use crate::plan::Points;
 use crate::small::{Action, Code, Input, Ins, MAX_SIZE, Mark, Output, Place};
+use shardwise_base::Literal;
 use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
-
-/// The largest number of elements of an array outside of loops. Kernels that fuse ops on more elements are faster.
-const MAX_OUTSIDE: usize = 64;
 
 /// The largest number of words of a small program. So many fit into the second cache.
 const MAX_WORDS: usize = 1 << 14;
@@ -32,8 +30,8 @@ pub struct Builder<'a, 'm> {
     pub replaceable: HashSet<Value>,
     /// True while the ops of a region are added.
     pub is_in_region: bool,
-    /// The largest number of elements of an array that the program takes in where ops are being added.
-    max_size: usize,
+    /// The arrays that ops compute from constants alone. They become words when an op reads them.
+    known: HashMap<Value, Literal>,
     held: HashMap<Value, Held>,
     /// The values in `held`, in the order in which they were added.
     order: Vec<Value>,
@@ -58,10 +56,9 @@ pub struct State {
 impl<'a, 'm> Builder<'a, 'm> {
     /// Returns an empty program, whose results will have these instances.
     pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
-        let (code, held, replaceable) = (Code::default(), HashMap::new(), HashSet::new());
-        let (inputs, views, order) = (vec![], vec![], vec![]);
-        let (is_in_region, max_size) = (false, MAX_OUTSIDE);
-        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region, max_size, held, order }
+        let (code, known, held) = (Code::default(), HashMap::new(), HashMap::new());
+        let (inputs, views, order, replaceable) = (vec![], vec![], vec![], HashSet::new());
+        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, known, held, order }
     }
 
     /// Returns the present state.
@@ -78,17 +75,6 @@ impl<'a, 'm> Builder<'a, 'm> {
             self.held.remove(&v);
         }
         self.is_in_region = false;
-        self.max_size = MAX_OUTSIDE;
-    }
-
-    /// Lets larger arrays be small, because a loop is added. Returns the size for [`Builder::leave_loop`].
-    pub fn enter_loop(&mut self) -> usize {
-        std::mem::replace(&mut self.max_size, MAX_SIZE)
-    }
-
-    /// Ends the loop that [`Builder::enter_loop`] began.
-    pub fn leave_loop(&mut self, max_size: usize) {
-        self.max_size = max_size;
     }
 
     /// Returns true if the program is not too large.
@@ -98,6 +84,9 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Makes a value that an op of the program defines an output. Panics if no op does.
     pub fn output(&mut self, v: Value) {
+        if self.known.contains_key(&v) {
+            self.value(v);
+        }
         let output = match self.held[&v] {
             Held::Words(place) => Output::Words(place, self.elements(v).expect("only real elements are in words").1),
             Held::Array(array) => Output::Array(array as usize),
@@ -112,7 +101,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let is_small = match self.held(v) {
             Some(Held::Words(_)) => true,
             Some(Held::Array(_)) => false,
-            None => (1..=self.max_size).contains(&size),
+            None => (1..=MAX_SIZE).contains(&size),
         };
         is_small.then_some((elem, size))
     }
@@ -151,8 +140,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             None => {}
         }
         let (elem, size) = self.shape(v)?;
-        let constant = self.plan.body.def_op(v).and_then(|op| constant_value(&self.plan.view(op)).cloned());
-        let place = match constant {
+        let place = match self.known(v) {
             Some(literal) => self.code.array(elem, literal.to_dense().raw_bytes()),
             None => {
                 let place = self.code.place(elem, size);
@@ -162,6 +150,18 @@ impl<'a, 'm> Builder<'a, 'm> {
         };
         self.define(v, place);
         Some(place)
+    }
+
+    /// Returns the elements of a constant, or of an array that ops compute from constants alone. Returns `None` for other
+    /// values.
+    pub fn known(&self, v: Value) -> Option<Literal> {
+        let constant = || constant_value(&self.plan.view(self.plan.body.def_op(v)?)).cloned();
+        self.known.get(&v).cloned().or_else(constant)
+    }
+
+    /// Records the elements of an array that an op computes from constants alone.
+    pub fn set_known(&mut self, v: Value, elements: Literal) {
+        self.known.insert(v, elements);
     }
 
     fn input(&mut self, v: Value, input: Input) -> u32 {
@@ -188,7 +188,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes a large array an input, of which the program changes a copy, if it `is_written`. Returns `None` as
     /// [`Builder::array`] does.
     pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
-        let (elem, size) = self.elements(v).filter(|(_, size)| *size > self.max_size)?;
+        let (elem, size) = self.elements(v).filter(|(_, size)| *size > MAX_SIZE)?;
         Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
     }
 

@@ -25,7 +25,7 @@ pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()>
 /// the view is added to the program.
 pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
     let (mut views, mut base) = (vec![], v);
-    while builder.held(base).is_none() {
+    while builder.held(base).is_none() && builder.known(base).is_none() {
         let def = builder.plan.body.def_op(base).map(|op| builder.plan.view(op));
         let Some(view) = def.filter(|view| is_view(builder.plan, view)) else { return builder.value(v) };
         base = view.operand(0);

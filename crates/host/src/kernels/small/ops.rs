@@ -7,8 +7,9 @@ use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, op
 use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::fusion::is_computed;
 use crate::small::{Action, Ins, Place};
+use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
-use shardwise_ops::{Opcode, constant_value};
+use shardwise_ops::{NoRegions, Opcode, constant_value};
 
 /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
 /// programs or has results with other instances, or if the program would become too large.
@@ -66,8 +67,15 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     if !view.results().iter().all(is_here) {
         return None;
     }
+    // It was added in front of the loop around it.
+    if !view.results().is_empty() && view.results().iter().all(|&v| builder.held(v).is_some()) {
+        return Some(());
+    }
     let kind = kind(builder.plan, &view)?;
-    let outside = matches!(kind, Kind::Loop).then(|| builder.enter_loop());
+    if let Some(elements) = folded(builder, &kind, &view) {
+        builder.set_known(view.result(0), elements);
+        return Some(());
+    }
     match kind {
         Kind::Constant => Some(()),
         // Inside of a region, this is known from the outermost loop or branch.
@@ -80,9 +88,39 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
             computed(builder, fused, &view)
         }
         Kind::Small(own) => small(builder, own, &view),
-    }?;
-    outside.into_iter().for_each(|max_size| builder.leave_loop(max_size));
+    }
+}
+
+/// Returns the result of an op that computes a small array from constants alone. Returns `None` for other ops.
+fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
+    let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
+    let &[result] = view.results() else { return None };
+    builder.shape(result).filter(|_| is_plain)?;
+    let operands: Vec<Literal> = view.operands().iter().map(|&v| builder.known(v)).collect::<Option<_>>()?;
+    shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
+}
+
+/// Adds the ops of a loop's region, and of loops in it, whose operands no turn changes: they run once, before the loop.
+/// Returns `None` if the program would become too large.
+fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
+    let plan = builder.plan;
+    for &op in body_ops(plan, region) {
+        let view = plan.view(op);
+        match kind(plan, &view)? {
+            Kind::Loop => view.regions().iter().try_for_each(|&inner| hoist(builder, inner))?,
+            Kind::View | Kind::Computed(_) | Kind::Small(_) if is_invariant(builder, &view) => {
+                add_op(builder, op).filter(|()| builder.fits())?;
+            }
+            _ => {}
+        }
+    }
     Some(())
+}
+
+/// Returns true if an op reads small arrays alone, all of which the program holds or knows.
+fn is_invariant(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
+    let is_there = |v: &Value| matches!(builder.held(*v), Some(Held::Words(_))) || builder.known(*v).is_some();
+    view.operands().iter().chain(&view.captured()).all(is_there)
 }
 
 /// Adds an op that small programs compute in a way of their own. Returns `None` if the op is not for small programs.
@@ -121,6 +159,9 @@ fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     let targets = own_places(builder, view.operands());
     assign(builder, &initial, &targets);
     capture(builder, view)?;
+    for region in [cond, body] {
+        hoist(builder, region)?;
+    }
     let plan = builder.plan;
     for region in [cond, body] {
         hold_all(builder, &plan.body[region].args, &carried, &targets);

@@ -271,6 +271,34 @@ fn loops_have_larger_arrays() {
     }
 }
 
+/// Ops on constants run when the program is built, and ops on what no turn changes before the loop.
+#[test]
+fn constants_and_invariants_are_computed_once() {
+    let body = "  %0 = stablehlo.iota dim = 0 : tensor<6xi32>
+  %1 = stablehlo.broadcast_in_dim %to, dims = [] : (tensor<i32>) -> tensor<6xi32>
+  %2 = stablehlo.multiply %0, %1 : tensor<6xi32>
+  %3 = stablehlo.convert %2 : (tensor<6xi32>) -> tensor<6xf32>
+  %4 = stablehlo.sine %x : tensor<6xf32>
+  %5 = stablehlo.multiply %3, %4 : tensor<6xf32>
+  %6 = stablehlo.reverse %5, dims = [0] : tensor<6xf32>
+  %v:2 = stablehlo.while(%k = %from, %u = %a) : tensor<i32>, tensor<6xf32> cond {
+    %p = stablehlo.compare LT, %k, %to : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %7 = stablehlo.exponential %6 : tensor<6xf32>
+    %8 = stablehlo.add %u, %7 : tensor<6xf32>
+    %l = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %l, %8 : tensor<i32>, tensor<6xf32>
+  }
+  %next0 = stablehlo.subtract %v#1, %6 : tensor<6xf32>
+  %next1 = stablehlo.add %0, %2 : tensor<6xi32>";
+    let carried = [("%a", "%x", "tensor<6xf32>"), ("%b", "%y", "tensor<6xi32>")];
+    let body = repeated(&carried, body) + "return %w#1, %w#2";
+    let source = program("%x: tensor<6xf32>, %y: tensor<6xi32>", "tensor<6xf32>, tensor<6xi32>", &body);
+    let inputs = [thirds(&[6]), Literal::from_fn([6], |k| k as i32)];
+    assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
+}
+
 /// Tests rows and columns of small and large arrays at indices that are partly outside of them.
 #[test]
 fn gathers_are_windows() {
