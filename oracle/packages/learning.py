@@ -1,4 +1,4 @@
-"""Training and reinforcement learning: optax, flax, haiku, equinox, rlax, mctx, flashbax, distrax, kfac-jax, evosax."""
+"""Training and reinforcement learning: optax, flax, haiku, equinox, rlax, mctx, flashbax, distrax, evosax."""
 
 import jax
 import jax.numpy as jnp
@@ -408,33 +408,6 @@ def distrax_mixtures() -> Case:
         )
 
     return case(run, normal(6), normal(6), key())
-
-
-@FAMILY.program("kfac-jax")
-def kfac_gradient_norms() -> Case:
-    """The Fisher factors of a small network."""
-    import kfac_jax
-
-    params = {"a": normal(8, 16, scale=0.3), "b": normal(16, 3, scale=0.3)}
-
-    def loss(params, batch):
-        x, y = batch
-        logits = jnp.tanh(x @ params["a"]) @ params["b"]
-        kfac_jax.register_softmax_cross_entropy_loss(logits, y)
-        return -jax.nn.log_softmax(logits)[jnp.arange(x.shape[0]), y].mean()
-
-    batch = (normal(32, 8), integers(3, 32))
-    estimator = kfac_jax.BlockDiagonalCurvature(loss, params_index=0, default_estimation_mode="fisher_gradients")
-    state = estimator.init(key(), (params, batch), True, True, "fisher_gradients")
-
-    def run(state, params, batch, key):
-        state = estimator.update_curvature_matrix_estimate(
-            state, 0.95, 0.05, identity_weight=1e-3, batch_size=32, rng=key, func_args=(params, batch)
-        )
-        gradient = jax.grad(loss)(params, batch)
-        return estimator.multiply_inverse(state, gradient, identity_weight=1e-3, exact_power=True, use_cached=False)
-
-    return case(run, state, params, batch, key(1))
 
 
 def evolve(name: str, distribution: bool, **options) -> Case:

@@ -159,7 +159,7 @@ impl Maker {
         let y = if self.choose.one_in(2) { x.clone() } else { self.of_type(scope, &x.ty) };
         let mut to = x.ty.clone();
         to.shape[dim] = 0;
-        let stride = if self.choose.one_in(2) { 1 } else { 2 + self.choose.below(2) };
+        let stride = (1 + self.choose.below(3)).min(x.ty.shape[dim]);
         let mut parts = vec![];
         for i in 0..2 + self.choose.below(4) {
             // Each operand has a part that is not empty.

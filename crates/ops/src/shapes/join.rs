@@ -85,7 +85,7 @@ impl Join {
         let reads_on = operands.iter().any(|v| !op.operands().contains(v));
         let is_near = || {
             let size = op.body.ty(operands[0]).shape()[dim];
-            stride == 1 || parts.len() > 1 && run_around(&parts, stride, size).is_some()
+            stride == 1 || run_around(&parts, stride, size).is_some()
         };
         let is_possible = reads_on && is_near();
         is_possible.then(|| ReadThrough {
@@ -96,8 +96,9 @@ impl Join {
     }
 }
 
-/// Returns the pieces of which a concatenation along `dim` consists, or a slice that cuts no other dimension. An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are
-/// left out. Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
+/// Returns the pieces of which a concatenation or a join along `dim` consists, or a slice that cuts no other dimension.
+/// An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are left out.
+/// Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim], stride: 1 };
@@ -106,6 +107,11 @@ fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     };
     let pieces = match Opcode::of_view(op) {
         Opcode::Concatenate if Concatenate::dim(op) == Some(dim) => (0..op.operands().len()).flat_map(of).collect(),
+        Opcode::Join if Join::dim(op) == dim => {
+            let stride = Join::stride(op);
+            let piece = |Part { operand, start, size }| Piece { value: op.operand(operand), start, size, stride };
+            parts(op).into_iter().filter(|part| part.size > 0).map(piece).collect::<Vec<_>>()
+        }
         Opcode::Slice if cuts_only(op, dim) => {
             cut(of(0), Slice::starts(op)[dim], Slice::limits(op)[dim], Slice::strides(op)[dim])
         }
@@ -123,10 +129,12 @@ fn cut(pieces: Vec<Piece>, from: usize, to: usize, stride: usize) -> Vec<Piece> 
     let mut at = 0usize;
     let cut = |piece: Piece| {
         let (first, end) = (from + at.saturating_sub(from).next_multiple_of(stride), to.min(at + piece.size));
-        let cut = (first < end).then(|| Piece {
+        let size = end.saturating_sub(first).div_ceil(stride);
+        let cut = (size > 0).then(|| Piece {
             start: piece.start + (first - at) * piece.stride,
-            size: (end - first).div_ceil(stride),
-            stride: piece.stride * stride,
+            size,
+            // The stride of a single element may be large.
+            stride: if size == 1 { 1 } else { piece.stride * stride },
             ..piece
         });
         at += piece.size;
@@ -165,7 +173,13 @@ impl Facts for Join {
             .that("join_c3", numbers.len().is_multiple_of(3), "`parts` must have three numbers for each part")
             .so_far()?;
         let stride = if op.attrs().get("stride").is_some() { check::size(op, "stride")? } else { 1 };
-        c.that("join_i4", stride > 0, "`stride` must be positive").so_far()?;
+        let largest = inputs.iter().map(|t| t.shape[dim]).max().unwrap_or(0).max(1);
+        c.that(
+            "join_i4",
+            (1..=largest).contains(&stride),
+            "`stride` must be positive, and at most the largest size of an operand along `dimension`",
+        )
+        .so_far()?;
         let is_inside = |p: &Part| {
             let size = inputs.get(p.operand).map(|t| t.shape[dim]);
             let between = p.size.saturating_sub(1).checked_mul(stride - 1);
@@ -230,14 +244,15 @@ impl Facts for Join {
         if let Some(start) = run_around(&parts, stride, op.operand_shape(0)[dim]) {
             return Some(Movement::new(dim, vec![Read { wraps: parts.len() > 1, ..elements(-start) }], of_windows));
         }
-        let mut place = 0i64;
+        let mut place = 0;
         let read = |(part, fill): (&Part, Fill)| {
-            let (low, end) = (place * stride as i64 - part.start as i64, part.start + (part.size - 1) * stride + 1);
-            place += part.size as i64;
-            Read { operand: part.operand, fill, inside: Some((part.start, end)), ..elements(low) }
+            let low = i64::try_from(place * stride as i128 - part.start as i128).ok()?;
+            let end = part.start + (part.size - 1) * stride + 1;
+            place += part.size as i128;
+            Some(Read { operand: part.operand, fill, inside: Some((part.start, end)), ..elements(low) })
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
-        Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect(), of_windows))
+        Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect::<Option<_>>()?, of_windows))
     }
 
     answer!(usual but movement);

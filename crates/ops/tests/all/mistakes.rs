@@ -141,6 +141,7 @@ fn movement() {
     codes(Opcode::Join, "f32[2] f32[3,4]", &join(&[]), "", &["join_c2"]);
     let with_stride = |n: i64| [join(&[0, 0, 2]), vec![("stride", Attr::int(n))]].concat();
     codes(Opcode::Join, "f32[3]", &with_stride(0), "", &["join_i4"]);
+    codes(Opcode::Join, "f32[3]", &with_stride(4), "", &["join_i4"]);
     codes(Opcode::Join, "f32[2]", &with_stride(2), "", &["join_c3"]);
     codes(Opcode::Resize, "f32[2]", &[sizes("sizes", &[4, 1])], "", &["resize_c1"]);
     codes(Opcode::Reverse, "f32[2]", &[sizes("dimensions", &[0, 1, 1])], "", &["reverse_c2", "reverse_c3"]);

@@ -94,11 +94,8 @@ fn is_reduction(view: &OpView<'_>) -> bool {
     is_one && Product::of(view).is_none() && sizes().is_some_and(|(from, to)| from.rank() >= to.rank())
 }
 
-/// The largest number of elements of an array of a small program outside of loops. Source: the host engine.
-const SMALL_SIZE: usize = 64;
-
-/// The largest number of elements of an array in a loop of a small program. Source: the host engine.
-const SMALL_SIZE_IN_LOOPS: usize = 1024;
+/// The largest number of elements of an array of a small program. Source: the host engine.
+const SMALL_SIZE: usize = 1024;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
 pub(super) fn joined(block: OpView<'_>, items: Vec<Item>, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
@@ -121,7 +118,7 @@ impl Joining<'_> {
         if matches!(item, Item::Free(_)) {
             return self.add_free(item);
         }
-        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op), SMALL_SIZE));
+        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op)));
         let count = self.count(&item);
         if !can_join || self.open.first().is_some_and(|first| self.count(first) != count) {
             self.close();
@@ -134,7 +131,7 @@ impl Joining<'_> {
         let view = self.block.at(item.root());
         let made = |v: &Value| self.open.iter().any(|item| self.results(item).any(|own| own == *v));
         let is_inside = view.operands().iter().any(made);
-        if is_inside && view.results().iter().all(|v| is_few(&view, *v, SMALL_SIZE)) {
+        if is_inside && view.results().iter().all(|v| is_few(&view, *v)) {
             self.open.push(item);
             return;
         }
@@ -169,22 +166,20 @@ impl Joining<'_> {
     }
 }
 
-fn is_few(view: &OpView<'_>, v: Value, most: usize) -> bool {
-    view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= most)
+fn is_few(view: &OpView<'_>, v: Value) -> bool {
+    view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= SMALL_SIZE)
 }
 
-/// Returns true if an op can be a part of a small program in which arrays have at most this many elements, as far as its
-/// kind and its sizes tell.
-fn is_small(view: &OpView<'_>, most: usize) -> bool {
-    let most = if Opcode::of_view(view) == Opcode::While { SMALL_SIZE_IN_LOOPS } else { most };
-    let few = |&v: &Value| is_few(view, v, most);
+/// Returns true if an op can be a part of a small program, as far as its kind and its sizes tell.
+fn is_small(view: &OpView<'_>) -> bool {
+    let few = |&v: &Value| is_few(view, v);
     let (operands, results) = (view.operands(), view.results());
     match (kind(view), Opcode::of_view(view)) {
         (Kind::Free, _) => results.iter().all(few),
         (Kind::Engine, Opcode::While | Opcode::Case | Opcode::If) => {
             let bodies = view.regions().iter().filter_map(|&region| view.body.region(region).ops.split_last());
             let mut inner = bodies.flat_map(|(_, ops)| ops);
-            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op), most))
+            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op)))
         }
         (Kind::Engine, _) => false,
         // Windows of a large array are read in its place.

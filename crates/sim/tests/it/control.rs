@@ -274,7 +274,7 @@ fn a_view_that_is_read_in_its_place_takes_no_memory_of_a_host() {
 fn loops_on_few_elements_are_one_instruction_of_a_host() {
     let source = |count: u64| {
         format!(
-            r#"func.func @main(%x: tensor<4xf32>, %y: tensor<1024xf32>) -> (tensor<4xf32>, tensor<1024xf32>) {{
+            r#"func.func @main(%x: tensor<4xf32>, %y: tensor<2048xf32>) -> (tensor<4xf32>, tensor<2048xf32>) {{
   %limit = stablehlo.constant dense<{count}> : tensor<i32>
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -288,8 +288,8 @@ fn loops_on_few_elements_are_one_instruction_of_a_host() {
     stablehlo.return %3, %2 : tensor<i32>, tensor<4xf32>
   }}
   %4 = stablehlo.negate %0#1 : tensor<4xf32>
-  %5 = stablehlo.negate %y : tensor<1024xf32>
-  return %4, %5 : tensor<4xf32>, tensor<1024xf32>
+  %5 = stablehlo.negate %y : tensor<2048xf32>
+  return %4, %5 : tensor<4xf32>, tensor<2048xf32>
 }}"#
         )
     };

@@ -77,7 +77,7 @@ fn row(jax: &mut Jax, file: &Path, text: &str, entry: Entry, effort: Effort) -> 
     let inputs = inputs(file, &folder, name, text)?;
     let theirs = jax::Program { name: format!("package/{name}"), file, inputs, outputs: folder.join(name) };
     let ours = Ours::compile(&folder, name, text)?;
-    let seconds = effort.seconds / 5.0;
+    let seconds = effort.seconds / 10.0;
     let (mut of_jax, mut of_ours) = (vec![], vec![]);
     for _ in 0..effort.rounds {
         of_jax.push(jax.time_program(&theirs, seconds)?);

@@ -91,12 +91,13 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
 }
 
-/// Returns the result of an op that computes a small array from constants alone. Returns `None` for other ops.
+/// Returns the result of an op that computes a small array from small constants alone. Returns `None` for other ops.
 fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
     let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
     let &[result] = view.results() else { return None };
     builder.shape(result).filter(|_| is_plain)?;
-    let operands: Vec<Literal> = view.operands().iter().map(|&v| builder.known(v)).collect::<Option<_>>()?;
+    let small = |&v: &Value| builder.known(v).filter(|_| builder.shape(v).is_some());
+    let operands: Vec<Literal> = view.operands().iter().map(small).collect::<Option<_>>()?;
     shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
 }
 

@@ -30,11 +30,10 @@ module {
 module {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @main(%arg0: tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, tensor<16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
-    %0 = "shardwise.join"(%arg0) <{dimension = 0 : i64, parts = array<i64: 0, 13, 3, 0, 0, 13>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<16xf32>
-    %1 = stablehlo.slice %0 [0:16:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
-    %2 = stablehlo.slice %arg0 [0:16:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
-    %3 = stablehlo.slice %arg0 [1:16:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
-    %4 = stablehlo.concatenate %2, %3, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
-    return %1, %4 : tensor<8xf32>, tensor<16xf32>
+    %0 = "shardwise.join"(%arg0) <{dimension = 0 : i64, parts = array<i64: 0, 13, 2, 0, 1, 6>, stride = 2 : i64}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
+    %1 = stablehlo.slice %arg0 [0:16:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
+    %2 = stablehlo.slice %arg0 [1:16:2] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<16xf32>) -> tensor<8xf32>
+    %3 = stablehlo.concatenate %1, %2, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", ?}]>]>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+    return %0, %3 : tensor<8xf32>, tensor<16xf32>
   }
 }
