@@ -225,7 +225,7 @@ pub struct ArgReduce {
 /// ops and reducers.
 pub fn arg_reduce(op: &OpView<'_>) -> Option<ArgReduce> {
     let &[region] = op.regions() else { return None };
-    let (&[a, i, b, j], &[value, index]) = (&op.body[region].args[..], &op.body.region_results(region)[..]) else {
+    let (&[a, i, b, j], &[value, index]) = (&op.body[region].args[..], op.body.region_results(region)) else {
         return None;
     };
     let def = |v: Value| Some(op.module.view(op.body, op.body.def_op(v)?));
