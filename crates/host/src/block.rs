@@ -17,5 +17,6 @@ mod stages;
 pub(crate) mod tests;
 mod tiles;
 
+pub(crate) use bound::offset;
 pub use kernel::{Kernel, Operand};
 pub use program::{Binary, Comparison, Program, Reducer, Unary, Value};

@@ -182,10 +182,15 @@ pub fn slice(b: &mut Builder<'_>, x: Value, start: &[usize], limit: &[usize], st
 
 /// Builds a slice of the elements `start..limit` along `dim`, with all elements along the other dimensions.
 pub fn slice_dim(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit: usize) -> Value {
+    slice_dim_by(b, x, dim, start, limit, 1)
+}
+
+/// Builds a slice as [`slice_dim`] does, of every `stride`th element along `dim`.
+pub fn slice_dim_by(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, limit: usize, stride: usize) -> Value {
     let shape = type_of(b, x).shape.clone();
-    let (mut starts, mut limits) = (vec![0; shape.len()], shape.clone());
-    (starts[dim], limits[dim]) = (start, limit);
-    slice(b, x, &starts, &limits, &vec![1; shape.len()])
+    let (mut starts, mut limits, mut strides) = (vec![0; shape.len()], shape.clone(), vec![1; shape.len()]);
+    (starts[dim], limits[dim], strides[dim]) = (start, limit, stride);
+    slice(b, x, &starts, &limits, &strides)
 }
 
 pub fn dynamic_slice(b: &mut Builder<'_>, x: Value, starts: &[Value], sizes: &[usize]) -> Value {

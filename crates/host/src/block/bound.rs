@@ -574,7 +574,7 @@ fn immediate(bits: u64) -> *mut u8 {
 
 /// Returns the offset of row number `row` in nested loops with these sizes and strides, of which the last is the
 /// innermost. Rows are numbered row-major.
-fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
+pub(crate) fn offset(sizes: &[usize], strides: &[isize], mut row: usize) -> isize {
     let mut sum = 0;
     for (&size, &stride) in sizes.iter().zip(strides).rev() {
         sum += (row % size.max(1)) as isize * stride;

@@ -1,11 +1,12 @@
 //! Reductions to the largest or smallest value and its index: workers share the results. Each result is computed by one
 //! worker, in the order of the reference.
 
+use crate::block::offset;
 use crate::elem::Elem;
 use crate::kernels::buffers::written;
 use crate::kernels::context::PlanCx;
-use crate::kernels::strides::{innermost, positions, row_major};
-use crate::memory::OutOfMemory;
+use crate::kernels::strides::{innermost, row_major};
+use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use bytemuck::Pod;
@@ -18,13 +19,35 @@ const PART: usize = 1 << 14;
 
 struct ArgKernel {
     kind: ArgReduce,
-    elems: [Elem; 2],
-    /// The position of the first element of each result.
-    bases: Vec<isize>,
-    /// The positions of the rows of elements of the first result.
-    rows: Vec<isize>,
+    run: Run,
+    /// The sizes of an element of each of the results, in bytes.
+    sizes: [usize; 2],
+    /// The loops over the results, and over the rows of elements of a result.
+    results: Loops,
+    rows: Loops,
     /// The number of elements of a row, and the distance between them.
     row: (usize, isize),
+}
+
+/// Nested loops, major to minor.
+struct Loops {
+    sizes: Vec<usize>,
+    strides: Vec<isize>,
+}
+
+impl Loops {
+    fn of(dims: &[(usize, isize)]) -> Loops {
+        let (sizes, strides) = dims.iter().copied().unzip();
+        Loops { sizes, strides }
+    }
+
+    fn count(&self) -> usize {
+        self.sizes.iter().product()
+    }
+
+    fn offset(&self, turn: usize) -> isize {
+        offset(&self.sizes, &self.strides, turn)
+    }
 }
 
 /// Returns the step of a `reduce` to the largest or smallest value and its index. Returns `None` for other ops, for
@@ -36,9 +59,10 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let is_alike =
         (0..2).all(|k| view.operand_tensor(2 + k).dtype == types[k] && view.result_tensor(k).dtype == types[k]);
     let (shape, reduced) = (view.operand_shape(0), Reduce::dims(view));
-    if !is_alike || shape.contains(&0) || run_of(elems).is_none() {
+    if !is_alike || shape.contains(&0) {
         return None;
     }
+    let run = run_of(elems)?;
     let strides = row_major(shape);
     let dims = |is_reduced: bool| {
         let dims = (0..shape.len()).filter(|d| reduced.contains(d) == is_reduced);
@@ -46,14 +70,12 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     };
     let inner = dims(true);
     let (row, outer) = innermost(&inner);
-    let rows = positions(0, inner[..outer].iter().copied());
-    let kernel = ArgKernel { kind, elems, bases: positions(0, dims(false)), rows, row };
-    Some(plan.kernel(view, kernel))
+    let (results, rows) = (Loops::of(&dims(false)), Loops::of(&inner[..outer]));
+    Some(plan.kernel(view, ArgKernel { kind, run, sizes: elems.map(Elem::size), results, rows, row }))
 }
 
-/// A function that computes results, whose first elements are at `bases`, from the bytes of both arrays and of both
-/// initial values.
-type Run = fn(&ArgKernel, bases: &[isize], [&[u8]; 4], [&mut [u8]; 2]);
+/// A function that computes results, from number `first` on, from the bytes of both arrays and of both initial values.
+type Run = fn(&ArgKernel, first: usize, [&[u8]; 4], [&mut [u8]; 2]);
 
 /// Returns the function for two element types, or `None` for those without one.
 fn run_of(elems: [Elem; 2]) -> Option<Run> {
@@ -84,13 +106,13 @@ fn run_with<I: Pod + PartialOrd>(elem: Elem) -> Option<Run> {
 }
 
 impl ArgKernel {
-    fn compute<T: Pod + PartialOrd, I: Pod + PartialOrd>(&self, bases: &[isize], from: [&[u8]; 4], to: [&mut [u8]; 2]) {
+    fn compute<T: Pod + PartialOrd, I: Pod + PartialOrd>(&self, first: usize, from: [&[u8]; 4], to: [&mut [u8]; 2]) {
         let ArgReduce { is_max, keeps_nan } = self.kind;
         match (is_max, keeps_nan) {
-            (true, true) => self.fold::<T, I>(bases, from, to, |a, b| a > b || is_nan(a)),
-            (true, false) => self.fold::<T, I>(bases, from, to, |a, b| a > b),
-            (false, true) => self.fold::<T, I>(bases, from, to, |a, b| a < b || is_nan(a)),
-            (false, false) => self.fold::<T, I>(bases, from, to, |a, b| a < b),
+            (true, true) => self.fold::<T, I>(first, from, to, |a, b| a > b || is_nan(a)),
+            (true, false) => self.fold::<T, I>(first, from, to, |a, b| a > b),
+            (false, true) => self.fold::<T, I>(first, from, to, |a, b| a < b || is_nan(a)),
+            (false, false) => self.fold::<T, I>(first, from, to, |a, b| a < b),
         }
     }
 
@@ -98,7 +120,7 @@ impl ArgKernel {
     #[inline(always)]
     fn fold<T: Pod + PartialOrd, I: Pod + PartialOrd>(
         &self,
-        bases: &[isize],
+        first: usize,
         from: [&[u8]; 4],
         to: [&mut [u8]; 2],
         stays: impl Fn(&T, &T) -> bool,
@@ -109,9 +131,9 @@ impl ArgKernel {
         let (largest, places): (&mut [T], &mut [I]) =
             (bytemuck::cast_slice_mut(largest), bytemuck::cast_slice_mut(places));
         let (len, stride) = self.row;
-        for ((&base, largest), place) in bases.iter().zip(largest).zip(places) {
-            let (mut a, mut i) = init;
-            for &row in &self.rows {
+        for (k, (largest, place)) in largest.iter_mut().zip(places).enumerate() {
+            let (base, (mut a, mut i)) = (self.results.offset(first + k), init);
+            for row in (0..self.rows.count()).map(|row| self.rows.offset(row)) {
                 for at in (0..len as isize).map(|k| (base + row + k * stride) as usize) {
                     let (b, j) = (values[at], indices[at]);
                     let value_stays = stays(&a, &b);
@@ -125,6 +147,13 @@ impl ArgKernel {
     }
 }
 
+impl ArgKernel {
+    fn allocate(&self, cx: &KernelCx<'_>) -> Result<[Vec<Buffer>; 2], OutOfMemory> {
+        let count = self.results.count();
+        Ok([cx.allocate(count * self.sizes[0])?, cx.allocate(count * self.sizes[1])?])
+    }
+}
+
 #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
 #[inline(always)]
 fn is_nan<T: PartialEq>(x: &T) -> bool {
@@ -133,29 +162,25 @@ fn is_nan<T: PartialEq>(x: &T) -> bool {
 
 impl Kernel for ArgKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let sizes = self.elems.map(Elem::size);
-        let [mut values, mut places] =
-            [cx.allocate(self.bases.len() * sizes[0])?, cx.allocate(self.bases.len() * sizes[1])?];
-        let run = run_of(self.elems).expect("a kernel is made for these types");
-        let count = (PART / (self.rows.len() * self.row.0)).max(1);
+        let [mut values, mut places] = self.allocate(cx)?;
+        let count = (PART / (self.rows.count() * self.row.0)).max(1);
         let mut parts = vec![];
         for ((&instance, value), place) in cx.instances.iter().zip(&mut values).zip(&mut places) {
             let from = [0, 1, 2, 3].map(|k| cx.input(k, instance).bytes());
-            let to = written(value).chunks_mut(count * sizes[0]).zip(written(place).chunks_mut(count * sizes[1]));
-            parts.extend(self.bases.chunks(count).zip(to).map(|(bases, (value, place))| (bases, from, [value, place])));
+            let values = written(value).chunks_mut(count * self.sizes[0]);
+            let to = values.zip(written(place).chunks_mut(count * self.sizes[1]));
+            parts.extend(to.enumerate().map(|(part, (value, place))| (part * count, from, [value, place])));
         }
         let effort = if parts.len() > 2 { Effort::Large } else { Effort::Small };
-        Workers::global().run_each(parts, effort, |(bases, from, to)| run(self, bases, from, to));
+        Workers::global().run_each(parts, effort, |(first, from, to)| (self.run)(self, first, from, to));
         cx.set(0, values);
         cx.set(1, places);
         Ok(())
     }
 
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let outputs = self.elems.map(|elem| cx.allocate(self.bases.len() * elem.size()));
-        for (k, output) in outputs.into_iter().enumerate() {
-            cx.set(k, output?);
-        }
+        let outputs = self.allocate(cx)?;
+        outputs.into_iter().enumerate().for_each(|(k, output)| cx.set(k, output));
         Ok(())
     }
 }
@@ -165,21 +190,23 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Runs a reduction of `x` and of indices from 3 down, so that a later element may have the smaller index.
+    /// Runs a reduction of `x` and of descending indices, so that a later element has a smaller one.
     fn check(shape: &[usize], dims: &[usize], elem: &str, [direction, nan]: [&str; 2], x: Literal) {
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
         let [given, x_type, i_type] = ["f32", elem, "i32"].map(|elem| tensor(shape, elem));
         let [y, place] = [elem, "i32"].map(|elem| tensor(&kept, elem));
         let (one, index) = (tensor(&[], elem), tensor(&[], "i32"));
         let kind = if elem.starts_with('i') { "SIGNED" } else { "FLOAT" };
-        let stays = match nan {
-            "NaN" => format!(
-                "%n = stablehlo.compare NE, %a, %a, {kind} : ({one}, {one}) -> tensor<i1>
+        let (or_nan, stays) = match nan {
+            "NaN" => (
+                format!(
+                    "%n = stablehlo.compare NE, %a, %a, {kind} : ({one}, {one}) -> tensor<i1>
     %s = stablehlo.or %n, %g : tensor<i1>"
+                ),
+                "%s",
             ),
-            _ => "%s = stablehlo.or %g, %g : tensor<i1>".into(),
+            _ => (String::new(), "%g"),
         };
-        let stays_name = if nan == "NaN" { "%s" } else { "%g" };
         let source = format!(
             "func.func @main(%f: {given}, %i: {i_type}, %p: tensor<f32>, %q: tensor<i32>) -> ({y}, {place}) {{
   %x = stablehlo.convert %f : ({given}) -> {x_type}
@@ -187,12 +214,12 @@ mod tests {
   %r:2 = stablehlo.reduce(%x init: %p1), (%i init: %q) across dimensions = {dims:?} : ({x_type}, {i_type}, {one}, {index}) -> ({y}, {place})
    reducer(%a: {one}, %b: {one}) (%k: {index}, %j: {index}) {{
     %g = stablehlo.compare {direction}, %a, %b, {kind} : ({one}, {one}) -> tensor<i1>
-    {stays}
+    {or_nan}
     %e = stablehlo.compare EQ, %a, %b, {kind} : ({one}, {one}) -> tensor<i1>
     %l = stablehlo.compare LT, %k, %j, SIGNED : ({index}, {index}) -> tensor<i1>
     %d = stablehlo.and %l, %e : tensor<i1>
-    %t = stablehlo.or {stays_name}, %d : tensor<i1>
-    %v = stablehlo.select {stays_name}, %a, %b : tensor<i1>, {one}
+    %t = stablehlo.or {stays}, %d : tensor<i1>
+    %v = stablehlo.select {stays}, %a, %b : tensor<i1>, {one}
     %w = stablehlo.select %t, %k, %j : tensor<i1>, {index}
     stablehlo.return %v, %w : {one}, {index}
   }}

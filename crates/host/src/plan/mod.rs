@@ -277,8 +277,8 @@ pub trait Kernel: Send + Sync {
     }
 }
 
-/// The buffers of a value, one for each instance; `None` for those that were not computed. On one device, or if all have
-/// the same value, there is one, and none of them is allocated for the list.
+/// The buffers of a value, one for each instance; `None` for those that were not computed. A list of one buffer, as on
+/// one device, allocates nothing.
 pub type Buffers = SmallVec<[Option<Buffer>; 1]>;
 
 /// The buffers of the inputs or outputs of a step.

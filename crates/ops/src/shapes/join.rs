@@ -9,7 +9,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{DType, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Join;
@@ -20,6 +20,13 @@ struct Part {
     operand: usize,
     start: usize,
     size: usize,
+}
+
+impl Part {
+    /// Returns the position after the last element, or the start if there are no elements.
+    fn end(&self, stride: usize) -> usize {
+        self.start + self.size.saturating_sub(1) * stride + usize::from(self.size > 0)
+    }
 }
 
 /// `size` elements of a value along the dimension, from `start` on, each `stride` behind the one before.
@@ -230,8 +237,9 @@ impl Facts for Join {
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (dim, parts) = (Join::dim(&cx.op), parts(&cx.op));
         let stride = Join::stride(&cx.op);
-        let pieces: Vec<Value> =
-            parts.iter().map(|p| every(cx.builder, cx.operands[p.operand], dim, p.start, p.size, stride)).collect();
+        let cut =
+            |p: &Part| make::slice_dim_by(cx.builder, cx.operands[p.operand], dim, p.start, p.end(stride), stride);
+        let pieces: Vec<Value> = parts.iter().map(cut).collect();
         Ok(vec![make::concatenate(cx.builder, &pieces, dim)])
     }
 
@@ -247,9 +255,9 @@ impl Facts for Join {
         let mut place = 0;
         let read = |(part, fill): (&Part, Fill)| {
             let low = i64::try_from(place * stride as i128 - part.start as i128).ok()?;
-            let end = part.start + (part.size - 1) * stride + 1;
             place += part.size as i128;
-            Some(Read { operand: part.operand, fill, inside: Some((part.start, end)), ..elements(low) })
+            let inside = Some((part.start, part.end(stride)));
+            Some(Read { operand: part.operand, fill, inside, ..elements(low) })
         };
         let fills = std::iter::once(Fill::Any).chain(std::iter::repeat(Fill::Before));
         Some(Movement::new(dim, parts.iter().zip(fills).map(read).collect::<Option<_>>()?, of_windows))
@@ -270,15 +278,6 @@ impl Facts for Join {
     );
 }
 
-/// Builds the slice of `size` elements along a dimension, from `start` on.
-fn every(b: &mut Builder<'_>, x: Value, dim: usize, start: usize, size: usize, stride: usize) -> Value {
-    let shape = b.body.ty(x).shape().to_vec();
-    let (mut starts, mut limits, mut strides) = (vec![0; shape.len()], shape.clone(), vec![1; shape.len()]);
-    let end = start + size.saturating_sub(1) * stride + usize::from(size > 0);
-    (starts[dim], limits[dim], strides[dim]) = (start, end, stride);
-    make::slice(b, x, &starts, &limits, &strides)
-}
-
 /// Builds the elements of the last window that are not left out: all parts are in it.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let window = *cx.windows.last().expect("at least one part");
@@ -287,8 +286,8 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
         return vec![window];
     }
     let dim = Join::dim(&cx.op);
-    let size = cx.builder.body.ty(window).shape()[dim].div_ceil(stride);
-    vec![every(cx.builder, window, dim, 0, size, stride)]
+    let size = cx.builder.body.ty(window).shape()[dim];
+    vec![make::slice_dim_by(cx.builder, window, dim, 0, size, stride)]
 }
 
 /// Returns the start of the first part if all parts are of operand 0, of size `n`, and follow each other, with its end

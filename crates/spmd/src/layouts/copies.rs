@@ -1,8 +1,8 @@
 //! Copies of values that have several readers and whose layouts the search must not change.
 //!
 //! Each reader takes such a value from its layout on its own. Where several readers together cost less if the value is
-//! moved once for all of them, no change of another value's layout finds that. So all of them read a copy of the value,
-//! and the search may lay out the copy in any way. A copy in the layout of its value costs nothing.
+//! moved once for all of them, no change of another value's layout finds that. So all of them read a copy of the value.
+//! The search may give the copy any layout. The copy costs nothing if it has the layout of the value.
 
 use crate::cleanup::live;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};

@@ -177,9 +177,8 @@ const ABOUT_PACKAGES: &str = "# Calls of packages
 
 Made by `cargo xtask bench --packages FOLDER --write`, after `oracle/packages.py FOLDER` has exported the programs. The \
 times hold for one machine only. JAX is the version in `oracle/requirements.txt`. Five calls of JAX are awaited \
-together, and each of ours alone. The difference is the largest one \
-between both results, each relative to the largest value of its array: it is near 1 for gradients that are 0 but for \
-rounding.";
+together, and each of ours alone. The difference is the largest one between both results, each relative to the largest \
+value of its array: it is near 1 for gradients that are 0 but for rounding.";
 
 /// Writes the report into a file of `docs`. Fails if the file cannot be written.
 fn write(name: &str, about: &str, report: &str) -> Result<()> {

@@ -140,8 +140,8 @@ impl<'a, 'm> Builder<'a, 'm> {
             None => {}
         }
         let (elem, size) = self.shape(v)?;
-        let place = match self.known(v) {
-            Some(literal) => self.code.array(elem, literal.to_dense().raw_bytes()),
+        let place = match self.known(v).map(Literal::to_dense) {
+            Some(literal) => self.code.array(elem, literal.raw_bytes()),
             None => {
                 let place = self.code.place(elem, size);
                 self.input(v, Input::Words(place, size));
@@ -154,9 +154,8 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Returns the elements of a constant, or of an array that ops compute from constants alone. Returns `None` for other
     /// values.
-    pub fn known(&self, v: Value) -> Option<Literal> {
-        let constant = || constant_value(&self.plan.view(self.plan.body.def_op(v)?)).cloned();
-        self.known.get(&v).cloned().or_else(constant)
+    pub fn known(&self, v: Value) -> Option<&Literal> {
+        self.known.get(&v).or_else(|| constant_value(&self.plan.view(self.plan.body.def_op(v)?)))
     }
 
     /// Records the elements of an array that an op computes from constants alone.

@@ -96,7 +96,7 @@ fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<L
     let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
     let &[result] = view.results() else { return None };
     builder.shape(result).filter(|_| is_plain)?;
-    let small = |&v: &Value| builder.known(v).filter(|_| builder.shape(v).is_some());
+    let small = |&v: &Value| builder.known(v).filter(|_| builder.shape(v).is_some()).cloned();
     let operands: Vec<Literal> = view.operands().iter().map(small).collect::<Option<_>>()?;
     shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
 }
