@@ -18,5 +18,6 @@ pub(crate) mod tests;
 mod tiles;
 
 pub(crate) use bound::offset;
+pub(crate) use emit::SHORT_ROW;
 pub use kernel::{Kernel, Operand};
 pub use program::{Binary, Comparison, Program, Reducer, Unary, Value};

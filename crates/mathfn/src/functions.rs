@@ -83,8 +83,6 @@ functions! { $
     binary_from_libm {
         /// Returns the angle, from -π to π, of the point with the ordinate `x` and the abscissa `y`.
         Atan2 Atan2 atan2 atan2_f32 atan2_f64 = atan2;
-        /// Returns `x^y`, as C defines it.
-        Power Pow pow pow_f32 pow_f64 = pow;
     }
     unary {
         ChloAcosh Acosh acosh acosh_f32 acosh_f64;
@@ -105,6 +103,7 @@ functions! { $
         Tanh Tanh tanh tanh_f32 tanh_f64;
     }
     binary {
+        Power Pow pow pow_f32 pow_f64;
         ChloPolygamma Polygamma polygamma polygamma_f32 polygamma_f64;
         ChloZeta Zeta zeta zeta_f32 zeta_f64;
     }

@@ -22,11 +22,13 @@ mod functions;
 mod gamma;
 pub mod lanes;
 pub mod order;
+mod power;
 mod scalar;
 mod special;
 
 pub use functions::*;
 pub use gamma::*;
 pub use lanes::Lanes;
+pub use power::*;
 pub use scalar::*;
 pub use special::*;

@@ -164,7 +164,7 @@ pub(super) struct Layout {
 
 /// Shorter rows of programs without reductions are merged if [`is_merged`] returns true, because each row takes time of
 /// its own. Inputs whose elements are then not at equal distances are copied, run by run.
-pub(super) const SHORT_ROW: usize = 128;
+pub(crate) const SHORT_ROW: usize = 128;
 
 /// A dimension of the space: its size, whether it is reduced, and each operand's stride.
 #[derive(Clone)]

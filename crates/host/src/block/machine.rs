@@ -465,6 +465,10 @@ fn ramp<V: Vector>(i: usize) -> V {
 /// The elements must be readable, or writable if `BACK` is true.
 #[inline(never)]
 unsafe fn exchange<const BACK: bool>(s: &Strided, block: usize) {
+    if s.run < SHORT_RUN {
+        // SAFETY: as the caller says.
+        return unsafe { s.exchange_elements::<BACK>(block) };
+    }
     let size = s.size as isize;
     s.each_run(block, |element, copy, count| {
         let (from, to) = if BACK { ((copy, size), (element, s.stride)) } else { ((element, s.stride), (copy, size)) };
@@ -473,7 +477,44 @@ unsafe fn exchange<const BACK: bool>(s: &Strided, block: usize) {
     });
 }
 
+/// Runs of fewer elements are copied element by element.
+const SHORT_RUN: usize = 16;
+
 impl Strided {
+    /// Copies elements as [`exchange`] does, one by one.
+    ///
+    /// # Safety
+    /// As for [`exchange`].
+    #[inline]
+    unsafe fn exchange_elements<const BACK: bool>(&self, block: usize) {
+        let lane = self.lane + block * self.lanes;
+        let (mut run, mut at) = (lane / self.run, lane % self.run);
+        let start = |run: usize| self.row.wrapping_offset(run as isize * self.run_stride);
+        let mut element = start(run).wrapping_offset(at as isize * self.stride);
+        macro_rules! exchange {
+            ($type:ty) => {
+                for i in 0..self.lanes {
+                    let (element_at, copy) = (element.cast::<$type>(), self.temp.cast::<$type>().wrapping_add(i));
+                    let (from, to) = if BACK { (copy, element_at) } else { (element_at, copy) };
+                    // SAFETY: as the caller says.
+                    unsafe { to.write_unaligned(from.read_unaligned()) };
+                    at += 1;
+                    element = element.wrapping_offset(self.stride);
+                    if at == self.run {
+                        (run, at) = (run + 1, 0);
+                        element = start(run);
+                    }
+                }
+            };
+        }
+        match self.size {
+            1 => exchange!(u8),
+            2 => exchange!(u16),
+            4 => exchange!(u32),
+            _ => exchange!(u64),
+        }
+    }
+
     /// Calls `copy` for each part of block number `block` that is in one run, with the address of its first element,
     /// that of the element's copy in the temporary, and the number of elements.
     #[inline]

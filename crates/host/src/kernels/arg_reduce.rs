@@ -9,6 +9,7 @@ use crate::kernels::strides::{innermost, row_major};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::small::Routine;
 use bytemuck::Pod;
 use shardwise_ir::OpView;
 use shardwise_ops::reduce::Reduce;
@@ -53,6 +54,16 @@ impl Loops {
 /// Returns the step of a `reduce` to the largest or smallest value and its index. Returns `None` for other ops, for
 /// elements that are no numbers, and for arrays without elements.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let kernel = kernel(view)?;
+    Some(plan.kernel(view, kernel))
+}
+
+/// Returns the routine for a small array of which [`step`] returns the step. Returns `None` as it does.
+pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    Some(Box::new(kernel(view)?))
+}
+
+fn kernel(view: &OpView<'_>) -> Option<ArgKernel> {
     let kind = arg_reduce(view)?;
     let types = [view.operand_tensor(0).dtype, view.operand_tensor(1).dtype];
     let elems = [Elem::of(types[0])?, Elem::of(types[1])?];
@@ -71,7 +82,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let inner = dims(true);
     let (row, outer) = innermost(&inner);
     let (results, rows) = (Loops::of(&dims(false)), Loops::of(&inner[..outer]));
-    Some(plan.kernel(view, ArgKernel { kind, run, sizes: elems.map(Elem::size), results, rows, row }))
+    Some(ArgKernel { kind, run, sizes: elems.map(Elem::size), results, rows, row })
 }
 
 /// A function that computes results, from number `first` on, from the bytes of both arrays and of both initial values.
@@ -158,6 +169,13 @@ impl ArgKernel {
 #[inline(always)]
 fn is_nan<T: PartialEq>(x: &T) -> bool {
     x != x
+}
+
+impl Routine for ArgKernel {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        let [values, places] = results else { unreachable!("the op has two results") };
+        (self.run)(self, 0, [0, 1, 2, 3].map(|k| operands[k]), [values, places]);
+    }
 }
 
 impl Kernel for ArgKernel {

@@ -7,6 +7,7 @@
 use super::fusion::Access;
 use crate::block::{Binary, Program, Unary, Value as BlockValue};
 use crate::plan::{Input, Kernel, Points, Slot, SlotInfo, Step, StepKind, Timing, Watch};
+use crate::small::Routine;
 use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
@@ -242,6 +243,8 @@ pub enum Small {
     Gather,
     Scatter,
     Dot,
+    /// A routine computes the results. The function returns it, or `None` if it does not suit the op.
+    Call(fn(&PlanCx<'_>, &OpView<'_>) -> Option<Box<dyn Routine>>),
 }
 
 /// The kernels of an op.

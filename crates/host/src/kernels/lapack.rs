@@ -6,6 +6,7 @@ use crate::kernels::context::PlanCx;
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::small::Routine;
 use shardwise_ir::OpView;
 use shardwise_ops::lapack::Batch;
 
@@ -21,9 +22,14 @@ struct Lapack {
 
 /// Returns the step of a call of LAPACK, or `None` for other ops.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    let batch = Batch::of(view)?;
-    let part = usize::try_from(PART / batch.multiply_adds().max(1)).unwrap_or(usize::MAX).max(1);
-    Some(plan.kernel(view, Lapack { batch, part }))
+    let kernel = Lapack::of(view)?;
+    Some(plan.kernel(view, kernel))
+}
+
+/// Returns the routine for a call of LAPACK that is not worth several workers. Returns `None` for other ops.
+pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    let lapack = Lapack::of(view)?;
+    (lapack.batch.count <= lapack.part).then(|| Box::new(lapack) as Box<dyn Routine>)
 }
 
 /// Some matrices of an instance.
@@ -35,6 +41,12 @@ struct Part<'a> {
 }
 
 impl Lapack {
+    fn of(view: &OpView<'_>) -> Option<Lapack> {
+        let batch = Batch::of(view)?;
+        let part = usize::try_from(PART / batch.multiply_adds().max(1)).unwrap_or(usize::MAX).max(1);
+        Some(Lapack { batch, part })
+    }
+
     fn part_count(&self) -> usize {
         self.batch.count.div_ceil(self.part)
     }
@@ -66,14 +78,27 @@ impl Lapack {
 
     fn compute(&self, cx: &KernelCx<'_>, mut part: Part<'_>) {
         let sizes = &self.batch.operand_bytes;
-        let inputs: Vec<&[u8]> = (0..sizes.len()).map(|k| cx.input(k, cx.instances[part.position]).bytes()).collect();
-        for i in 0..self.part.min(self.batch.count - part.first) {
-            let at = part.first + i;
-            let operands: Vec<&[u8]> = inputs.iter().zip(sizes).map(|(x, size)| &x[at * size..][..*size]).collect();
-            let results = part.results.iter_mut().zip(&self.batch.result_bytes);
-            let mut results: Vec<&mut [u8]> = results.map(|(y, size)| &mut y[i * size..][..*size]).collect();
-            self.batch.run(&operands, &mut results);
+        let input = |(k, size): (usize, &usize)| &cx.input(k, cx.instances[part.position]).bytes()[part.first * size..];
+        let operands: Vec<&[u8]> = sizes.iter().enumerate().map(input).collect();
+        self.compute_all(self.part.min(self.batch.count - part.first), &operands, &mut part.results);
+    }
+}
+
+impl Lapack {
+    /// Computes the results of `count` matrices, which are the first ones of all arrays.
+    fn compute_all(&self, count: usize, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        let Batch { operand_bytes, result_bytes, .. } = &self.batch;
+        for i in 0..count {
+            let own = operands.iter().zip(operand_bytes).map(|(x, size)| &x[i * size..][..*size]);
+            let to = results.iter_mut().zip(result_bytes).map(|(y, size)| &mut y[i * size..][..*size]);
+            self.batch.run(&own.collect::<Vec<_>>(), &mut to.collect::<Vec<_>>());
         }
+    }
+}
+
+impl Routine for Lapack {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        self.compute_all(self.batch.count, operands, results);
     }
 }
 

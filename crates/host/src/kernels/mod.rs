@@ -106,7 +106,8 @@ with_functions! { kernels! [
     Row::fused(Opcode::BitcastConvert, Fused::Elements(fusion::bitcast))
         .only_if(fusion::keeps_shape)
         .or(&[moves::bitcast]),
-    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[arg_reduce::step, reduce::step, fold::step]),
+    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[arg_reduce::step, reduce::step, fold::step])
+        .small(Small::Call(arg_reduce::routine)),
     Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
     Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape)
         .or(&[moves::alias])
@@ -130,9 +131,9 @@ with_functions! { kernels! [
     Row::of(Opcode::Dot, &[dot::step]).small(Small::Dot),
     Row::of(Opcode::DotGeneral, &[dot::step]).small(Small::Dot),
     Row::of(Opcode::RaggedDot, &[ragged_dot::step]),
-    Row::of(Opcode::ReduceWindow, &[reduce_window::step]),
+    Row::of(Opcode::ReduceWindow, &[reduce_window::step]).small(Small::Call(reduce_window::routine)),
     Row::of(Opcode::SelectAndScatter, &[select_and_scatter::step]),
-    Row::of(Opcode::Sort, &[sort::step]),
+    Row::of(Opcode::Sort, &[sort::step]).small(Small::Call(sort::routine)),
     Row::of(Opcode::TopK, &[sort::top_k]),
     Row::of(Opcode::AllGather, &[exchange::step]),
     Row::of(Opcode::AllReduce, &[exchange::step]),
@@ -141,10 +142,11 @@ with_functions! { kernels! [
     Row::of(Opcode::CollectivePermute, &[permute::step]),
     Row::of(Opcode::CollectiveReduce, &[exchange::step]),
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
-    Row::of(Opcode::Cholesky, &[lapack::step]),
-    Row::of(Opcode::TriangularSolve, &[lapack::step]),
+    Row::of(Opcode::Cholesky, &[lapack::step]).small(Small::Call(lapack::routine)),
+    Row::of(Opcode::TriangularSolve, &[lapack::step]).small(Small::Call(lapack::routine)),
     Row::of(Opcode::Fft, &[fft::step]),
-    Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step, lapack::step, sort::approximate]),
+    Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step, lapack::step, sort::approximate])
+        .small(Small::Call(lapack::routine)),
 ] }
 
 const fn unary(op: Opcode, function: Unary) -> Row {

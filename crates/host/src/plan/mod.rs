@@ -271,6 +271,12 @@ pub trait Kernel: Send + Sync {
         Ok(())
     }
 
+    /// Returns true if `run` takes the steps of its work itself. By default, it does not, and [`Step::work`] is taken
+    /// before.
+    fn takes_steps(&self) -> bool {
+        false
+    }
+
     /// Returns true if devices exchange values in this kernel. By default, they do not.
     fn is_collective(&self) -> bool {
         false

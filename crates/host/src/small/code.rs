@@ -1,6 +1,7 @@
 //! The code of small programs, and how it is built.
 #![forbid(unsafe_code)]
 
+use super::call::Call;
 use super::words::{Place, Words};
 use crate::block::machine::{Op, word};
 use crate::elem::Elem;
@@ -19,6 +20,8 @@ pub(crate) enum Ins {
     Widen { len: u32, to: u32, from: Place },
     /// Converts words of 64 bits, which hold elements of the narrow type `elem`, to words of 32 bits.
     Narrow { elem: Elem, len: u32, to: u32, from: Place },
+    /// Calls a routine.
+    Call(Call),
     /// Continues at another instruction.
     Jump { to: u32 },
     /// Continues at another instruction if the truth value at word `predicate` is false.
@@ -93,8 +96,8 @@ pub(crate) struct Start {
 /// A small program.
 #[derive(Default)]
 pub(crate) struct Code {
-    /// The words of runs that have ended, for the next ones.
-    pub spare: Mutex<Vec<Words>>,
+    /// The memory of runs that have ended, for the next ones.
+    pub spare: Mutex<Vec<Memory>>,
     pub instructions: Vec<Ins>,
     /// The tables of all instructions, one after the other.
     pub tables: Vec<u32>,
@@ -106,6 +109,13 @@ pub(crate) struct Code {
     pub outputs: Vec<Output>,
     /// The number of the word of each constant, by its width, which is true for 64 bits, and by its bits.
     constants: HashMap<(bool, u64), u32>,
+}
+
+/// The memory of a run.
+pub(crate) struct Memory {
+    pub words: Words,
+    /// The bytes of the arrays of one call.
+    pub scratch: Vec<u64>,
 }
 
 /// An array that a program takes.
@@ -159,8 +169,10 @@ impl Code {
         let wide = elem.is_wide();
         let bits = |e: &[u8]| if wide { word::<u64>(elem, e) } else { word::<u32>(elem, e).into() };
         let words: Vec<u64> = bytes.chunks_exact(elem.size()).map(bits).collect();
-        if words.iter().all(|w| *w == words[0]) {
-            return self.constant(elem, words[0]);
+        if let Some(&first) = words.first()
+            && words.iter().all(|w| *w == first)
+        {
+            return self.constant(elem, first);
         }
         let place = self.place(elem, words.len());
         words.iter().zip(place.at..).for_each(|(&w, at)| self.words.set(wide, at, w));
@@ -172,6 +184,13 @@ impl Code {
         let start = self.tables.len() as u32;
         self.tables.extend(numbers);
         start..self.tables.len() as u32
+    }
+
+    /// Returns memory for a run.
+    pub fn memory(&self) -> Memory {
+        let calls =
+            self.instructions.iter().filter_map(|ins| if let Ins::Call(call) = ins { Some(call) } else { None });
+        Memory { words: self.words.clone(), scratch: vec![0; calls.map(Call::scratch).max().unwrap_or(0)] }
     }
 
     /// Adds an instruction, and returns its number.

@@ -1,9 +1,9 @@
 //! The interpreter of small programs.
 #![forbid(unsafe_code)]
 
-use super::code::{Action, Code, Input, Ins, Output, Window};
+use super::code::{Action, Code, Input, Ins, Memory, Output, Window};
 use super::products::Products;
-use super::words::{Area, Place, Words, load, store};
+use super::words::{Area, Place, load, store};
 use crate::block::lanes::Lanes;
 use crate::block::machine::Op;
 use crate::elem::Elem;
@@ -37,7 +37,7 @@ impl Bytes<'_> {
 /// One run of a program.
 struct Run<'c, 'a> {
     code: &'c Code,
-    words: Words,
+    memory: Memory,
     inputs: &'c mut [Bytes<'a>],
     /// The number of instructions in loops for which no step was taken yet.
     unpaid: u32,
@@ -54,16 +54,16 @@ impl Code {
         assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
         // No word that is set before a run is changed by one.
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = spare().pop().unwrap_or_else(|| self.words.clone());
-        let mut run = Run { code: self, words, inputs, unpaid: 0 };
+        let memory = spare().pop().unwrap_or_else(|| self.memory());
+        let mut run = Run { code: self, memory, inputs, unpaid: 0 };
         run.load();
         run_words(&mut run);
         let places = self.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some((*place, *len)),
             Output::Array(_) => None,
         });
-        places.zip(outputs).for_each(|((place, len), bytes)| run.words.store(place, len, bytes));
-        spare().push(run.words);
+        places.zip(outputs).for_each(|((place, len), bytes)| run.memory.words.store(place, len, bytes));
+        spare().push(run.memory);
     }
 }
 
@@ -82,7 +82,7 @@ impl Run<'_, '_> {
     fn load(&mut self) {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {
-                Input::Words(place, len) => self.words.load(place, len, given.get()),
+                Input::Words(place, len) => self.memory.words.load(place, len, given.get()),
                 Input::Array { bytes, .. } => assert_eq!(given.get().len(), bytes, "the bytes of a large input"),
             }
         }
@@ -93,13 +93,14 @@ impl Run<'_, '_> {
         match *ins {
             Ins::On32(ref action) => self.action::<V>(action),
             Ins::On64(ref action) => self.action::<Portable<u64>>(action),
-            Ins::Widen { len, to, from } => self.words.widen(len as usize, to as usize, from),
-            Ins::Narrow { elem, len, to, from } => self.words.narrow(elem, len as usize, to as usize, from),
+            Ins::Widen { len, to, from } => self.memory.words.widen(len as usize, to as usize, from),
+            Ins::Narrow { elem, len, to, from } => self.memory.words.narrow(elem, len as usize, to as usize, from),
+            Ins::Call(ref call) => call.run(&mut self.memory.words, &mut self.memory.scratch),
             Ins::Jump { to } => {
                 self.pay(at.saturating_sub(to));
                 return to;
             }
-            Ins::Unless { predicate, to } => return if self.words.is_true(predicate) { at + 1 } else { to },
+            Ins::Unless { predicate, to } => return if self.memory.words.is_true(predicate) { at + 1 } else { to },
             Ins::Branch { index, is_if, ref targets } => return self.target(index, is_if, targets),
         }
         at + 1
@@ -108,7 +109,7 @@ impl Run<'_, '_> {
     #[inline(always)]
     fn action<V: Vector<Word: Area>>(&mut self, action: &Action) {
         let code = self.code;
-        let words = Area::of(&mut self.words);
+        let words = Area::of(&mut self.memory.words);
         match *action {
             Action::Each { op, len, to, a, b } => op.on_lanes::<V>(&mut lanes(words, len, to, a, b)),
             Action::Select { len, to, predicate, a, b } => select(words, len as usize, to, predicate, a, b),
@@ -126,12 +127,12 @@ impl Run<'_, '_> {
             }
             Action::Window { to, ref window } => {
                 let moved = self.moved(window);
-                let words = V::Word::of(&mut self.words);
+                let words = V::Word::of(&mut self.memory.words);
                 gather(words, to, code.numbers(&window.table), moved, window.run as usize);
             }
             Action::Update { at, update, ref window } => {
                 let moved = at as usize + self.moved(window);
-                let words = V::Word::of(&mut self.words);
+                let words = V::Word::of(&mut self.memory.words);
                 scatter(words, update, code.numbers(&window.table), moved, window.run as usize);
             }
             Action::Put { combine, at, update, ref window } => {
@@ -139,7 +140,7 @@ impl Run<'_, '_> {
                     return;
                 }
                 let (moved, run) = (at as usize + self.moved(window), window.run as usize);
-                let (words, table) = (V::Word::of(&mut self.words), code.numbers(&window.table));
+                let (words, table) = (V::Word::of(&mut self.memory.words), code.numbers(&window.table));
                 match combine {
                     None => scatter(words, update, table, moved, run),
                     Some(op) => accumulate(words, op, update, table, moved, run),
@@ -155,21 +156,21 @@ impl Run<'_, '_> {
     fn moved(&self, window: &Window) -> usize {
         let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
         let clamped = |index: i64, most: u32| index.clamp(0, i64::from(most)) as usize;
-        starts.iter().map(|s| clamped(self.words.index(s.index), s.most) * s.stride as usize).sum()
+        starts.iter().map(|s| clamped(self.memory.words.index(s.index), s.most) * s.stride as usize).sum()
     }
 
     /// Returns true if no start of the window is clamped.
     #[inline(always)]
     fn is_inside(&self, window: &Window) -> bool {
         let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
-        starts.iter().all(|s| (0..=i64::from(s.most)).contains(&self.words.index(s.index)))
+        starts.iter().all(|s| (0..=i64::from(s.most)).contains(&self.memory.words.index(s.index)))
     }
 
     #[inline(always)]
     fn read<W: Area>(&mut self, elem: Elem, array: u32, to: u32, window: &Window) {
         let (moved, size, run) = (self.moved(window), elem.size(), window.run as usize);
         let bytes = self.inputs[array as usize].get();
-        let to = W::of(&mut self.words)[to as usize..].chunks_exact_mut(run);
+        let to = W::of(&mut self.memory.words)[to as usize..].chunks_exact_mut(run);
         for (to, &from) in to.zip(self.code.numbers(&window.table)) {
             load(to, elem, &bytes[(from as usize + moved) * size..][..run * size]);
         }
@@ -179,7 +180,7 @@ impl Run<'_, '_> {
     fn write<W: Area>(&mut self, array: u32, update: Place, window: &Window) {
         let (moved, size, run) = (self.moved(window), update.elem.size(), window.run as usize);
         let bytes = self.inputs[array as usize].get_mut();
-        let words = W::of(&mut self.words);
+        let words = W::of(&mut self.memory.words);
         for (i, &to) in self.code.numbers(&window.table).iter().enumerate() {
             let update = Place { at: update.word(i * run) as u32, ..update };
             store(words, update, &mut bytes[(to as usize + moved) * size..][..run * size]);
@@ -188,7 +189,7 @@ impl Run<'_, '_> {
 
     #[inline(always)]
     fn target(&self, index: Place, is_if: bool, targets: &[u32]) -> u32 {
-        let (index, last) = (self.words.index(index), targets.len() - 1);
+        let (index, last) = (self.memory.words.index(index), targets.len() - 1);
         targets[match is_if {
             true => usize::from(index == 0),
             false => usize::try_from(index).map_or(last, |i| i.min(last)),

@@ -10,11 +10,13 @@
 //! Each word is one lane of a block program, and the operations are those of block programs ([`crate::block`]), so the
 //! resulting bits are the same.
 
+mod call;
 mod code;
 mod machine;
 mod products;
 mod words;
 
+pub(crate) use call::{Array, Call, Routine};
 pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
 pub(crate) use machine::Bytes;
 pub(crate) use products::Products;

@@ -6,6 +6,7 @@ use crate::fuse::{is_fusible, keeps_order};
 use crate::op::Product;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
+use shardwise_ops::lapack;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
@@ -186,9 +187,14 @@ fn is_small(view: &OpView<'_>) -> bool {
         (_, Opcode::DynamicSlice | Opcode::Gather) => results.iter().all(few),
         (Kind::Elementwise | Kind::Reduce | Kind::View, _) => operands.iter().chain(results).all(few),
         (Kind::Other, opcode) => {
-            let is_known =
+            let is_moved =
                 matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice | Opcode::Scatter);
-            (is_known || Product::of(view).is_some()) && operands.iter().chain(results).all(few)
+            let is_called = matches!(
+                opcode,
+                Opcode::Reduce | Opcode::ReduceWindow | Opcode::Sort | Opcode::Cholesky | Opcode::TriangularSolve
+            );
+            (is_moved || is_called || lapack::Call::of(view).is_some() || Product::of(view).is_some())
+                && operands.iter().chain(results).all(few)
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::emit::{Compiled, compile, compile_on_arrays, needs_wide};
 use super::ops::{folded, is_computed, is_total_order, is_trailing, space_of};
 use super::views::is_view;
+use crate::block::SHORT_ROW;
 use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
 use crate::kernels::reducers::reducer;
@@ -131,7 +132,10 @@ impl Shape {
             Opcode::Reduce => {
                 !self.reduces && view.operand_shape(0) == self.space && is_trailing(&folded(view), &self.space)
             }
-            _ => own == size || (own <= size / row && !self.reduces) || own <= 1,
+            // An index is no address, so that short rows with one are not merged.
+            Opcode::Iota if row < SHORT_ROW => false,
+            // On short rows, each operand of a smaller op would be copied element by element, and not only its result.
+            _ => own == size || (own <= size / row && !self.reduces && row >= SHORT_ROW) || own <= 1,
         }
     }
 }

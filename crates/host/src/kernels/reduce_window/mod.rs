@@ -12,7 +12,7 @@ mod tests;
 
 use crate::block::{self, Operand, Program};
 use crate::elem::Elem;
-use crate::kernels::buffers::{output_bytes, read, written};
+use crate::kernels::buffers::{output_bytes, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::fold::{Elements, FoldKernel, MAX_FOLDED};
@@ -24,6 +24,7 @@ use crate::movement::Move;
 use crate::operand::{self, Target};
 use crate::plan::{Input, Kernel, KernelCx, Points, Step, StepKind};
 use crate::pool::Workers;
+use crate::small::Routine;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::{WindowDim, reduced_window};
@@ -58,6 +59,16 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     inputs.extend((n..2 * n).map(|i| plan.input(view.operand(i), &points)).collect::<Vec<_>>());
     let outputs = view.results().iter().map(|&v| plan.slot(v)).collect();
     Some(plan.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
+}
+
+/// Returns the routine for a `reduce_window` of small arrays by a named reducer. Returns `None` for other ones, and if
+/// the operands must be copied first.
+pub fn routine(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    let window = reduced_window(view);
+    if let Some(kernel) = running::kernel(plan, view, &window) {
+        return Some(Box::new(kernel));
+    }
+    Some(Box::new(chain(view, &window, view.operand_shape(0))?))
 }
 
 /// The operands as arrays in which padding and holes are initial values. The operands are copied if padding or holes
@@ -153,19 +164,32 @@ fn chain(view: &OpView<'_>, window: &[WindowDim], shape: &[usize]) -> Option<Cha
     Some(Chain { parts, output_bytes: output_bytes(view) })
 }
 
-impl Kernel for Chain {
-    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
-        let mut outputs = cx.allocate(self.output_bytes)?;
+impl Chain {
+    /// Computes the results of all instances. Each has the bytes of its operands, and those of its result.
+    fn compute(&self, mut instances: Vec<([&[u8]; 2], &mut [u8])>) {
         for (kernel, offsets, start) in &self.parts {
-            let mut operands = Vec::with_capacity(cx.instances.len() * (offsets.len() + 2));
-            for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-                let x = cx.input(0, i).bytes();
-                operands.push(read(cx.input(1, i)));
+            let mut operands = Vec::with_capacity(instances.len() * (offsets.len() + 2));
+            for ([x, init], output) in &mut instances {
+                operands.push(Operand::Read(operand::Source::of(init)));
                 operands.extend(offsets.iter().map(|&o| Operand::Read(operand::Source::at(x, o))));
-                operands.push(Operand::Write(Target::at(written(output), *start)));
+                operands.push(Operand::Write(Target::at(output, *start)));
             }
             kernel.run(Workers::global(), &operands, false);
         }
+    }
+}
+
+impl Routine for Chain {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        self.compute(vec![([operands[0], operands[1]], &mut *results[0])]);
+    }
+}
+
+impl Kernel for Chain {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let instances = cx.instances.iter().zip(&mut outputs);
+        self.compute(instances.map(|(&i, to)| ([0, 1].map(|k| cx.input(k, i).bytes()), written(to))).collect());
         cx.set(0, outputs);
         Ok(())
     }

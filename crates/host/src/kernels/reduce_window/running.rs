@@ -10,6 +10,7 @@ use crate::memory::OutOfMemory;
 use crate::parts::{Grid, Pace};
 use crate::plan::{Kernel, KernelCx};
 use crate::pool::{Effort, Workers};
+use crate::small::Routine;
 use bytemuck::Pod;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::reducer::reduce_kind_of_op;
@@ -84,6 +85,14 @@ fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     let Some(op) = plan.body.def_op(init) else { return false };
     let view = plan.view(op);
     constant_value(&view).is_some_and(|x| x.to_dense().raw_bytes() == kind.identity(x.dtype()).to_dense().raw_bytes())
+}
+
+impl Routine for Running {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        for (from, to, lines) in self.parts(operands[0], results[0]) {
+            (self.walk)(from, operands[1], to, lines);
+        }
+    }
 }
 
 impl Kernel for Running {

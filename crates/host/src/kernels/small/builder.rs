@@ -10,10 +10,10 @@ use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
 /// The largest number of words of a small program. So many fit into the second cache.
-const MAX_WORDS: usize = 1 << 14;
+const MAX_WORDS: usize = 1 << 16;
 
 /// The largest number of numbers in the tables of a small program.
-const MAX_TABLES: usize = 1 << 14;
+const MAX_TABLES: usize = 1 << 16;
 
 /// The program of a run while it is built.
 pub struct Builder<'a, 'm> {
@@ -95,13 +95,13 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the element type and the number of elements of a small array: one in words, or one of real elements that
-    /// is not empty and has few enough elements to be in words. Returns `None` for other values.
+    /// has few enough to be in words. Returns `None` for other values.
     pub fn shape(&self, v: Value) -> Option<(Elem, usize)> {
         let (elem, size) = self.elements(v)?;
         let is_small = match self.held(v) {
             Some(Held::Words(_)) => true,
             Some(Held::Array(_)) => false,
-            None => (1..=MAX_SIZE).contains(&size),
+            None => size <= MAX_SIZE,
         };
         is_small.then_some((elem, size))
     }
@@ -129,6 +129,14 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes words the place of a small array.
     pub fn define(&mut self, v: Value, place: Place) {
         self.hold(v, Held::Words(place));
+    }
+
+    /// Makes an array without elements a small array. Returns `None` if its elements are not real.
+    pub fn define_empty(&mut self, v: Value) -> Option<()> {
+        let (elem, _) = self.shape(v)?;
+        let place = self.code.place(elem, 0);
+        self.define(v, place);
+        Some(())
     }
 
     /// Returns the place of a small array. One that the program does not hold becomes an input, or words that are
@@ -224,8 +232,10 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Returns the place of an array of type `elem` of the words with these numbers. If they are consecutive or all the
     /// same, the array has these words themselves, and otherwise copies of them.
     pub fn ordered(&mut self, elem: Elem, words: &[u32]) -> Place {
-        if let Some(step) = step_between(words) {
-            return Place { elem, at: words[0], step };
+        match (words.first(), step_between(words)) {
+            (None, _) => return self.code.place(elem, 0),
+            (Some(&at), Some(step)) => return Place { elem, at, step },
+            _ => {}
         }
         let table = self.code.table(words.iter().copied());
         let to = self.code.place(elem, words.len());

@@ -5,8 +5,9 @@ use super::elements::computed;
 use super::indexed::{gather, scatter};
 use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, operand};
 use crate::kernels::context::{Fused, PlanCx, Small};
+use crate::kernels::empty::is_empty;
 use crate::kernels::fusion::is_computed;
-use crate::small::{Action, Ins, Place};
+use crate::small::{Action, Array, Call, Ins, Place, Routine};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
 use shardwise_ops::{NoRegions, Opcode, constant_value};
@@ -35,6 +36,8 @@ fn add_ops(builder: &mut Builder<'_, '_>, ops: &[Op]) -> Option<()> {
 enum Kind {
     /// A constant, which becomes a part of the program if an op reads it.
     Constant,
+    /// An op that computes nothing, because its results have no elements.
+    Empty,
     Loop,
     Branch,
     View,
@@ -48,6 +51,7 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
         Opcode::While => return Some(Kind::Loop),
         Opcode::Case | Opcode::If => return Some(Kind::Branch),
         _ if constant_value(view).is_some() => return Some(Kind::Constant),
+        _ if is_empty(view) => return Some(Kind::Empty),
         _ => {}
     }
     match plan.fused(view) {
@@ -78,17 +82,25 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
     match kind {
         Kind::Constant => Some(()),
+        Kind::Empty => view.results().iter().try_for_each(|&v| builder.define_empty(v)),
         // Inside of a region, this is known from the outermost loop or branch.
         Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
         Kind::Loop => while_loop(builder, &view),
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
+        Kind::Computed(_) | Kind::Small(_) if makes_elements(builder, &kind, &view) => None,
         Kind::Computed(fused) => {
             view.operands().iter().try_for_each(|&v| operand(builder, v).map(drop))?;
             computed(builder, fused, &view)
         }
         Kind::Small(own) => small(builder, own, &view),
     }
+}
+
+/// Returns true if an op that is no movement reads an array without elements.
+fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> bool {
+    let is_movement = matches!(kind, Kind::Small(Small::Movement));
+    !is_movement && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
 /// Returns the result of an op that computes a small array from small constants alone. Returns `None` for other ops.
@@ -134,7 +146,25 @@ fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> 
         Small::Gather => gather(builder, view),
         Small::Scatter => scatter(builder, view),
         Small::Dot => dot(builder, view),
+        Small::Call(routine) => call(builder, routine(builder.plan, view)?, view),
     }
+}
+
+/// Adds a call of the routine that computes the results of an op. Returns `None` if one of the op's arrays is not small.
+fn call<'m>(builder: &mut Builder<'_, 'm>, routine: Box<dyn Routine>, view: &OpView<'m>) -> Option<()> {
+    let (mut operands, mut results) = (vec![], vec![]);
+    for &v in view.operands() {
+        let (_, len) = builder.shape(v)?;
+        operands.push(Array { place: operand(builder, v)?, len });
+    }
+    for &v in view.results() {
+        let (elem, len) = builder.shape(v)?;
+        let place = builder.code.place(elem, len);
+        builder.define(v, place);
+        results.push(Array { place, len });
+    }
+    builder.code.push(Ins::Call(Call::new(routine, operands, results)));
+    Some(())
 }
 
 /// Returns true if a loop or branch, or an op in one, and the ops in its regions have a form for small programs, and
@@ -336,7 +366,7 @@ fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
 }
 
 fn shift(builder: &mut Builder<'_, '_>, from: Place, to: Words) {
-    let is_there = from.at == to.place.at && (from.step == 1 || to.len == 1);
+    let is_there = to.len == 0 || (from.at == to.place.at && (from.step == 1 || to.len == 1));
     if !is_there {
         builder.push(to.place.elem, Action::Move { len: to.len as u32, to: to.place.at, from });
     }

@@ -6,6 +6,7 @@ use crate::kernels::context::{PlanCx, operations};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Input, Kernel, KernelCx, Step, StepKind};
 use crate::small::{self, Bytes, Code, Output};
+use shardwise_base::budget;
 use shardwise_ir::{Op, OpView, Region};
 use shardwise_ops::{Opcode, Semantics};
 
@@ -16,10 +17,12 @@ pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
     let main = control.unwrap_or_else(|| plan.view(*run.ops.last().expect("a run has ops")));
     let inputs: Vec<Input> = run.inputs.iter().map(|&v| plan.input(v, &run.points)).collect();
     let outputs = run.outputs.iter().map(|&v| plan.slot(v)).collect();
-    let kernel = SmallKernel { code: run.code };
+    let sum = |turns: u64| run.ops.iter().map(|&op| work(plan, op, turns)).fold(0, u64::saturating_add);
+    let (all, outside) = (sum(TURNS), sum(0));
+    let kernel = SmallKernel { code: run.code, work: outside };
     let mut step = plan.step_with(&main, StepKind::Kernel(Box::new(kernel)), inputs, outputs, run.points);
     step.name = name(plan, &run.ops);
-    step.work = run.ops.iter().map(|&op| work(plan, op)).fold(0, u64::saturating_add);
+    step.work = all;
     step.ops = run.ops;
     step
 }
@@ -39,20 +42,29 @@ fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
 /// The number of turns for which a loop counts in estimates of work.
 const TURNS: u64 = 1024;
 
-fn work(plan: &PlanCx<'_>, op: Op) -> u64 {
+/// Returns an estimate of the work of an op, if each loop has this number of turns.
+fn work(plan: &PlanCx<'_>, op: Op, turns: u64) -> u64 {
     let view = plan.view(op);
-    let inner = |&region: &Region| plan.body[region].ops.iter().map(|&op| work(plan, op)).fold(0, u64::saturating_add);
+    let of_op = |&op: &Op| work(plan, op, turns);
+    let inner = |region: &Region| plan.body[*region].ops.iter().map(of_op).fold(0, u64::saturating_add);
     let of_regions = view.regions().iter().map(inner).fold(0, u64::saturating_add);
-    let turns = if Opcode::of_view(&view) == Opcode::While { TURNS } else { 1 };
-    operations(&view).saturating_add(of_regions.saturating_mul(turns))
+    let times = if Opcode::of_view(&view) == Opcode::While { turns } else { 1 };
+    operations(&view).saturating_add(of_regions.saturating_mul(times))
 }
 
 struct SmallKernel {
     code: Code,
+    /// An estimate of the work for each instance, without that of loops, whose turns take steps when they run.
+    work: u64,
 }
 
 impl Kernel for SmallKernel {
+    fn takes_steps(&self) -> bool {
+        true
+    }
+
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        budget::take_operations(self.work.saturating_mul(cx.instances.len() as u64));
         for &i in cx.instances.clone().iter() {
             let mut written = self.written(cx, i)?;
             let mut results = self.results(cx)?;

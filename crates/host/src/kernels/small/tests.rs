@@ -2,7 +2,7 @@
 
 use crate::HostEngine;
 use crate::kernels::testing::{parse, results, run, run_in_small_programs};
-use shardwise_base::Literal;
+use shardwise_base::{Account, Budget, CancelToken, Literal};
 
 /// Returns a function of these arguments and results. `body` ends with a `return` without types.
 fn program(args: &str, results: &str, body: &str) -> String {
@@ -356,4 +356,141 @@ fn scatters_are_windows() {
         let names = run_in_small_programs(&source, &[thirds(&[6, 3])]);
         assert!(names.iter().any(|name| name.starts_with("small(")), "{op} {names:?}");
     }
+}
+
+#[test]
+fn routines_compute_whole_arrays() {
+    let t = "tensor<4x5xf32>";
+    let body = "  %c = stablehlo.constant dense<0.5> : tensor<f32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %n = stablehlo.iota dim = 1 : tensor<4x5xi32>
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %m:2 = stablehlo.reduce(%a init: %least), (%n init: %start) across dimensions = [1] : (tensor<4x5xf32>, tensor<4x5xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+   reducer(%v: tensor<f32>, %u: tensor<f32>) (%k: tensor<i32>, %l: tensor<i32>) {
+    %g = stablehlo.compare GT, %v, %u, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %e = stablehlo.compare EQ, %v, %u, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %f = stablehlo.compare LT, %k, %l, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %d = stablehlo.and %f, %e : tensor<i1>
+    %o = stablehlo.or %g, %d : tensor<i1>
+    %q = stablehlo.select %g, %v, %u : tensor<i1>, tensor<f32>
+    %r = stablehlo.select %o, %k, %l : tensor<i1>, tensor<i32>
+    stablehlo.return %q, %r : tensor<f32>, tensor<i32>
+  }
+  %row = stablehlo.broadcast_in_dim %m#0, dims = [0] : (tensor<4xf32>) -> tensor<4x5xf32>
+  %s:2 = \"stablehlo.sort\"(%a, %n) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%v: tensor<f32>, %u: tensor<f32>, %k: tensor<i32>, %l: tensor<i32>):
+    %x1 = stablehlo.abs %v : tensor<f32>
+    %x2 = stablehlo.abs %u : tensor<f32>
+    %g = stablehlo.compare LT, %x1, %x2, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %g : tensor<i1>
+  }) : (tensor<4x5xf32>, tensor<4x5xi32>) -> (tensor<4x5xf32>, tensor<4x5xi32>)
+  %sums = \"stablehlo.reduce_window\"(%s#0, %zero) <{window_dimensions = array<i64: 1, 5>, padding = dense<[[0, 0], [4, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%v: tensor<f32>, %u: tensor<f32>):
+    %g = stablehlo.add %v, %u : tensor<f32>
+    stablehlo.return %g : tensor<f32>
+  }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
+  %most = \"stablehlo.reduce_window\"(%sums, %least) <{window_dimensions = array<i64: 2, 3>, padding = dense<[[1, 0], [1, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%v: tensor<f32>, %u: tensor<f32>):
+    %g = stablehlo.maximum %v, %u : tensor<f32>
+    stablehlo.return %g : tensor<f32>
+  }) : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
+  %order = stablehlo.convert %s#1 : (tensor<4x5xi32>) -> tensor<4x5xf32>
+  %sum = stablehlo.add %most, %order : tensor<4x5xf32>
+  %less = stablehlo.subtract %sum, %row : tensor<4x5xf32>
+  %half = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<4x5xf32>
+  %next0 = stablehlo.multiply %less, %half : tensor<4x5xf32>
+  %next1 = stablehlo.add %m#1, %p1 : tensor<4xi32>";
+    let carried = [("%a", "%x", t), ("%p1", "%y", "tensor<4xi32>")];
+    let body = repeated(&carried, body) + "return %w#1, %w#2";
+    let source = program(&format!("%x: {t}, %y: tensor<4xi32>"), &format!("{t}, tensor<4xi32>"), &body);
+    let mut given = thirds(&[4, 5]).to_dense().as_slice::<f32>().to_vec();
+    for (at, special) in [(3, f32::NAN), (11, -0.0), (12, 0.0)] {
+        given[at] = special;
+        let inputs = [Literal::new([4, 5], &given), Literal::new([4], &[1, 2, 3, 4])];
+        assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
+    }
+}
+
+#[test]
+fn matrices_are_factored_and_solved() {
+    for elem in ["f32", "f64", "bf16"] {
+        let [a, b] = [format!("tensor<2x3x3x{elem}>"), format!("tensor<2x3x1x{elem}>")];
+        let body = format!(
+            "  %l = stablehlo.cholesky %m, lower = true : {a}
+  %next0 = \"stablehlo.triangular_solve\"(%l, %b) <{{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}}> : ({a}, {b}) -> {b}"
+        );
+        let source = program(
+            "%x: tensor<2x3x3xf32>, %y: tensor<2x3x1xf32>",
+            &b,
+            &format!(
+                "%m = stablehlo.convert %x : (tensor<2x3x3xf32>) -> {a}
+%z = stablehlo.convert %y : (tensor<2x3x1xf32>) -> {b}
+{}return %w#1",
+                repeated(&[("%b", "%z", &b)], &body)
+            ),
+        );
+        let element = |k: usize| if k.is_multiple_of(4) { 6.0f32 } else { (k % 5) as f32 / 4.0 };
+        let inputs = [Literal::from_fn([2, 3, 3], element), Literal::from_fn([2, 3, 1], element)];
+        assert_eq!(run_in_small_programs(&source, &inputs).len(), 1, "{elem}");
+    }
+}
+
+#[test]
+fn arrays_without_elements_do_not_end_a_program() {
+    let [e, t] = ["tensor<0x3xf32>", "tensor<2x3xf32>"];
+    let body = "  %c = stablehlo.constant dense<0.5> : tensor<f32>
+  %h = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<0x3xf32>
+  %next0 = stablehlo.add %e, %h : tensor<0x3xf32>
+  %g = stablehlo.reverse %next0, dims = [1] : tensor<0x3xf32>
+  %f = stablehlo.concatenate %g, %a, dim = 0 : (tensor<0x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  %k = stablehlo.slice %f [2:2, 0:3] : (tensor<2x3xf32>) -> tensor<0x3xf32>
+  %next1 = stablehlo.pad %k, %c, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<2x3xf32>";
+    let body = repeated(&[("%e", "%x", e), ("%a", "%y", t)], body) + "return %w#1, %w#2";
+    let source = program(&format!("%x: {e}, %y: {t}"), &format!("{e}, {t}"), &body);
+    let inputs = [Literal::new([0, 3], &[] as &[f32]), thirds(&[2, 3])];
+    let names = run_in_small_programs(&source, &inputs);
+    assert_eq!(names.len(), 1, "{names:?}");
+}
+
+#[test]
+fn reductions_of_no_elements_are_steps_of_their_own() {
+    let source = program(
+        "%x: tensor<0x3xf32>, %y: tensor<3xf32>",
+        "tensor<3xf32>",
+        "%c = stablehlo.constant dense<0.5> : tensor<f32>
+%s = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [0] : (tensor<0x3xf32>, tensor<f32>) -> tensor<3xf32>
+%m = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0] : (tensor<0x3xf32>, tensor<0x3xf32>) -> tensor<3x3xf32>
+%r = stablehlo.reduce(%m init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x3xf32>, tensor<f32>) -> tensor<3xf32>
+%t = stablehlo.add %s, %y : tensor<3xf32>
+%u = stablehlo.multiply %t, %r : tensor<3xf32>
+return %u",
+    );
+    run_in_small_programs(&source, &[Literal::new([0, 3], &[] as &[f32]), thirds(&[3])]);
+}
+
+#[test]
+fn loops_in_loops_take_the_steps_of_their_turns() {
+    let t = "tensor<40xf32>";
+    let mut body = "  %b0 = stablehlo.negate %a0 : tensor<40xf32>".to_string();
+    for d in 0..4 {
+        let o = d + 1;
+        body = format!(
+            "%w{d}:2 = stablehlo.while(%i{d} = %from, %a{d} = %a{o}) : tensor<i32>, {t} cond {{
+  %p{d} = stablehlo.compare LT, %i{d}, %to : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p{d} : tensor<i1>
+}} do {{
+{body}
+  %j{d} = stablehlo.add %i{d}, %one : tensor<i32>
+  stablehlo.return %j{d}, %b{d} : tensor<i32>, {t}
+}}
+%b{o} = stablehlo.abs %w{d}#1 : {t}"
+        );
+    }
+    let constant = |name: &str, n: i32| format!("{name} = stablehlo.constant dense<{n}> : tensor<i32>\n");
+    let constants = [("%from", 0), ("%to", 7), ("%one", 1)].map(|(name, n)| constant(name, n)).concat();
+    let source = program(&format!("%a4: {t}"), t, &format!("{constants}{body}\nreturn %b4"));
+    let budget = Budget::new(Account::with_limit(1 << 30), Some(200_000), CancelToken::default());
+    let names = budget.run(|| run_in_small_programs(&source, &[thirds(&[40])])).expect("there are 2800 turns");
+    assert_eq!(names.len(), 1, "{names:?}");
 }

@@ -18,9 +18,11 @@ use crate::kernels::buffers::{read, write, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::region_value;
 use crate::memory::{Buffer, OutOfMemory};
+use crate::operand::{Source, Target};
 use crate::parts::{Grid, hold, table_bytes};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::small::Routine;
 use bytemuck::Pod;
 use order::Order;
 use shardwise_ir::OpView;
@@ -113,6 +115,16 @@ struct SortKernel {
 
 /// Returns the step of a `sort` by keys, or `None` if there is no kernel for it.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
+    let kernel = kernel(plan, view)?;
+    Some(plan.kernel(view, kernel))
+}
+
+/// Returns the routine for a `sort` of small arrays by keys, or `None` if there is no kernel for it.
+pub fn routine(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    Some(Box::new(kernel(plan, view)?))
+}
+
+fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<SortKernel> {
     let shape = view.operand_shape(0);
     let count: usize = shape.iter().product();
     let lines = Lines::along(shape, dimension(view)?);
@@ -139,7 +151,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let keys = patterns.iter().map(key).collect::<Option<Vec<_>>>()?;
     let size = |i: usize| Some(Elem::of(view.operand_tensor(i).dtype)?.size());
     let sizes = (0..view.operands().len()).map(size).collect::<Option<_>>()?;
-    Some(plan.kernel(view, SortKernel { keys, lines, sizes }))
+    Some(SortKernel { keys, lines, sizes })
 }
 
 /// Some lines of an instance, with their parts of each result.
@@ -180,6 +192,35 @@ impl Kernel for SortKernel {
     }
 }
 
+impl Routine for SortKernel {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        let Lines { n, step, count } = self.lines;
+        let computed = |key: &Key| {
+            let Some(kernel) = &key.kernel else { return vec![] };
+            let mut keys = vec![0u64; (n * count * key.order.size()).div_ceil(8)];
+            let from = Operand::Read(Source::of(operands[key.input]));
+            let to = Operand::Write(Target::at(bytemuck::cast_slice_mut(&mut keys), 0));
+            kernel.run(Workers::global(), &[from, to], false);
+            keys
+        };
+        let own: Vec<Vec<u64>> = self.keys.iter().map(computed).collect();
+        let bytes = |(key, own): (&Key, _)| match key.kernel {
+            Some(_) => bytemuck::cast_slice::<u64, u8>(own),
+            None => operands[key.input],
+        };
+        let keys: Vec<&[u8]> = self.keys.iter().zip(own.iter().map(Vec::as_slice)).map(bytes).collect();
+        for line in 0..count {
+            let start = line / step * n * step + line % step;
+            for (i, from) in self.sorted(&keys, start).into_iter().enumerate() {
+                let [to, from] = [i, from as usize].map(|i| start + i * step);
+                for ((operand, result), size) in operands.iter().zip(&mut *results).zip(&self.sizes) {
+                    result[to * size..][..*size].copy_from_slice(&operand[from * size..][..*size]);
+                }
+            }
+        }
+    }
+}
+
 impl SortKernel {
     fn parts<'a>(&self, instances: usize, outputs: &'a mut [Vec<Buffer>]) -> Vec<Part<'a>> {
         let mut buffers: Vec<_> = outputs.iter_mut().map(|buffers| buffers.iter_mut()).collect();
@@ -199,7 +240,7 @@ impl SortKernel {
 
     fn sort(&self, cx: &KernelCx<'_>, keys: &[Vec<Buffer>], mut part: Part<'_>) {
         let Lines { n, step, .. } = self.lines;
-        let keys: Vec<&Buffer> = keys.iter().map(|k| &k[part.position]).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(|k| k[part.position].bytes()).collect();
         let (rows, columns) = (part.results[0].rows(), part.results[0].width() / self.sizes[0]);
         let (groups, columns) = if step == 1 { (rows, 1) } else { (rows / n, columns) };
         for (group, column) in (0..groups).flat_map(|g| (0..columns).map(move |c| (g, c))) {
@@ -239,9 +280,8 @@ impl SortKernel {
 
     /// Returns, for each position of a sorted line, the position from which its element comes. The line starts at
     /// element `start` of the keys.
-    fn sorted(&self, keys: &[&Buffer], start: usize) -> Vec<u32> {
-        let read =
-            |(key, buffer): (&Key, &&Buffer)| key.order.read(buffer.bytes(), start, self.lines.step, self.lines.n);
+    fn sorted(&self, keys: &[&[u8]], start: usize) -> Vec<u32> {
+        let read = |(key, bytes): (&Key, &&[u8])| key.order.read(bytes, start, self.lines.step, self.lines.n);
         match (&self.keys[..], keys) {
             ([key], [buffer]) => read((key, buffer)).sorted(),
             (several, buffers) => order::sorted_by_all(&several.iter().zip(buffers).map(read).collect::<Vec<_>>()),
@@ -283,7 +323,7 @@ impl Approximate {
         let Lines { step, .. } = self.sort.lines;
         let [values, indices] = results;
         for column in 0..step {
-            let from = self.sort.sorted(&inputs[..1], start + column);
+            let from = self.sort.sorted(&[inputs[0].bytes()], start + column);
             for (i, &from) in from[..self.k].iter().enumerate() {
                 let (source, target) = (start + column + from as usize * step, i * step + column);
                 for (k, out) in [&mut *values, &mut *indices].into_iter().enumerate() {
