@@ -46,8 +46,10 @@ pub(crate) enum Action {
     Each { op: Op, len: u32, to: u32, a: Place, b: Place },
     /// Sets each element to that of `a` where `predicate` is true, and to that of `b` elsewhere.
     Select { len: u32, to: u32, predicate: Place, a: Place, b: Place },
-    /// Sets each element to the word whose number is in the table.
-    Copy { to: u32, table: Range<u32> },
+    /// Copies runs of words that follow each other. The table has the number of the first word of each run.
+    Copy { to: u32, run: u32, table: Range<u32> },
+    /// Sets elements to the words whose numbers are in the table, each of them `times` times.
+    Repeat { to: u32, times: u32, table: Range<u32> },
     /// Copies an array to words that may come before it.
     Move { len: u32, to: u32, from: Place },
     /// Sets each of `len` results to the combination of `rows` rows of `row_len` words that follow each other, in the

@@ -113,7 +113,8 @@ impl Run<'_, '_> {
         match *action {
             Action::Each { op, len, to, a, b } => op.on_lanes::<V>(&mut lanes(words, len, to, a, b)),
             Action::Select { len, to, predicate, a, b } => select(words, len as usize, to, predicate, a, b),
-            Action::Copy { to, ref table } => gather(words, to, code.numbers(table), 0, 1),
+            Action::Copy { to, run, ref table } => gather(words, to, code.numbers(table), 0, run as usize),
+            Action::Repeat { to, times, ref table } => repeat(words, to, code.numbers(table), times as usize),
             Action::Move { len, to, from } => shift(words, len as usize, to as usize, from),
             Action::Fold { op, identity, len, to, rows, row_len, run, ref table } => {
                 let (old, new) = words.split_at_mut(to as usize);
@@ -228,9 +229,20 @@ fn lanes<W: Area>(words: &mut [W], len: u32, to: u32, a: Place, b: Place) -> Lan
 #[inline(always)]
 fn select<W: Area>(words: &mut [W], len: usize, to: u32, predicate: Place, a: Place, b: Place) {
     let (old, new) = words.split_at_mut(to as usize);
-    for (i, to) in new[..len].iter_mut().enumerate() {
-        let is_true = old[predicate.word(i)].to_bits64() != 0;
-        *to = old[if is_true { a.word(i) } else { b.word(i) }];
+    let operand = |place: Place| &old[place.at as usize..][..place.count(len)];
+    let (predicate, a, b, to) = (operand(predicate), operand(a), operand(b), &mut new[..len]);
+    let one = |p: W, a: W, b: W| if p.to_bits64() != 0 { a } else { b };
+    match (predicate, a, b) {
+        ([p], a, b) => match if p.to_bits64() != 0 { a } else { b } {
+            [x] => to.fill(*x),
+            x => to.copy_from_slice(x),
+        },
+        (p, [a], [b]) => to.iter_mut().zip(p).for_each(|(to, p)| *to = one(*p, *a, *b)),
+        (p, [a], b) => to.iter_mut().zip(p).zip(b).for_each(|((to, p), b)| *to = one(*p, *a, *b)),
+        (p, a, [b]) => to.iter_mut().zip(p).zip(a).for_each(|((to, p), a)| *to = one(*p, *a, *b)),
+        (p, a, b) => {
+            to.iter_mut().zip(p).zip(a).zip(b).for_each(|(((to, p), a), b)| *to = one(*p, *a, *b));
+        }
     }
 }
 
@@ -244,6 +256,13 @@ fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize, run: u
     }
     let new = new.chunks_exact_mut(run).zip(table);
     new.for_each(|(to, &from)| to.copy_from_slice(&old[from as usize + moved..][..run]));
+}
+
+/// Sets the words from number `to` on to those of the table, each of which follows itself several times.
+#[inline(always)]
+fn repeat<W: Area>(words: &mut [W], to: u32, table: &[u32], times: usize) {
+    let (old, new) = words.split_at_mut(to as usize);
+    new.chunks_exact_mut(times).zip(table).for_each(|(to, &from)| to.fill(old[from as usize]));
 }
 
 /// Sets runs of words to the elements of `update`. The first word of each run has a number that is `moved` more than

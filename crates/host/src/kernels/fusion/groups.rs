@@ -18,6 +18,11 @@ const MAX_OPS: usize = 48;
 /// The largest distance, in ops, from the root to a producer that joins.
 const WINDOW: usize = 160;
 
+/// If a row has fewer lanes than this, indices are always read from an array.
+const FEW_LANES: usize = 16;
+/// The largest array of indices that is made so that short rows with more lanes can be merged.
+const FEW_INDICES: usize = 1 << 16;
+
 /// Ops that run as one step, at the position of the last of them.
 pub struct Group {
     /// The ops in program order. The last one is the root, whose result is the step's.
@@ -133,7 +138,7 @@ impl Shape {
                 !self.reduces && view.operand_shape(0) == self.space && is_trailing(&folded(view), &self.space)
             }
             // An index is no address, so that short rows with one are not merged.
-            Opcode::Iota if row < SHORT_ROW => false,
+            Opcode::Iota if row < FEW_LANES || (row < SHORT_ROW && own <= FEW_INDICES) => false,
             // On short rows, each operand of a smaller op would be copied element by element, and not only its result.
             _ => own == size || (own <= size / row && !self.reduces && row >= SHORT_ROW) || own <= 1,
         }

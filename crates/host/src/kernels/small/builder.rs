@@ -229,6 +229,17 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.define(v, place);
     }
 
+    /// Adds the instruction that copies the words with these numbers, of which there is at least one.
+    pub fn copy(&mut self, to: Place, words: &[u32]) {
+        let [times, run] = [0, 1].map(|step| run_by(words, step));
+        let table = self.code.table(words.iter().copied().step_by(times.max(run)));
+        let action = match times > run {
+            true => Action::Repeat { to: to.at, times: times as u32, table },
+            false => Action::Copy { to: to.at, run: run as u32, table },
+        };
+        self.push(to.elem, action);
+    }
+
     /// Returns the place of an array of type `elem` of the words with these numbers. If they are consecutive or all the
     /// same, the array has these words themselves, and otherwise copies of them.
     pub fn ordered(&mut self, elem: Elem, words: &[u32]) -> Place {
@@ -237,11 +248,18 @@ impl<'a, 'm> Builder<'a, 'm> {
             (Some(&at), Some(step)) => return Place { elem, at, step },
             _ => {}
         }
-        let table = self.code.table(words.iter().copied());
         let to = self.code.place(elem, words.len());
-        self.push(elem, Action::Copy { to: to.at, table });
+        self.copy(to, words);
         to
     }
+}
+
+/// Returns the number of words of the longest runs into which a list can be divided, all equally long, in which each
+/// word is `step` more than the one before.
+fn run_by(words: &[u32], step: u32) -> usize {
+    let is_run = |run: &[u32]| run.windows(2).all(|pair| pair[1] == pair[0] + step);
+    let mut divisors = (1..=words.len()).rev().filter(|n| words.len().is_multiple_of(*n));
+    divisors.find(|&n| words.chunks_exact(n).all(is_run)).unwrap_or(1)
 }
 
 fn step_between(words: &[u32]) -> Option<u32> {

@@ -204,8 +204,8 @@ fn arranged(builder: &mut Builder<'_, '_>, factors: &mut Factors, elem: Elem, k:
     let mut dims: Vec<&mut (usize, [isize; 2])> = order.filter(|(_, strides)| strides[k] != 0).collect();
     let words = positions(place.at as isize, dims.iter().map(|(size, strides)| (*size, strides[k])));
     let to = builder.code.place(elem, words.len());
-    let table = builder.code.table(words.into_iter().map(|word| word as u32));
-    builder.push(elem, Action::Copy { to: to.at, table });
+    let words: Vec<u32> = words.into_iter().map(|word| word as u32).collect();
+    builder.copy(to, &words);
     let mut stride = 1;
     for (size, strides) in dims.iter_mut().rev() {
         strides[k] = stride;
