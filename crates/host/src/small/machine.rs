@@ -156,15 +156,24 @@ impl Run<'_, '_> {
     #[inline(always)]
     fn moved(&self, window: &Window) -> usize {
         let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
-        let clamped = |index: i64, most: u32| index.clamp(0, i64::from(most)) as usize;
-        starts.iter().map(|s| clamped(self.memory.words.index(s.index), s.most) * s.stride as usize).sum()
+        let mut moved = 0;
+        // Loops here are faster than iterators, whose functions are not compiled into the interpreter.
+        for s in starts {
+            moved += self.memory.words.index(s.index).clamp(0, i64::from(s.most)) as usize * s.stride as usize;
+        }
+        moved
     }
 
     /// Returns true if no start of the window is clamped.
     #[inline(always)]
     fn is_inside(&self, window: &Window) -> bool {
         let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
-        starts.iter().all(|s| (0..=i64::from(s.most)).contains(&self.memory.words.index(s.index)))
+        for s in starts {
+            if !(0..=i64::from(s.most)).contains(&self.memory.words.index(s.index)) {
+                return false;
+            }
+        }
+        true
     }
 
     #[inline(always)]
