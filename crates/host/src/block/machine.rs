@@ -481,14 +481,20 @@ unsafe fn exchange<const BACK: bool>(s: &Strided, block: usize) {
 const SHORT_RUN: usize = 16;
 
 impl Strided {
+    /// Returns the run of the first lane of block number `block`, and the position of the lane in this run.
+    #[inline]
+    fn first(&self, block: usize) -> (usize, usize) {
+        let lane = self.lane + block * self.lanes;
+        (lane / self.run, lane % self.run)
+    }
+
     /// Copies elements as [`exchange`] does, one by one.
     ///
     /// # Safety
-    /// As for [`exchange`].
+    /// The elements must be readable, or writable if `BACK` is true.
     #[inline]
     unsafe fn exchange_elements<const BACK: bool>(&self, block: usize) {
-        let lane = self.lane + block * self.lanes;
-        let (mut run, mut at) = (lane / self.run, lane % self.run);
+        let (mut run, mut at) = self.first(block);
         let start = |run: usize| self.row.wrapping_offset(run as isize * self.run_stride);
         let mut element = start(run).wrapping_offset(at as isize * self.stride);
         macro_rules! exchange {
@@ -519,8 +525,7 @@ impl Strided {
     /// that of the element's copy in the temporary, and the number of elements.
     #[inline]
     fn each_run(&self, block: usize, copy: impl Fn(*mut u8, *mut u8, usize)) {
-        let lane = self.lane + block * self.lanes;
-        let (mut run, mut first, mut done) = (lane / self.run, lane % self.run, 0);
+        let ((mut run, mut first), mut done) = (self.first(block), 0);
         while done < self.lanes {
             let count = (self.run - first).min(self.lanes - done);
             let element = self.row.wrapping_offset(run as isize * self.run_stride + first as isize * self.stride);

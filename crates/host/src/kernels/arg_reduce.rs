@@ -156,9 +156,7 @@ impl ArgKernel {
             (*largest, *place) = (a, i);
         }
     }
-}
 
-impl ArgKernel {
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<[Vec<Buffer>; 2], OutOfMemory> {
         let count = self.results.count();
         Ok([cx.allocate(count * self.sizes[0])?, cx.allocate(count * self.sizes[1])?])

@@ -82,9 +82,7 @@ impl Lapack {
         let operands: Vec<&[u8]> = sizes.iter().enumerate().map(input).collect();
         self.compute_all(self.part.min(self.batch.count - part.first), &operands, &mut part.results);
     }
-}
 
-impl Lapack {
     /// Computes the results of `count` matrices, which are the first ones of all arrays.
     fn compute_all(&self, count: usize, operands: &[&[u8]], results: &mut [&mut [u8]]) {
         let Batch { operand_bytes, result_bytes, .. } = &self.batch;

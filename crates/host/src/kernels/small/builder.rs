@@ -134,8 +134,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes an array without elements a small array. Returns `None` if its elements are not real.
     pub fn define_empty(&mut self, v: Value) -> Option<()> {
         let (elem, _) = self.shape(v)?;
-        let place = self.code.place(elem, 0);
-        self.define(v, place);
+        self.arrange(v, elem, &[]);
         Some(())
     }
 
@@ -243,7 +242,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Returns the place of an array of type `elem` of the words with these numbers. If they are consecutive or all the
     /// same, the array has these words themselves, and otherwise copies of them.
     pub fn ordered(&mut self, elem: Elem, words: &[u32]) -> Place {
-        match (words.first(), step_between(words)) {
+        let step = [0, 1].into_iter().find(|&step| is_run(words, step));
+        match (words.first(), step) {
             (None, _) => return self.code.place(elem, 0),
             (Some(&at), Some(step)) => return Place { elem, at, step },
             _ => {}
@@ -257,12 +257,11 @@ impl<'a, 'm> Builder<'a, 'm> {
 /// Returns the number of words of the longest runs into which a list can be divided, all equally long, in which each
 /// word is `step` more than the one before.
 fn run_by(words: &[u32], step: u32) -> usize {
-    let is_run = |run: &[u32]| run.windows(2).all(|pair| pair[1] == pair[0] + step);
     let mut divisors = (1..=words.len()).rev().filter(|n| words.len().is_multiple_of(*n));
-    divisors.find(|&n| words.chunks_exact(n).all(is_run)).unwrap_or(1)
+    divisors.find(|&n| words.chunks_exact(n).all(|run| is_run(run, step))).unwrap_or(1)
 }
 
-fn step_between(words: &[u32]) -> Option<u32> {
-    let all = |step: u32| words.windows(2).all(|pair| pair[1] == pair[0] + step);
-    [0, 1].into_iter().find(|&step| all(step))
+/// Returns true if each word is `step` more than the one before.
+fn is_run(words: &[u32], step: u32) -> bool {
+    words.windows(2).all(|pair| pair[1] == pair[0] + step)
 }
