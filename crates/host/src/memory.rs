@@ -528,6 +528,11 @@ impl Guard {
         Guarding(GUARD.replace(self))
     }
 
+    /// Returns true if memory is guarded.
+    pub fn is_guarding(self) -> bool {
+        self.0.is_some()
+    }
+
     /// Returns the byte with which scratch memory is to be filled: that of the guard, or 0 if it does not guard.
     pub fn fill(self) -> u8 {
         self.0.unwrap_or(0)

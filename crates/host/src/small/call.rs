@@ -46,6 +46,11 @@ impl Call {
         Call { routine, operands, results }
     }
 
+    /// Returns the arrays that the routine sets.
+    pub fn results(&self) -> &[Array] {
+        &self.results
+    }
+
     /// Returns the number of words of 64 bits that hold the bytes of all arrays.
     pub fn scratch(&self) -> usize {
         self.operands.iter().chain(&self.results).map(|array| array.bytes().div_ceil(8)).sum()

@@ -1,7 +1,8 @@
 //! The code of small programs, and how it is built.
 #![forbid(unsafe_code)]
 
-use super::call::Call;
+use super::call::{Array, Call};
+use super::tier::Tier;
 use super::words::{Place, Words};
 use crate::block::machine::{Op, word};
 use crate::elem::Elem;
@@ -100,6 +101,7 @@ pub(crate) struct Start {
 pub(crate) struct Code {
     /// The memory of runs that have ended, for the next ones.
     pub spare: Mutex<Vec<Memory>>,
+    pub tier: Tier,
     pub instructions: Vec<Ins>,
     /// The tables of all instructions, one after the other.
     pub tables: Vec<u32>,
@@ -186,6 +188,45 @@ impl Code {
         let start = self.tables.len() as u32;
         self.tables.extend(numbers);
         start..self.tables.len() as u32
+    }
+
+    /// Returns the words that an instruction may set, each range with its width, which is true for 64 bits.
+    pub fn written(&self, ins: &Ins) -> Vec<(bool, Range<usize>)> {
+        let range = |at: u32, len: usize| at as usize..at as usize + len;
+        let of_call = |array: &Array| (array.place.is_wide(), range(array.place.at, array.len));
+        let (is_wide, action) = match ins {
+            Ins::On32(action) => (false, action),
+            Ins::On64(action) => (true, action),
+            Ins::Widen { len, to, .. } => return vec![(true, range(*to, *len as usize))],
+            Ins::Narrow { len, to, .. } => return vec![(false, range(*to, *len as usize))],
+            Ins::Call(call) => return call.results().iter().map(of_call).collect(),
+            Ins::Jump { .. } | Ins::Unless { .. } | Ins::Branch { .. } => return vec![],
+        };
+        let words = match *action {
+            Action::Each { len, to, .. }
+            | Action::Select { len, to, .. }
+            | Action::Move { len, to, .. }
+            | Action::Fold { len, to, .. }
+            | Action::Dot { len, to, .. } => range(to, len as usize),
+            Action::Copy { to, run, ref table } => range(to, run as usize * table.len()),
+            Action::Repeat { to, times, ref table } => range(to, times as usize * table.len()),
+            Action::Window { to, ref window } | Action::Read { to, ref window, .. } => {
+                range(to, window.run as usize * window.table.len())
+            }
+            Action::Update { at, ref window, .. } | Action::Put { at, ref window, .. } => self.reach(at as usize, window),
+            Action::Write { .. } => return vec![],
+        };
+        vec![(is_wide, words)]
+    }
+
+    /// Returns the words that a window of the array at word `at` may have, wherever it starts.
+    pub fn reach(&self, at: usize, window: &Window) -> Range<usize> {
+        let table = &self.tables[window.table.start as usize..window.table.end as usize];
+        let starts = &self.starts[window.starts.start as usize..window.starts.end as usize];
+        let moved: usize = starts.iter().map(|start| start.most as usize * start.stride as usize).sum();
+        let first = table.iter().min().map_or(0, |&first| first as usize);
+        let end = table.iter().max().map_or(0, |&last| last as usize + window.run as usize + moved);
+        at + first..at + end
     }
 
     /// Returns memory for a run.

@@ -26,6 +26,14 @@ impl Bytes<'_> {
         }
     }
 
+    /// Returns the address of the bytes. They may be written only if the input is for writing.
+    pub(super) fn address(&mut self) -> *mut u8 {
+        match self {
+            Bytes::Read(bytes) => bytes.as_ptr().cast_mut(),
+            Bytes::Written(bytes) => bytes.as_mut_ptr(),
+        }
+    }
+
     fn get_mut(&mut self) -> &mut [u8] {
         match self {
             Bytes::Read(_) => unreachable!("only inputs for writing are written"),
@@ -35,29 +43,38 @@ impl Bytes<'_> {
 }
 
 /// One run of a program.
-struct Run<'c, 'a> {
-    code: &'c Code,
-    memory: Memory,
-    inputs: &'c mut [Bytes<'a>],
+pub(super) struct Run<'c, 'a> {
+    pub code: &'c Code,
+    pub memory: Memory,
+    pub inputs: &'c mut [Bytes<'a>],
     /// The number of instructions in loops for which no step was taken yet.
-    unpaid: u32,
+    pub unpaid: u32,
+    /// The instruction at which machine code goes on, if the interpreter has stopped for it.
+    goes_on: Option<u32>,
+}
+
+/// One instruction of a run.
+pub(super) struct Step<'r, 'c, 'a> {
+    pub run: &'r mut Run<'c, 'a>,
+    /// The number of the instruction.
+    pub at: u32,
 }
 
 impl Code {
-    /// Runs the program. `inputs[i]` has the bytes of the code's input number `i`, for writing if the code writes it.
+    /// Runs the program, by machine code if it has run often, or if `is_eager`. `inputs[i]` has the bytes of the code's input number `i`, for writing if the code writes it.
     /// `outputs` has the bytes of those outputs that are small arrays, in their order. May unwind if the run is
     /// cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
     /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
-    pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]]) {
+    pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]], is_eager: bool) {
         assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
         // No word that is set before a run is changed by one.
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = spare().pop().unwrap_or_else(|| self.memory());
-        let mut run = Run { code: self, memory, inputs, unpaid: 0 };
+        let mut run = Run { code: self, memory, inputs, unpaid: 0, goes_on: None };
         run.load();
-        run_words(&mut run);
+        run.finish(is_eager);
         let places = self.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some((*place, *len)),
             Output::Array(_) => None,
@@ -78,7 +95,30 @@ impl AtLevel for &mut Run<'_, '_> {
     }
 }
 
+impl AtLevel for Step<'_, '_, '_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        self.run.instruction::<V>(self.at, &self.run.code.instructions[self.at as usize]);
+    }
+}
+
 impl Run<'_, '_> {
+    /// Runs all instructions. A loop that runs for long changes to machine code.
+    fn finish(&mut self, is_eager: bool) {
+        let (code, tier) = (self.code, &self.code.tier);
+        let mut at = 0;
+        if !is_eager && !tier.is_hot(code) {
+            run_words(&mut *self);
+            tier.count(code.instructions.len() as u64);
+            let Some(goes_on) = self.goes_on.take() else { return };
+            at = goes_on;
+        }
+        match tier.native(code) {
+            Some(native) => native.run(self, at),
+            None => run_words(self),
+        }
+    }
+
     fn load(&mut self) {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {
@@ -98,6 +138,10 @@ impl Run<'_, '_> {
             Ins::Call(ref call) => call.run(&mut self.memory.words, &mut self.memory.scratch),
             Ins::Jump { to } => {
                 self.pay(at.saturating_sub(to));
+                if self.unpaid == 0 && to < at && self.code.tier.is_hot(self.code) {
+                    self.goes_on = Some(to);
+                    return u32::MAX;
+                }
                 return to;
             }
             Ins::Unless { predicate, to } => return if self.memory.words.is_true(predicate) { at + 1 } else { to },
@@ -211,17 +255,18 @@ impl Run<'_, '_> {
     fn pay(&mut self, instructions: u32) {
         self.unpaid += instructions;
         if self.unpaid >= POLLED {
+            self.code.tier.count(self.unpaid.into());
             budget::take_steps(std::mem::take(&mut self.unpaid).into());
         }
     }
 }
 
 /// The number of instructions after which steps are taken.
-const POLLED: u32 = 256;
+pub(super) const POLLED: u32 = 256;
 
 impl Code {
     #[inline(always)]
-    fn numbers(&self, table: &Range<u32>) -> &[u32] {
+    pub(super) fn numbers(&self, table: &Range<u32>) -> &[u32] {
         &self.tables[table.start as usize..table.end as usize]
     }
 }

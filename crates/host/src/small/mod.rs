@@ -13,7 +13,10 @@
 mod call;
 mod code;
 mod machine;
+#[cfg(target_arch = "x86_64")]
+mod native;
 mod products;
+mod tier;
 mod words;
 
 pub(crate) use call::{Array, Call, Routine};

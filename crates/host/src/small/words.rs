@@ -80,6 +80,16 @@ impl Words {
         }
     }
 
+    /// Returns the bits of a word, which has 64 bits if it is `wide`.
+    pub fn get(&self, wide: bool, at: usize) -> u64 {
+        if wide { self.wide[at] } else { self.narrow[at].into() }
+    }
+
+    /// Returns the addresses of the narrow and of the wide words.
+    pub fn addresses(&mut self) -> (*mut u32, *mut u64) {
+        (self.narrow.as_mut_ptr(), self.wide.as_mut_ptr())
+    }
+
     /// Reads an array from the bytes of its elements. Panics if their number is not that of `len` elements.
     pub fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
         assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");

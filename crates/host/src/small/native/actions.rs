@@ -1,0 +1,488 @@
+//! Instructions of small programs as machine code.
+#![forbid(unsafe_code)]
+
+use super::builder::{Builder, Width, flags};
+use super::lanes::{Operands, combination, is_native};
+use crate::block::machine::Op;
+use crate::elem::Elem;
+use crate::small::words::Place;
+use crate::small::{Action, Input, Ins, Window};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use std::ops::Range;
+
+/// The largest number of vectors that an instruction computes or copies in line. The interpreter is as fast for more.
+const MOST: usize = 16;
+
+impl<'c> Builder<'_, 'c> {
+    /// Adds an instruction that is no jump.
+    pub fn instruction(&mut self, at: u32, ins: &Ins) {
+        let is_done = match ins {
+            Ins::On32(action) => self.action(Width { is_wide: false }, action),
+            Ins::On64(action) => self.action(Width { is_wide: true }, action),
+            Ins::Widen { len, to, from } => self.widen(*len as usize, *to as usize, *from),
+            Ins::Narrow { elem, len, to, from } => self.narrow(*elem, *len as usize, *to as usize, *from),
+            _ => None,
+        };
+        if is_done.is_none() {
+            self.interpret(at, ins);
+        }
+    }
+
+    /// Adds an action, or returns `None` if the interpreter must run it.
+    fn action(&mut self, width: Width, action: &Action) -> Option<()> {
+        let few = |len: u32| (len as usize).div_ceil(width.lanes()) <= MOST;
+        match *action {
+            Action::Each { op, len, to, a, b } if few(len) && is_native(op, width) => {
+                self.each(width, op, len as usize, to as usize, [a, b]);
+            }
+            Action::Select { len, to, predicate, a, b } if few(len) => {
+                self.select(width, len as usize, to as usize, [predicate, a, b]);
+            }
+            Action::Copy { to, run, ref table } if few(run * table.len() as u32) => {
+                let words = self.table(table).iter().flat_map(|&from| from..from + run).map(|n| n as usize).collect();
+                self.copy(width, to as usize, words);
+            }
+            Action::Repeat { to, times, ref table } if few(times * table.len() as u32) => {
+                let words = self.table(table).iter().flat_map(|&from| (0..times).map(move |_| from as usize)).collect();
+                self.copy(width, to as usize, words);
+            }
+            Action::Move { len, to, from } if few(len) => self.move_words(width, len as usize, to as usize, from),
+            Action::Fold { op, identity, len, to, rows, row_len, run, ref table } => {
+                let table = self.table(table);
+                return match row_len {
+                    1 => self.fold_rows(width, op, [len, to, rows, run].map(|n| n as usize), table),
+                    _ => self.fold_row(width, op, identity, [len, to, rows, row_len].map(|n| n as usize), table),
+                };
+            }
+            Action::Dot { is_float, len, to, run, steps, ref table } => {
+                let table = self.table(table);
+                return self.dot(width, is_float, [len, to, run].map(|n| n as usize), steps, table);
+            }
+            Action::Window { to, ref window } if few(self.len(window)) => self.window(width, to as usize, window),
+            Action::Update { at, update, ref window } if few(self.len(window)) => {
+                return self.put(width, None, at as usize, update, window, false);
+            }
+            Action::Put { combine, at, update, ref window } if few(self.len(window)) => {
+                return self.put(width, combine, at as usize, update, window, true);
+            }
+            Action::Read { elem, array, to, ref window } if few(self.len(window)) => {
+                return self.read(width, elem, array, to as usize, window);
+            }
+            Action::Write { array, update, ref window } if few(self.len(window)) => {
+                return self.write(width, array, update, window);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn table(&self, range: &Range<u32>) -> &'c [u32] {
+        self.code.numbers(range)
+    }
+
+    /// Returns the number of words of a window.
+    fn len(&self, window: &Window) -> u32 {
+        window.run * window.table.len() as u32
+    }
+
+    fn each(&mut self, width: Width, op: Op, len: usize, to: usize, [a, b]: [Place; 2]) {
+        let mut all = None;
+        for (first, lanes) in pieces(width, len) {
+            let result = match all {
+                Some(result) => result,
+                None => {
+                    let constant = (b.step == 0).then(|| self.constant(width, b.at as usize)).flatten();
+                    let (left, right) = (self.operand(width, a, first, lanes), self.operand(width, b, first, lanes));
+                    let result = self.apply(op, width, Operands { a: left, b: right, constant, lanes });
+                    all = (a.step == 0 && b.step == 0).then_some(result);
+                    result
+                }
+            };
+            self.store(width, to + first, lanes, result);
+        }
+    }
+
+    fn select(&mut self, width: Width, len: usize, to: usize, places: [Place; 3]) {
+        for (first, lanes) in pieces(width, len) {
+            let [predicate, a, b] = places.map(|place| self.operand(width, place, first, lanes));
+            let result = self.b.ins().bitselect(predicate, a, b);
+            self.store(width, to + first, lanes, result);
+        }
+    }
+
+    fn copy(&mut self, width: Width, to: usize, words: Vec<usize>) {
+        for (k, words) in words.chunks(width.lanes()).enumerate() {
+            let vector = self.words(width, words);
+            self.store(width, to + k * width.lanes(), words.len(), vector);
+        }
+    }
+
+    /// Returns words as the first lanes of a vector.
+    fn words(&mut self, width: Width, words: &[usize]) -> Value {
+        if words.windows(2).all(|pair| pair[1] == pair[0] + 1) {
+            return self.load(width, words[0], words.len());
+        }
+        if words.iter().all(|word| *word == words[0]) {
+            return self.splat(width, words[0]);
+        }
+        self.joined(width, words)
+    }
+
+    fn move_words(&mut self, width: Width, len: usize, to: usize, from: Place) {
+        let of = |own: &mut Self, (first, lanes)| own.operand(width, from, first, lanes);
+        let vectors: Vec<Value> = pieces(width, len).map(|piece| of(self, piece)).collect();
+        for ((first, lanes), vector) in pieces(width, len).zip(vectors) {
+            self.store(width, to + first, lanes, vector);
+        }
+    }
+
+    /// Combines rows of one word each.
+    fn fold_rows(&mut self, width: Width, op: Op, sizes: [usize; 4], table: &[u32]) -> Option<()> {
+        let [len, to, rows, run] = sizes;
+        let op = combination(op);
+        (len / run * run.div_ceil(width.lanes()) * rows <= 4 * MOST).then_some(())?;
+        for (k, firsts) in table.chunks_exact(rows).enumerate() {
+            for (first, lanes) in pieces(width, run) {
+                let mut result = self.load(width, firsts[0] as usize + first, lanes);
+                for &row in &firsts[1..] {
+                    let b = self.load(width, row as usize + first, lanes);
+                    result = self.apply(op, width, Operands { a: result, b, constant: None, lanes });
+                }
+                self.store(width, to + k * run + first, lanes, result);
+            }
+        }
+        Some(())
+    }
+
+    /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`.
+    fn fold_row(
+        &mut self,
+        width: Width,
+        op: Op,
+        identity: u64,
+        sizes: [usize; 4],
+        table: &[u32],
+    ) -> Option<()> {
+        let [len, to, rows, row_len] = sizes;
+        let op = combination(op);
+        // All words of a row are partial results.
+        (row_len <= MOST * width.lanes() && len * rows * row_len.div_ceil(width.lanes()) <= 2 * MOST).then_some(())?;
+        for (k, firsts) in table.chunks_exact(rows).enumerate() {
+            let mut total = None;
+            for &first in firsts {
+                let row = self.folded(width, op, identity, first as usize, row_len);
+                total = Some(match total {
+                    None => row,
+                    Some(a) => self.apply(op, width, Operands { a, b: row, constant: None, lanes: 1 }),
+                });
+            }
+            self.store(width, to + k, 1, total?);
+        }
+        Some(())
+    }
+
+    /// Folds words that follow each other into the first lane of a vector.
+    fn folded(&mut self, width: Width, op: Op, identity: u64, at: usize, len: usize) -> Value {
+        let all = width.lanes();
+        let mut partials: Vec<Value> = vec![];
+        for (first, lanes) in pieces(width, len) {
+            let vector = self.load(width, at + first, lanes);
+            partials.push(if lanes < all { self.filled(width, vector, lanes, identity) } else { vector });
+        }
+        let mut live = len.next_power_of_two();
+        while live > all {
+            live /= 2;
+            let high = partials.split_off((live / all).min(partials.len()));
+            for (a, b) in partials.iter_mut().zip(high) {
+                *a = self.apply(op, width, Operands { a: *a, b, constant: None, lanes: all });
+            }
+        }
+        let mut result = partials[0];
+        while live > 1 {
+            live /= 2;
+            let upper: Vec<usize> = (live..2 * live).collect();
+            let b = self.permuted(width, result, &upper);
+            result = self.apply(op, width, Operands { a: result, b, constant: None, lanes: live });
+        }
+        result
+    }
+
+    /// Returns a vector with the first lanes of another one. The others are the identity.
+    fn filled(&mut self, width: Width, vector: Value, lanes: usize, identity: u64) -> Value {
+        let mask = self.vector(width, &vec![u64::MAX; lanes]);
+        let identity = self.all(width, identity);
+        self.b.ins().bitselect(mask, vector, identity)
+    }
+
+    fn dot(
+        &mut self,
+        width: Width,
+        is_float: bool,
+        [len, to, run]: [usize; 3],
+        steps: [u32; 2],
+        table: &[u32],
+    ) -> Option<()> {
+        let runs = len / run;
+        (run.div_ceil(width.lanes()) * table.len() / 2 <= 4 * MOST).then_some(())?;
+        for (k, products) in table.chunks_exact(table.len() / runs).enumerate() {
+            for (first, lanes) in pieces(width, run) {
+                let mut sum = self.all(width, 0);
+                for pair in products.chunks_exact(2) {
+                    let place = |i: usize| Place { elem: Elem::F32, at: pair[i], step: steps[i] };
+                    let step = |i: usize| if run == 1 { Place { step: 1, ..place(i) } } else { place(i) };
+                    let [a, b] = [0, 1].map(|i| self.operand(width, step(i), first, lanes));
+                    sum = self.product(width, is_float, [a, b, sum]);
+                }
+                self.store(width, to + k * run + first, lanes, sum);
+            }
+        }
+        Some(())
+    }
+
+    /// Adds the product of two vectors to a third.
+    fn product(&mut self, width: Width, is_float: bool, [a, b, sum]: [Value; 3]) -> Value {
+        if !is_float {
+            let product = self.b.ins().imul(a, b);
+            return self.b.ins().iadd(product, sum);
+        }
+        let [a, b, sum] = [a, b, sum].map(|vector| self.cast(width.floats(), vector));
+        let sum = self.b.ins().fma(a, b, sum);
+        self.cast(width.ints(), sum)
+    }
+
+    /// Returns the starts of a window as integers of 64 bits, before they are clamped.
+    fn starts(&mut self, window: &Window) -> Vec<Value> {
+        let starts = window.starts.start as usize..window.starts.end as usize;
+        let places: Vec<Place> = self.code.starts[starts].iter().map(|start| start.index).collect();
+        places.into_iter().map(|place| self.index(place)).collect()
+    }
+
+    /// Returns the number that a scalar holds, as [`crate::small::words::Words::index`] does.
+    pub fn index(&mut self, place: Place) -> Value {
+        let word = self.scalar(Width { is_wide: place.is_wide() }, place.at as usize);
+        match place.elem {
+            Elem::I64 => word,
+            Elem::U64 => {
+                let most = self.b.ins().iconst(types::I64, i64::MAX);
+                self.b.ins().umin(word, most)
+            }
+            elem if elem.is_signed() => self.b.ins().sextend(types::I64, word),
+            _ => self.b.ins().uextend(types::I64, word),
+        }
+    }
+
+    /// Returns the number of elements by which a window moves, given its starts.
+    fn moved(&mut self, window: &Window, starts: &[Value]) -> Value {
+        let mut moved = self.b.ins().iconst(types::I64, 0);
+        let range = window.starts.start as usize..window.starts.end as usize;
+        for (&index, start) in starts.iter().zip(&self.code.starts[range]) {
+            let [zero, most, stride] =
+                [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.b.ins().iconst(types::I64, n));
+            let index = self.b.ins().smax(index, zero);
+            let index = self.b.ins().smin(index, most);
+            let by = self.b.ins().imul(index, stride);
+            moved = self.b.ins().iadd(moved, by);
+        }
+        moved
+    }
+
+    /// Returns the address of the first word of an array after `moved` words.
+    fn address(&mut self, base: Value, size: usize, moved: Value) -> Value {
+        let bytes = self.b.ins().imul_imm_s(moved, size as i64);
+        self.b.ins().iadd(base, bytes)
+    }
+
+    fn window(&mut self, width: Width, to: usize, window: &Window) {
+        let starts = self.starts(window);
+        let moved = self.moved(window, &starts);
+        let address = self.address(self.area(width), width.bytes(), moved);
+        let table = self.table(&window.table);
+        self.load_window(width, address, to, window.run as usize, table);
+    }
+
+    /// Sets words to runs of words from an address on.
+    fn load_window(&mut self, width: Width, address: Value, to: usize, run: usize, table: &[u32]) {
+        for (k, &from) in table.iter().enumerate() {
+            for (first, lanes) in pieces(width, run) {
+                let offset = (from as usize + first) * width.bytes();
+                let vector = self.load_at(width, address, offset, lanes);
+                self.store(width, to + k * run + first, lanes, vector);
+            }
+        }
+    }
+
+    /// Copies an array to a window, or combines it with the words there. Returns `None` if the interpreter must do it.
+    fn put(
+        &mut self,
+        width: Width,
+        combine: Option<Op>,
+        at: usize,
+        update: Place,
+        window: &Window,
+        is_conditional: bool,
+    ) -> Option<()> {
+        let (run, table) = (window.run as usize, self.table(&window.table));
+        let reach = self.code.reach(at, window);
+        let len = run * table.len();
+        (!update.overlaps(len, reach.start as u32, reach.len())).then_some(())?;
+        let starts = self.starts(window);
+        let vectors: Vec<Value> = (0..table.len())
+            .flat_map(|k| pieces(width, run).map(move |(first, lanes)| (k * run + first, lanes)))
+            .map(|(first, lanes)| self.operand(width, update, first, lanes))
+            .collect();
+        let next = self.b.create_block();
+        if is_conditional {
+            let is_inside = self.is_inside(window, &starts);
+            let inside = self.b.create_block();
+            self.b.ins().brif(is_inside, inside, &[], next, &[]);
+            self.b.switch_to_block(inside);
+        }
+        let moved = self.moved(window, &starts);
+        let address = self.address(self.area(width), width.bytes(), moved);
+        let places = table.iter().flat_map(|&to| pieces(width, run).map(move |(first, lanes)| (to as usize + first, lanes)));
+        for ((to, lanes), vector) in places.zip(vectors) {
+            let offset = (at + to) * width.bytes();
+            let vector = match combine {
+                None => vector,
+                Some(op) => {
+                    let a = self.load_at(width, address, offset, lanes);
+                    self.apply(combination(op), width, Operands { a, b: vector, constant: None, lanes })
+                }
+            };
+            self.store_at(width, address, offset, lanes, vector);
+        }
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.forget(width, reach);
+        Some(())
+    }
+
+    /// Returns true if no start of a window is clamped.
+    fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
+        let mut result = self.b.ins().iconst(types::I8, 1);
+        let range = window.starts.start as usize..window.starts.end as usize;
+        for (&index, start) in starts.iter().zip(&self.code.starts[range]) {
+            let most = self.b.ins().iconst(types::I64, i64::from(start.most));
+            // A negative start is a large unsigned number.
+            let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, index, most);
+            result = self.b.ins().band(result, is_inside);
+        }
+        result
+    }
+
+    /// Sets words to a window of an input, or returns `None` if the interpreter must do it.
+    fn read(&mut self, width: Width, elem: Elem, array: u32, to: usize, window: &Window) -> Option<()> {
+        let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
+        ((elem.size() == width.bytes()) || (is_integer && self.len(window) <= MOST as u32)).then_some(())?;
+        let Input::Array { .. } = self.code.inputs[array as usize] else { return None };
+        let (starts, base) = (self.starts(window), self.input(array));
+        let moved = self.moved(window, &starts);
+        let address = self.address(base, elem.size(), moved);
+        let (run, table) = (window.run as usize, self.table(&window.table));
+        if elem.size() == width.bytes() {
+            self.load_window(width, address, to, run, table);
+            return Some(());
+        }
+        let words = table.iter().flat_map(|&from| from as usize..from as usize + run);
+        for (k, from) in words.enumerate() {
+            let word = self.load_element(width, elem, address, from * elem.size());
+            let vector = self.b.ins().scalar_to_vector(width.ints(), word);
+            self.store(width, to + k, 1, vector);
+        }
+        Some(())
+    }
+
+    /// Returns an integer or a truth value in memory as a word.
+    fn load_element(&mut self, width: Width, elem: Elem, address: Value, offset: usize) -> Value {
+        let ty = integer(elem);
+        let element = self.b.ins().load(ty, flags(), address, offset as i32);
+        match elem {
+            Elem::Bool => self.b.ins().bmask(width.int(), element),
+            elem if elem.is_signed() => self.b.ins().sextend(width.int(), element),
+            _ => self.b.ins().uextend(width.int(), element),
+        }
+    }
+
+    /// Copies an array to a window of an input, or returns `None` if the interpreter must do it.
+    fn write(&mut self, width: Width, array: u32, update: Place, window: &Window) -> Option<()> {
+        let elem = update.elem;
+        let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
+        ((elem.size() == width.bytes()) || (is_integer && self.len(window) <= MOST as u32)).then_some(())?;
+        let (starts, base) = (self.starts(window), self.input(array));
+        let moved = self.moved(window, &starts);
+        let address = self.address(base, elem.size(), moved);
+        let (run, table) = (window.run as usize, self.table(&window.table));
+        for (k, &to) in table.iter().enumerate() {
+            if elem.size() == width.bytes() {
+                for (first, lanes) in pieces(width, run) {
+                    let vector = self.operand(width, update, k * run + first, lanes);
+                    self.store_at(width, address, (to as usize + first) * elem.size(), lanes, vector);
+                }
+                continue;
+            }
+            for i in 0..run {
+                let mut word = self.scalar(width, update.word(k * run + i));
+                if elem == Elem::Bool {
+                    word = self.b.ins().band_imm_s(word, 1);
+                }
+                let element = self.b.ins().ireduce(integer(elem), word);
+                self.b.ins().store(flags(), element, address, ((to as usize + i) * elem.size()) as i32);
+            }
+        }
+        Some(())
+    }
+
+    fn widen(&mut self, len: usize, to: usize, from: Place) -> Option<()> {
+        (len <= MOST).then_some(())?;
+        let [narrow, wide] = [false, true].map(|is_wide| Width { is_wide });
+        for i in 0..len {
+            let word = self.scalar(narrow, from.word(i));
+            let word = match from.elem {
+                elem if elem.is_float() => {
+                    let float = self.b.ins().bitcast(types::F32, flags(), word);
+                    let float = self.b.ins().fpromote(types::F64, float);
+                    self.b.ins().bitcast(types::I64, flags(), float)
+                }
+                elem if elem.is_unsigned() => self.b.ins().uextend(types::I64, word),
+                _ => self.b.ins().sextend(types::I64, word),
+            };
+            let vector = self.b.ins().scalar_to_vector(types::I64X2, word);
+            self.store(wide, to + i, 1, vector);
+        }
+        Some(())
+    }
+
+    fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) -> Option<()> {
+        (len <= MOST).then_some(())?;
+        let [narrow, wide] = [false, true].map(|is_wide| Width { is_wide });
+        for i in 0..len {
+            let word = self.scalar(wide, from.word(i));
+            let word = if elem.is_float() {
+                let float = self.b.ins().bitcast(types::F64, flags(), word);
+                let float = self.b.ins().fdemote(types::F32, float);
+                self.b.ins().bitcast(types::I32, flags(), float)
+            } else {
+                self.b.ins().ireduce(types::I32, word)
+            };
+            let vector = self.b.ins().scalar_to_vector(types::I32X4, word);
+            self.store(narrow, to + i, 1, vector);
+        }
+        Some(())
+    }
+}
+
+/// Returns the type of the bits of an element of an integer or truth type.
+fn integer(elem: Elem) -> types::Type {
+    match elem.size() {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        _ => types::I64,
+    }
+}
+
+/// Returns the number of the first element and the number of elements of each vector of an array.
+fn pieces(width: Width, len: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..len).step_by(width.lanes()).map(move |first| (first, width.lanes().min(len - first)))
+}

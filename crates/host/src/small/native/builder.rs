@@ -1,0 +1,408 @@
+//! A function of machine code while it is built, and the words that it holds in registers.
+#![forbid(unsafe_code)]
+
+use super::Frame;
+use crate::small::words::Place;
+use crate::small::{Code, Ins};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, Endianness, InstBuilder, MemFlagsData, SigRef, Type, Value, types};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::FunctionBuilder;
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+use std::ops::Range;
+
+/// The width of words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Width {
+    pub is_wide: bool,
+}
+
+impl Width {
+    /// Returns the number of lanes of a vector.
+    pub fn lanes(self) -> usize {
+        if self.is_wide { 2 } else { 4 }
+    }
+
+    pub fn bytes(self) -> usize {
+        if self.is_wide { 8 } else { 4 }
+    }
+
+    pub fn bits(self) -> u64 {
+        8 * self.bytes() as u64
+    }
+
+    pub fn int(self) -> Type {
+        if self.is_wide { types::I64 } else { types::I32 }
+    }
+
+    pub fn float(self) -> Type {
+        if self.is_wide { types::F64 } else { types::F32 }
+    }
+
+    pub fn ints(self) -> Type {
+        if self.is_wide { types::I64X2 } else { types::I32X4 }
+    }
+
+    pub fn floats(self) -> Type {
+        if self.is_wide { types::F64X2 } else { types::F32X4 }
+    }
+}
+
+/// Words that follow each other, as the first lanes of a vector. The others may have any bits.
+#[derive(Clone, Copy)]
+struct Piece {
+    lanes: usize,
+    vector: Value,
+}
+
+/// The words of one width that are in registers.
+#[derive(Default)]
+struct Known {
+    /// Pieces that do not overlap, by the number of the first word.
+    pieces: BTreeMap<usize, Piece>,
+    /// For each word, a vector all of whose lanes are this word.
+    splats: BTreeMap<usize, Value>,
+}
+
+/// The most lanes of a vector.
+const MAX_LANES: usize = 4;
+
+impl Known {
+    /// Forgets all pieces that have one of these words.
+    fn forget(&mut self, words: Range<usize>) {
+        let from = words.start.saturating_sub(MAX_LANES);
+        let pieces = self.pieces.extract_if(from..words.end, |at, piece| at + piece.lanes > words.start);
+        pieces.for_each(drop);
+        self.splats.extract_if(words, |_, _| true).for_each(drop);
+    }
+
+    /// Returns the piece with a word, and the word's lane.
+    fn find(&self, word: usize) -> Option<(Piece, usize)> {
+        let (at, piece) = self.pieces.range(..=word).next_back()?;
+        (word - at < piece.lanes).then_some((*piece, word - at))
+    }
+}
+
+/// A function while it is built.
+pub struct Builder<'f, 'c> {
+    pub b: FunctionBuilder<'f>,
+    pub code: &'c Code,
+    /// For each width, true for each word that no instruction and no input sets.
+    constant: &'c [Vec<bool>; 2],
+    pub frame: Value,
+    /// The address of the words of each width.
+    areas: [Value; 2],
+    known: [Known; 2],
+    /// The type of [`super::step`] and of all functions of machine code.
+    signature: SigRef,
+    /// The block that returns 1.
+    stop: Block,
+}
+
+impl<'f, 'c> Builder<'f, 'c> {
+    /// Starts a function in a new block.
+    pub fn new(mut b: FunctionBuilder<'f>, code: &'c Code, constant: &'c [Vec<bool>; 2]) -> Builder<'f, 'c> {
+        let signature = b.func.signature.clone();
+        let signature = b.import_signature(signature);
+        let (entry, stop) = (b.create_block(), b.create_block());
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let frame = b.block_params(entry)[0];
+        let mut field = |offset: usize| b.ins().load(types::I64, flags(), frame, offset as i32);
+        let areas = [field(offset_of!(Frame<'_, '_, '_>, narrow)), field(offset_of!(Frame<'_, '_, '_>, wide))];
+        Builder { b, code, constant, frame, areas, known: Default::default(), signature, stop }
+    }
+
+    /// Returns the second argument of the function.
+    pub fn argument(&self) -> Value {
+        let entry = self.b.func.layout.entry_block().expect("a block");
+        self.b.block_params(entry)[1]
+    }
+
+    /// Ends the function.
+    pub fn finish(mut self, config: TargetFrontendConfig) {
+        self.b.switch_to_block(self.stop);
+        let one = self.b.ins().iconst(types::I32, 1);
+        self.b.ins().return_(&[one]);
+        self.b.seal_all_blocks();
+        self.b.finalize(config);
+    }
+
+    /// Returns from the function.
+    pub fn exit(&mut self) {
+        let zero = self.b.ins().iconst(types::I32, 0);
+        self.b.ins().return_(&[zero]);
+    }
+
+    /// Starts a block, into which other paths may lead than from the blocks before.
+    pub fn start(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.known = Default::default();
+    }
+
+    /// Forgets all words, which a part may have set.
+    pub fn start_anew(&mut self) {
+        self.known = Default::default();
+    }
+
+    /// Calls a function at a constant address, and returns from this one if it ends the run.
+    pub fn call(&mut self, address: usize, argument: u32) {
+        let address = self.b.ins().iconst(types::I64, address as i64);
+        self.call_at(address, argument);
+    }
+
+    /// Calls the function whose address is at a constant address, as [`Builder::call`] does.
+    pub fn call_part(&mut self, address: usize) {
+        let address = self.b.ins().iconst(types::I64, address as i64);
+        let function = self.b.ins().load(types::I64, flags(), address, 0);
+        self.call_at(function, 0);
+    }
+
+    fn call_at(&mut self, function: Value, argument: u32) {
+        let argument = self.b.ins().iconst(types::I32, i64::from(argument));
+        let call = self.b.ins().call_indirect(self.signature, function, &[self.frame, argument]);
+        let ended = self.b.inst_results(call)[0];
+        let next = self.b.create_block();
+        self.b.ins().brif(ended, self.stop, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Runs instruction number `at` by the interpreter.
+    pub fn interpret(&mut self, at: u32, ins: &Ins) {
+        self.call(super::step as *const () as usize, at);
+        for (is_wide, words) in self.code.written(ins) {
+            self.forget(Width { is_wide }, words);
+        }
+    }
+
+    /// Counts instructions of loops for which no steps were taken yet, and takes them if there are many.
+    pub fn pay(&mut self, instructions: u32) {
+        let offset = offset_of!(Frame<'_, '_, '_>, unpaid) as i32;
+        let unpaid = self.b.ins().load(types::I32, flags(), self.frame, offset);
+        let unpaid = self.b.ins().iadd_imm_s(unpaid, i64::from(instructions));
+        self.b.ins().store(flags(), unpaid, self.frame, offset);
+        let (many, next) = (self.b.create_block(), self.b.create_block());
+        let is_many = self.b.ins().icmp_imm_u(
+            IntCC::UnsignedGreaterThanOrEqual,
+            unpaid,
+            i64::from(crate::small::machine::POLLED),
+        );
+        self.b.ins().brif(is_many, many, &[], next, &[]);
+        self.b.switch_to_block(many);
+        self.call(super::pay as *const () as usize, 0);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Returns the address of input number `input`.
+    pub fn input(&mut self, input: u32) -> Value {
+        let offset = offset_of!(Frame<'_, '_, '_>, inputs) as i32;
+        let inputs = self.b.ins().load(types::I64, flags(), self.frame, offset);
+        self.b.ins().load(types::I64, flags(), inputs, 8 * input as i32)
+    }
+
+    /// Returns the address of the words of a width.
+    pub fn area(&self, width: Width) -> Value {
+        self.areas[usize::from(width.is_wide)]
+    }
+
+    fn known(&mut self, width: Width) -> &mut Known {
+        &mut self.known[usize::from(width.is_wide)]
+    }
+
+    /// Forgets the words with these numbers, which were set in memory.
+    pub fn forget(&mut self, width: Width, words: Range<usize>) {
+        self.known(width).forget(words);
+    }
+
+    /// Returns the bits of a word that nothing sets during a run, or `None` for other words.
+    pub fn constant(&self, width: Width, word: usize) -> Option<u64> {
+        let is_constant = self.constant[usize::from(width.is_wide)][word];
+        is_constant.then(|| self.code.words.get(width.is_wide, word))
+    }
+
+    /// Returns a vector with these words as its first lanes, and 0 in the others.
+    pub fn vector(&mut self, width: Width, words: &[u64]) -> Value {
+        let mut bytes: Vec<u8> = vec![];
+        words.iter().for_each(|word| bytes.extend(&word.to_le_bytes()[..width.bytes()]));
+        bytes.resize(16, 0);
+        let constant = self.b.func.dfg.constants.insert(bytes.into());
+        self.b.ins().vconst(width.ints(), constant)
+    }
+
+    /// Returns a vector whose lanes are all one word.
+    pub fn all(&mut self, width: Width, bits: u64) -> Value {
+        self.vector(width, &vec![bits; width.lanes()])
+    }
+
+    /// Returns the bits of a vector as another type.
+    pub fn cast(&mut self, ty: Type, vector: Value) -> Value {
+        let flags = MemFlagsData::new().with_endianness(Endianness::Little);
+        match self.b.func.dfg.value_type(vector) == ty {
+            true => vector,
+            false => self.b.ins().bitcast(ty, flags, vector),
+        }
+    }
+
+    /// Returns words that follow each other as the first lanes of a vector.
+    pub fn load(&mut self, width: Width, at: usize, lanes: usize) -> Value {
+        let constants: Option<Vec<u64>> = (at..at + lanes).map(|word| self.constant(width, word)).collect();
+        if let Some(words) = constants {
+            return self.vector(width, &words);
+        }
+        match self.known(width).find(at) {
+            Some((piece, 0)) if piece.lanes >= lanes => return piece.vector,
+            _ => {}
+        }
+        let is_known = |word: usize| self.known[usize::from(width.is_wide)].find(word).is_some();
+        if lanes > 1 && (at..at + lanes).any(is_known) {
+            let words: Vec<usize> = (at..at + lanes).collect();
+            return self.joined(width, &words);
+        }
+        let (base, offset) = (self.area(width), at * width.bytes());
+        let vector = self.load_at(width, base, offset, lanes);
+        self.set(width, at, lanes, vector);
+        vector
+    }
+
+    /// Loads lanes from memory.
+    pub fn load_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize) -> Value {
+        let offset = offset as i32;
+        let float = match lanes * width.bytes() {
+            16 => return self.b.ins().load(width.ints(), flags(), base, offset),
+            4 => types::F32,
+            _ => types::F64,
+        };
+        let first = self.b.ins().load(float, flags(), base, offset);
+        let vector = self.b.ins().scalar_to_vector(vector_of(float), first);
+        if lanes == 3 {
+            let third = self.b.ins().load(types::F32, flags(), base, offset + 8);
+            let vector = self.cast(types::F32X4, vector);
+            let vector = self.b.ins().insertlane(vector, third, 2);
+            return self.cast(width.ints(), vector);
+        }
+        self.cast(width.ints(), vector)
+    }
+
+    /// Sets words that follow each other to the first lanes of a vector.
+    pub fn store(&mut self, width: Width, at: usize, lanes: usize, vector: Value) {
+        let (base, offset) = (self.area(width), at * width.bytes());
+        self.store_at(width, base, offset, lanes, vector);
+        self.set(width, at, lanes, vector);
+    }
+
+    /// Stores lanes to memory.
+    pub fn store_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize, vector: Value) {
+        let offset = offset as i32;
+        let float = match lanes * width.bytes() {
+            16 => {
+                self.b.ins().store(flags(), vector, base, offset);
+                return;
+            }
+            4 => types::F32,
+            _ => types::F64,
+        };
+        let whole = self.cast(vector_of(float), vector);
+        let first = self.b.ins().extractlane(whole, 0);
+        self.b.ins().store(flags(), first, base, offset);
+        if lanes == 3 {
+            let whole = self.cast(types::F32X4, vector);
+            let third = self.b.ins().extractlane(whole, 2);
+            self.b.ins().store(flags(), third, base, offset + 8);
+        }
+    }
+
+    /// Records words that a vector has.
+    fn set(&mut self, width: Width, at: usize, lanes: usize, vector: Value) {
+        let known = self.known(width);
+        known.forget(at..at + lanes);
+        known.pieces.insert(at, Piece { lanes, vector });
+    }
+
+    /// Returns words as the first lanes of a vector. There are at least one and at most as many as a vector has.
+    pub fn joined(&mut self, width: Width, words: &[usize]) -> Value {
+        let known = &self.known[usize::from(width.is_wide)];
+        let found: Option<Vec<(Piece, usize)>> = words.iter().map(|&word| known.find(word)).collect();
+        if let Some(found) = found
+            && found.iter().all(|(piece, _)| piece.vector == found[0].0.vector)
+        {
+            let lanes: Vec<usize> = found.iter().map(|(_, lane)| *lane).collect();
+            return self.permuted(width, found[0].0.vector, &lanes);
+        }
+        let first = self.float(width, words[0]);
+        let mut vector = self.b.ins().scalar_to_vector(width.floats(), first);
+        for (lane, &word) in words.iter().enumerate().skip(1) {
+            let float = self.float(width, word);
+            vector = self.b.ins().insertlane(vector, float, lane as u8);
+        }
+        self.cast(width.ints(), vector)
+    }
+
+    /// Returns a vector whose first lanes are lanes of another one.
+    pub fn permuted(&mut self, width: Width, vector: Value, lanes: &[usize]) -> Value {
+        let bytes = (0..width.lanes()).flat_map(|lane| {
+            let from = lanes.get(lane).copied().unwrap_or(lane);
+            (0..width.bytes()).map(move |byte| (from * width.bytes() + byte) as u8)
+        });
+        let mask = self.b.func.dfg.immediates.push(bytes.collect::<Vec<u8>>().into());
+        let vector = self.cast(types::I8X16, vector);
+        let vector = self.b.ins().shuffle(vector, vector, mask);
+        self.cast(width.ints(), vector)
+    }
+
+    /// Returns the bits of a word as a float.
+    fn float(&mut self, width: Width, word: usize) -> Value {
+        if let Some((piece, lane)) = self.known(width).find(word) {
+            let vector = self.cast(width.floats(), piece.vector);
+            return self.b.ins().extractlane(vector, lane as u8);
+        }
+        let base = self.area(width);
+        self.b.ins().load(width.float(), flags(), base, (word * width.bytes()) as i32)
+    }
+
+    /// Returns a word.
+    pub fn scalar(&mut self, width: Width, word: usize) -> Value {
+        if let Some(bits) = self.constant(width, word) {
+            let bits = if width.is_wide { bits as i64 } else { i64::from(bits as u32 as i32) };
+            return self.b.ins().iconst(width.int(), bits);
+        }
+        if let Some((piece, lane)) = self.known(width).find(word) {
+            return self.b.ins().extractlane(piece.vector, lane as u8);
+        }
+        let base = self.area(width);
+        self.b.ins().load(width.int(), flags(), base, (word * width.bytes()) as i32)
+    }
+
+    /// Returns a vector whose lanes are all one word of a program.
+    pub fn splat(&mut self, width: Width, word: usize) -> Value {
+        if let Some(bits) = self.constant(width, word) {
+            return self.all(width, bits);
+        }
+        if let Some(&vector) = self.known(width).splats.get(&word) {
+            return vector;
+        }
+        let float = self.float(width, word);
+        let vector = self.b.ins().splat(width.floats(), float);
+        let vector = self.cast(width.ints(), vector);
+        self.known(width).splats.insert(word, vector);
+        vector
+    }
+
+    /// Returns elements of an array from number `first` on as the first lanes of a vector.
+    pub fn operand(&mut self, width: Width, place: Place, first: usize, lanes: usize) -> Value {
+        match place.step {
+            0 => self.splat(width, place.at as usize),
+            _ => self.load(width, place.at as usize + first, lanes),
+        }
+    }
+}
+
+/// Returns the flags of an access to memory that the program may access, at any alignment.
+pub fn flags() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+fn vector_of(float: Type) -> Type {
+    if float == types::F64 { types::F64X2 } else { types::F32X4 }
+}

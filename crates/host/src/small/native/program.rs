@@ -1,0 +1,231 @@
+//! The functions of a small program: a main one, which has the jumps, and parts of its longest blocks.
+#![forbid(unsafe_code)]
+
+use super::builder::Builder;
+use crate::small::words::Place;
+use crate::small::{Code, Input, Ins};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockCall, Function, InstBuilder, JumpTableData, Signature, UserFuncName, types,
+};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable, Flags};
+use cranelift_codegen::{Context, ir};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// The machine code of a program.
+pub struct Functions {
+    pub bytes: Vec<u8>,
+    /// The offset of each function, the main one last.
+    pub offsets: Vec<usize>,
+    /// A list for the addresses of the other functions. The main one has the address of the list.
+    pub parts: Box<[usize]>,
+    /// The number of the first instruction of each block, ascending.
+    pub starts: Vec<u32>,
+}
+
+/// The largest number of instructions of a function. Larger functions take long to compile.
+const MOST: usize = 512;
+
+/// Returns the machine code of a program, or `None` if this machine has none.
+pub fn functions(code: &Code) -> Option<Functions> {
+    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
+    let isa = ISA.get_or_init(isa).as_ref()?;
+    let constant = constants(code);
+    let starts = starts(code);
+    let parts = parts(code, &starts);
+    let mut compiler = Compiler {
+        isa,
+        code,
+        constant: &constant,
+        context: FunctionBuilderContext::new(),
+        codegen: Context::new(),
+        bytes: vec![],
+        offsets: vec![],
+    };
+    for part in &parts {
+        compiler.function(|builder| {
+            part.clone().for_each(|at| builder.instruction(at, &code.instructions[at as usize]));
+            builder.exit();
+        })?;
+    }
+    let addresses = vec![0; parts.len()].into_boxed_slice();
+    compiler.function(|builder| main(builder, &starts, &parts, addresses.as_ptr().addr()))?;
+    let Compiler { bytes, offsets, .. } = compiler;
+    Some(Functions { bytes, offsets, parts: addresses, starts })
+}
+
+/// Returns the instructions of this machine, or `None` if no machine code can be made for it.
+fn isa() -> Option<OwnedTargetIsa> {
+    let mut flags = settings::builder();
+    for (name, value) in [("opt_level", "none"), ("enable_verifier", "false"), ("unwind_info", "false")] {
+        flags.set(name, value).expect("a setting of the compiler");
+    }
+    flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).expect("a setting");
+    cranelift_native::builder().ok()?.finish(Flags::new(flags)).ok()
+}
+
+/// Returns, for each width, true for each word that no instruction and no input sets.
+fn constants(code: &Code) -> [Vec<bool>; 2] {
+    let mut constant = code.words.counts().map(|count| vec![true; count]);
+    let mut set = |is_wide: bool, words: Range<usize>| constant[usize::from(is_wide)][words].fill(false);
+    for input in &code.inputs {
+        if let Input::Words(place, len) = input {
+            set(place.is_wide(), place.at as usize..place.at as usize + len);
+        }
+    }
+    code.instructions.iter().flat_map(|ins| code.written(ins)).for_each(|(is_wide, words)| set(is_wide, words));
+    constant
+}
+
+/// Returns the number of the first instruction of each block, ascending.
+fn starts(code: &Code) -> Vec<u32> {
+    let mut starts = BTreeSet::from([0]);
+    for (at, ins) in (1..).zip(&code.instructions) {
+        let targets: &[u32] = match ins {
+            Ins::Jump { to } | Ins::Unless { to, .. } => &[*to],
+            Ins::Branch { targets, .. } => targets,
+            _ => continue,
+        };
+        starts.insert(at);
+        starts.extend(targets);
+    }
+    starts.into_iter().collect()
+}
+
+/// Returns true if an instruction ends its block.
+fn is_jump(ins: &Ins) -> bool {
+    matches!(ins, Ins::Jump { .. } | Ins::Unless { .. } | Ins::Branch { .. })
+}
+
+/// Returns the instructions that are functions of their own, ascending: those of long blocks, if the program is long.
+fn parts(code: &Code, starts: &[u32]) -> Vec<Range<u32>> {
+    if code.instructions.len() <= MOST {
+        return vec![];
+    }
+    let mut parts = vec![];
+    for (block, &start) in starts.iter().enumerate() {
+        let mut end = starts.get(block + 1).map_or(code.next(), |end| *end);
+        while end > start && is_jump(&code.instructions[end as usize - 1]) {
+            end -= 1;
+        }
+        if end - start >= 16 {
+            parts.extend((start..end).step_by(MOST).map(|at| at..end.min(at + MOST as u32)));
+        }
+    }
+    parts
+}
+
+struct Compiler<'c> {
+    isa: &'c OwnedTargetIsa,
+    code: &'c Code,
+    constant: &'c [Vec<bool>; 2],
+    context: FunctionBuilderContext,
+    codegen: Context,
+    bytes: Vec<u8>,
+    offsets: Vec<usize>,
+}
+
+impl Compiler<'_> {
+    /// Adds a function. Returns `None` if it cannot be compiled.
+    fn function(&mut self, body: impl FnOnce(&mut Builder<'_, '_>)) -> Option<()> {
+        let mut signature = Signature::new(self.isa.default_call_conv());
+        signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I32)]);
+        signature.returns.push(AbiParam::new(types::I32));
+        self.codegen.clear();
+        self.codegen.func = Function::with_name_signature(UserFuncName::default(), signature);
+        let b = FunctionBuilder::new(&mut self.codegen.func, &mut self.context);
+        let mut builder = Builder::new(b, self.code, self.constant);
+        body(&mut builder);
+        builder.finish(self.isa.frontend_config());
+        let compiled = self.codegen.compile(&**self.isa, &mut ControlPlane::default()).ok()?;
+        assert!(compiled.buffer.relocs().is_empty(), "all addresses are constants");
+        self.bytes.resize(self.bytes.len().next_multiple_of(64), 0);
+        self.offsets.push(self.bytes.len());
+        self.bytes.extend(compiled.code_buffer());
+        Some(())
+    }
+}
+
+/// Adds the body of the main function. `addresses` is the address of the list with the addresses of the parts.
+fn main(builder: &mut Builder<'_, '_>, starts: &[u32], parts: &[Range<u32>], addresses: usize) {
+    let blocks: Vec<Block> = starts.iter().map(|_| builder.b.create_block()).collect();
+    let after = builder.b.create_block();
+    let block_of = |at: u32| starts.binary_search(&at).map_or(after, |block| blocks[block]);
+    let first = builder.argument();
+    jump_to_one_of(builder, first, &blocks);
+    for (block, &start) in starts.iter().enumerate() {
+        if start >= builder.code.next() {
+            builder.start(blocks[block]);
+            builder.exit();
+            continue;
+        }
+        let end = starts.get(block + 1).map_or(builder.code.next(), |end| *end);
+        builder.start(blocks[block]);
+        let mut at = start;
+        while at < end {
+            let part = parts.binary_search_by_key(&at, |part| part.start);
+            if let Ok(part) = part {
+                builder.call_part(addresses + part * size_of::<usize>());
+                builder.start_anew();
+                at = parts[part].end;
+                continue;
+            }
+            let ins = &builder.code.instructions[at as usize];
+            if !is_jump(ins) {
+                builder.instruction(at, ins);
+            } else {
+                jump(builder, at, ins, block_of);
+            }
+            at += 1;
+        }
+        if !is_jump(&builder.code.instructions[end as usize - 1]) {
+            builder.b.ins().jump(block_of(end), &[]);
+        }
+    }
+    builder.start(after);
+    builder.exit();
+}
+
+/// Adds a jump, which is instruction number `at`.
+fn jump(builder: &mut Builder<'_, '_>, at: u32, ins: &Ins, block_of: impl Fn(u32) -> Block) {
+    match *ins {
+        Ins::Jump { to } => {
+            if to < at {
+                builder.pay(at - to);
+            }
+            builder.b.ins().jump(block_of(to), &[]);
+        }
+        Ins::Unless { predicate, to } => {
+            let place = Place { elem: crate::elem::Elem::Bool, at: predicate, step: 0 };
+            let is_true = builder.index(place);
+            builder.b.ins().brif(is_true, block_of(at + 1), &[], block_of(to), &[]);
+        }
+        Ins::Branch { index, is_if, ref targets } => {
+            let index = builder.index(index);
+            let targets: Vec<Block> = targets.iter().map(|&to| block_of(to)).collect();
+            if is_if {
+                builder.b.ins().brif(index, targets[0], &[], targets[1], &[]);
+                return;
+            }
+            let last = builder.b.ins().iconst(types::I64, targets.len() as i64 - 1);
+            // A negative index is a large unsigned number.
+            let index = builder.b.ins().umin(index, last);
+            let index = builder.b.ins().ireduce(types::I32, index);
+            jump_to_one_of(builder, index, &targets);
+        }
+        _ => unreachable!("{ins:?} is no jump"),
+    }
+}
+
+/// Jumps to the block with this number.
+fn jump_to_one_of(builder: &mut Builder<'_, '_>, index: ir::Value, blocks: &[Block]) {
+    let pool = &mut builder.b.func.dfg.value_lists;
+    let mut calls: Vec<BlockCall> = blocks.iter().map(|&block| BlockCall::new(block, [], pool)).collect();
+    let last = calls.pop().expect("at least one block");
+    let table = builder.b.create_jump_table(JumpTableData::new(last, &calls));
+    builder.b.ins().br_table(index, table);
+}

@@ -1,0 +1,62 @@
+//! When a small program becomes machine code.
+#![forbid(unsafe_code)]
+
+use super::code::Code;
+#[cfg(target_arch = "x86_64")]
+use super::native::Native;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The machine code of a program, which is made when the interpreter has run as long as making it takes.
+#[derive(Default)]
+pub(crate) struct Tier {
+    /// The number of instructions that the interpreter has run.
+    done: AtomicU64,
+    native: OnceLock<Option<Native>>,
+}
+
+/// The number of times that the interpreter runs a program before its machine code is made: making it takes about as
+/// long as that.
+const TIMES: u64 = 400;
+
+impl Tier {
+    /// Counts instructions that the interpreter has run.
+    pub fn count(&self, instructions: u64) {
+        self.done.fetch_add(instructions, Relaxed);
+    }
+
+    /// Returns true if machine code is there, or is to be made.
+    #[inline]
+    pub fn is_hot(&self, code: &Code) -> bool {
+        match self.native.get() {
+            Some(native) => native.is_some(),
+            None => self.done.load(Relaxed) > TIMES * code.instructions.len() as u64,
+        }
+    }
+
+    /// Returns the machine code of a program, which is made if it is not there. Returns `None` if there is none on this
+    /// machine.
+    pub(super) fn native(&self, code: &Code) -> Option<&Native> {
+        self.native.get_or_init(|| {
+            let t = std::time::Instant::now();
+            let n = Native::new(code);
+            if std::env::var("DBG").is_ok() { eprintln!("native: {} instructions, {:?} {}", code.instructions.len(), t.elapsed(), n.is_some()); }
+            n
+        }).as_ref()
+    }
+}
+
+/// The machine code of processors for which none is made.
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) enum Native {}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Native {
+    fn new(_: &Code) -> Option<Native> {
+        None
+    }
+
+    pub fn run(&self, _: &mut super::machine::Run<'_, '_>, _: u32) {
+        match *self {}
+    }
+}
