@@ -156,6 +156,20 @@ fn patch_lanes(y: Avx2, mask: i32, x: Avx2, f: fn(f32) -> f32) -> Avx2 {
     Avx2::from_fn(|i| lanes[i])
 }
 
+impl Avx2 {
+    /// Returns the lanes of half a vector, and zeros after them.
+    #[inline(always)]
+    pub fn from_half(half: __m128) -> Avx2 {
+        Avx2(intrinsic!(_mm256_zextps128_ps256(half)))
+    }
+
+    /// Returns the first four lanes.
+    #[inline(always)]
+    pub fn half(self) -> __m128 {
+        intrinsic!(_mm256_castps256_ps128(self.0))
+    }
+}
+
 #[inline(always)]
 fn to_array(v: Avx2) -> [u32; 8] {
     let mut lanes = [0; 8];

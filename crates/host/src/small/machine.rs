@@ -49,15 +49,12 @@ pub(super) struct Run<'c, 'a> {
     pub inputs: &'c mut [Bytes<'a>],
     /// The number of instructions in loops for which no step was taken yet.
     pub unpaid: u32,
+    /// The number of the next instruction.
+    at: u32,
+    /// True if the interpreter runs one instruction only.
+    is_single: bool,
     /// The instruction at which machine code goes on, if the interpreter has stopped for it.
     goes_on: Option<u32>,
-}
-
-/// One instruction of a run.
-pub(super) struct Step<'r, 'c, 'a> {
-    pub run: &'r mut Run<'c, 'a>,
-    /// The number of the instruction.
-    pub at: u32,
 }
 
 impl Code {
@@ -72,7 +69,7 @@ impl Code {
         // No word that is set before a run is changed by one.
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = spare().pop().unwrap_or_else(|| self.memory());
-        let mut run = Run { code: self, memory, inputs, unpaid: 0, goes_on: None };
+        let mut run = Run { code: self, memory, inputs, unpaid: 0, at: 0, is_single: false, goes_on: None };
         run.load();
         run.finish(is_eager);
         let places = self.outputs.iter().filter_map(|output| match output {
@@ -88,17 +85,13 @@ impl AtLevel for &mut Run<'_, '_> {
     #[inline(always)]
     fn run<V: Vector<Word = u32>>(self) {
         let code = self.code;
-        let mut at = 0;
+        let (mut at, is_single) = (self.at, self.is_single);
         while let Some(ins) = code.instructions.get(at as usize) {
             at = self.instruction::<V>(at, ins);
+            if is_single {
+                return;
+            }
         }
-    }
-}
-
-impl AtLevel for Step<'_, '_, '_> {
-    #[inline(always)]
-    fn run<V: Vector<Word = u32>>(self) {
-        self.run.instruction::<V>(self.at, &self.run.code.instructions[self.at as usize]);
     }
 }
 
@@ -117,6 +110,12 @@ impl Run<'_, '_> {
             Some(native) => native.run(self, at),
             None => run_words(self),
         }
+    }
+
+    /// Runs one instruction by the interpreter.
+    pub fn step(&mut self, at: u32) {
+        (self.at, self.is_single) = (at, true);
+        run_words(self);
     }
 
     fn load(&mut self) {

@@ -17,7 +17,7 @@ pub(crate) struct Tier {
 
 /// The number of times that the interpreter runs a program before its machine code is made: making it takes about as
 /// long as that.
-const TIMES: u64 = 400;
+const TIMES: u64 = 100;
 
 impl Tier {
     /// Counts instructions that the interpreter has run.

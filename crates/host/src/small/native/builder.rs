@@ -5,7 +5,9 @@ use super::Frame;
 use crate::small::words::Place;
 use crate::small::{Code, Ins};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, Endianness, InstBuilder, MemFlagsData, SigRef, Type, Value, types};
+use cranelift_codegen::ir::{
+    AbiParam, Block, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use std::collections::BTreeMap;
@@ -166,6 +168,18 @@ impl<'f, 'c> Builder<'f, 'c> {
         let next = self.b.create_block();
         self.b.ins().brif(ended, self.stop, &[], next, &[]);
         self.b.switch_to_block(next);
+    }
+
+    /// Calls a function at a constant address that has no effects. It may ignore the last arguments.
+    pub fn call_formula(&mut self, address: usize, arguments: &[Value], result: Type) -> Value {
+        let mut signature = Signature::new(self.b.func.signature.call_conv);
+        let param = |&value: &Value| AbiParam::new(self.b.func.dfg.value_type(value));
+        signature.params.extend(arguments.iter().map(param));
+        signature.returns.push(AbiParam::new(result));
+        let signature = self.b.import_signature(signature);
+        let address = self.b.ins().iconst(types::I64, address as i64);
+        let call = self.b.ins().call_indirect(signature, address, arguments);
+        self.b.inst_results(call)[0]
     }
 
     /// Runs instruction number `at` by the interpreter.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::builder::{Builder, Width};
+use super::formulas::{Formula, formula};
 use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -20,7 +21,7 @@ pub fn is_native(op: Op, width: Width) -> bool {
         | FloatFromSigned | FloatFromUnsigned | SignedFromFloat | UnsignedFromFloat | TruthFromInt | TruthFromFloat
         | WrapI8 | WrapU8 | WrapI16 | WrapU16 | WrapI32 | WrapU32 | RoundF32 => true,
         RoundBf16 | F32FromSigned | F32FromUnsigned => !width.is_wide,
-        _ => false,
+        _ => formula(op).is_some(),
     }
 }
 
@@ -59,6 +60,9 @@ impl Builder<'_, '_> {
     /// Returns the result of an operation for which [`is_native`] is true.
     pub fn apply(&mut self, op: Op, width: Width, of: Operands) -> Value {
         use Op::*;
+        if let Some(formula) = formula(op) {
+            return self.formula(width, formula, of);
+        }
         let (a, b) = (of.a, of.b);
         match op {
             FAdd | FAddImm | FSub | FSubImm | FRsub | FRsubImm | FMul | FMulImm | FDiv | FDivImm | FRdiv | FRdivImm
@@ -94,6 +98,20 @@ impl Builder<'_, '_> {
             SDiv | UDiv | SRem | URem => self.each_lane(width, of, |own, a, b| own.divide(op, width, a, b)),
             _ => self.unary(op, width, of),
         }
+    }
+
+    /// Calls a function: once if it takes vectors, and otherwise for each lane.
+    fn formula(&mut self, width: Width, formula: Formula, of: Operands) -> Value {
+        if let Formula::Vector { narrow, .. } = formula
+            && !width.is_wide
+        {
+            let a = self.cast(width.floats(), of.a);
+            let result = self.call_formula(narrow, &[a], width.floats());
+            return self.cast(width.ints(), result);
+        }
+        let (Formula::Vector { narrow, wide } | Formula::Word { narrow, wide }) = formula;
+        let address = if width.is_wide { wide } else { narrow };
+        self.each_lane(width, of, |own, a, b| own.call_formula(address, &[a, b], width.int()))
     }
 
     fn arithmetic(&mut self, op: Op, width: Width, a: Value, b: Value) -> Value {

@@ -8,13 +8,13 @@
 
 mod actions;
 mod builder;
+mod formulas;
 mod lanes;
 mod program;
 
 use super::code::Code;
-use super::machine::{Run, Step};
-
-use crate::simd::{Level, run_words};
+use super::machine::Run;
+use crate::simd::Level;
 use memmap2::{Mmap, MmapMut};
 use smallvec::SmallVec;
 use std::any::Any;
@@ -48,7 +48,7 @@ struct Frame<'r, 'c, 'a> {
 }
 
 /// A function of machine code. It returns 0, or 1 if the run has ended early.
-type Function = unsafe extern "C" fn(*mut Frame<'_, '_, '_>, u32) -> u32;
+type Function = unsafe extern "sysv64" fn(*mut Frame<'_, '_, '_>, u32) -> u32;
 
 impl Native {
     /// Returns the machine code of a program. Returns `None` if this machine has none, or no memory for it.
@@ -92,17 +92,17 @@ impl Native {
 ///
 /// # Safety
 /// `frame` must be that of a run.
-unsafe extern "C" fn step(frame: *mut Frame<'_, '_, '_>, at: u32) -> u32 {
+unsafe extern "sysv64" fn step(frame: *mut Frame<'_, '_, '_>, at: u32) -> u32 {
     // SAFETY: as the caller says.
     let frame = unsafe { &mut *frame };
-    guarded(&mut frame.ended_by, || run_words(Step { run: frame.run, at }))
+    guarded(&mut frame.ended_by, || frame.run.step(at))
 }
 
 /// Takes steps for the instructions of loops. Returns 1 if that ends the run, and 0 otherwise.
 ///
 /// # Safety
 /// `frame` must be that of a run.
-unsafe extern "C" fn pay(frame: *mut Frame<'_, '_, '_>, _: u32) -> u32 {
+unsafe extern "sysv64" fn pay(frame: *mut Frame<'_, '_, '_>, _: u32) -> u32 {
     // SAFETY: as the caller says.
     let frame = unsafe { &mut *frame };
     let unpaid = std::mem::take(&mut frame.unpaid);

@@ -8,7 +8,7 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
     AbiParam, Block, BlockCall, Function, InstBuilder, JumpTableData, Signature, UserFuncName, types,
 };
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_codegen::{Context, ir};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -132,7 +132,7 @@ struct Compiler<'c> {
 impl Compiler<'_> {
     /// Adds a function. Returns `None` if it cannot be compiled.
     fn function(&mut self, body: impl FnOnce(&mut Builder<'_, '_>)) -> Option<()> {
-        let mut signature = Signature::new(self.isa.default_call_conv());
+        let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I32)]);
         signature.returns.push(AbiParam::new(types::I32));
         self.codegen.clear();
