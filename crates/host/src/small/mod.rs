@@ -25,5 +25,9 @@ pub(crate) use machine::Bytes;
 pub(crate) use products::Products;
 pub(crate) use words::Place;
 
-/// The largest number of elements of an array of a small program. On more, kernels that fuse ops are faster.
+/// The largest number of elements of an array of a small program outside of loops. On more, kernels that fuse ops are
+/// faster.
 pub(crate) const MAX_SIZE: usize = 1024;
+
+/// The largest number of elements of an array of a loop in a small program.
+pub(crate) const MAX_SIZE_IN_LOOPS: usize = 8192;

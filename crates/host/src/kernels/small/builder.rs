@@ -10,10 +10,10 @@ use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
 /// The largest number of words of a small program. So many fit into the second cache.
-const MAX_WORDS: usize = 1 << 16;
+const MAX_WORDS: usize = 1 << 18;
 
 /// The largest number of numbers in the tables of a small program.
-const MAX_TABLES: usize = 1 << 16;
+const MAX_TABLES: usize = 1 << 18;
 
 /// The program of a run while it is built.
 pub struct Builder<'a, 'm> {
@@ -30,6 +30,8 @@ pub struct Builder<'a, 'm> {
     pub replaceable: HashSet<Value>,
     /// True while the ops of a region are added.
     pub is_in_region: bool,
+    /// The largest number of elements of an array that becomes a small one.
+    pub max_size: usize,
     /// The arrays that ops compute from constants alone. They become words when an op reads them.
     known: HashMap<Value, Literal>,
     held: HashMap<Value, Held>,
@@ -58,7 +60,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
         let (code, known, held) = (Code::default(), HashMap::new(), HashMap::new());
         let (inputs, views, order, replaceable) = (vec![], vec![], vec![], HashSet::new());
-        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, known, held, order }
+        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, max_size: MAX_SIZE, known, held, order }
     }
 
     /// Returns the present state.
@@ -101,7 +103,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         let is_small = match self.held(v) {
             Some(Held::Words(_)) => true,
             Some(Held::Array(_)) => false,
-            None => size <= MAX_SIZE,
+            None => size <= self.max_size,
         };
         is_small.then_some((elem, size))
     }
@@ -194,7 +196,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// Makes a large array an input, of which the program changes a copy, if it `is_written`. Returns `None` as
     /// [`Builder::array`] does.
     pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
-        let (elem, size) = self.elements(v).filter(|(_, size)| *size > MAX_SIZE)?;
+        let (elem, size) = self.elements(v).filter(|(_, size)| *size > self.max_size)?;
         Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
     }
 

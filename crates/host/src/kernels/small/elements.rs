@@ -8,7 +8,7 @@ use crate::elem::Elem;
 use crate::kernels::context::Fused;
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::{positions, row_major};
-use crate::small::{Action, Code, Ins, MAX_SIZE, Place};
+use crate::small::{Action, Code, Ins, MAX_SIZE_IN_LOOPS, Place};
 use shardwise_ir::OpView;
 use shardwise_mathfn::order::CHUNK;
 use shardwise_ops::NoRegions;
@@ -91,7 +91,7 @@ impl Source {
         for &v in view.operands().iter().chain(view.results()) {
             wide |= builder.shape(v)?.0.is_wide();
         }
-        let program = Program::new(&[MAX_SIZE]);
+        let program = Program::new(&[MAX_SIZE_IN_LOOPS]);
         let mut source =
             Source { program: if wide { program.wide() } else { program }, operands: vec![], places: vec![] };
         for &v in view.operands() {

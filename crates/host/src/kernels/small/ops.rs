@@ -7,7 +7,7 @@ use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, op
 use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::empty::is_empty;
 use crate::kernels::fusion::is_computed;
-use crate::small::{Action, Array, Call, Ins, Place, Routine};
+use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place, Routine};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
 use shardwise_ops::{NoRegions, Opcode, constant_value};
@@ -84,7 +84,8 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
         Kind::Constant => Some(()),
         Kind::Empty => view.results().iter().try_for_each(|&v| builder.define_empty(v)),
         // Inside of a region, this is known from the outermost loop or branch.
-        Kind::Loop | Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
+        Kind::Branch if !builder.is_in_region && !may_join(builder, &view) => None,
+        Kind::Loop if !builder.is_in_region => outer_loop(builder, &view),
         Kind::Loop => while_loop(builder, &view),
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
@@ -181,6 +182,14 @@ fn may_join(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
 
 fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
+}
+
+/// Adds a loop that is in no other loop or branch.
+fn outer_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    builder.max_size = MAX_SIZE_IN_LOOPS;
+    let added = if may_join(builder, view) { while_loop(builder, view) } else { None };
+    builder.max_size = MAX_SIZE;
+    added
 }
 
 fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
