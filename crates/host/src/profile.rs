@@ -306,25 +306,25 @@ mod tests {
     fn inner_loops_wait_for_the_carries_of_outer_loops() {
         let turns = |name: &str, i: &str, body: &str| {
             format!(
-                "%{name}:2 = stablehlo.while({i}) : tensor<i32>, tensor<1100xf32>
+                "%{name}:2 = stablehlo.while({i}) : tensor<i32>, tensor<20000xf32>
   cond {{
     %c{name} = stablehlo.compare LT, %i{name}, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c{name} : tensor<i1>
   }} do {{
     {body}
     %j{name} = stablehlo.add %i{name}, %o : tensor<i32>
-    stablehlo.return %j{name}, %b{name} : tensor<i32>, tensor<1100xf32>
+    stablehlo.return %j{name}, %b{name} : tensor<i32>, tensor<20000xf32>
   }}"
             )
         };
-        let inner = turns("in", "%iin = %z, %ain = %aout", "%bin = stablehlo.sine %ain : tensor<1100xf32>");
-        let body = format!("{inner}\n%bout = stablehlo.tanh %in#1 : tensor<1100xf32>");
+        let inner = turns("in", "%iin = %z, %ain = %aout", "%bin = stablehlo.sine %ain : tensor<20000xf32>");
+        let body = format!("{inner}\n%bout = stablehlo.tanh %in#1 : tensor<20000xf32>");
         let outer = turns("out", "%iout = %z, %aout = %first", &body);
         let source = format!(
-            "func.func @main(%x: tensor<1100xf32>, %z: tensor<i32>, %n: tensor<i32>, %o: tensor<i32>) -> tensor<1100xf32> {{
-  %first = stablehlo.cosine %x : tensor<1100xf32>
+            "func.func @main(%x: tensor<20000xf32>, %z: tensor<i32>, %n: tensor<i32>, %o: tensor<i32>) -> tensor<20000xf32> {{
+  %first = stablehlo.cosine %x : tensor<20000xf32>
   {outer}
-  return %out#1 : tensor<1100xf32>
+  return %out#1 : tensor<20000xf32>
 }}"
         );
         let profile = profile(&source);
@@ -340,22 +340,22 @@ mod tests {
 
     #[test]
     fn a_loop_of_small_instructions_is_one_span_with_counts() {
-        let source = "func.func @main(%x: tensor<i32>, %y: tensor<1100xi8>) -> tensor<1100xi8> {
+        let source = "func.func @main(%x: tensor<i32>, %y: tensor<100xcomplex<f32>>) -> tensor<100xcomplex<f32>> {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<100> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<1100xi8>
+  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<100xcomplex<f32>>
   cond {
     %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   } do {
     %o = stablehlo.constant dense<1> : tensor<i32>
     %j = stablehlo.add %i, %o : tensor<i32>
-    %b = stablehlo.negate %a : tensor<1100xi8>
-    stablehlo.return %j, %b : tensor<i32>, tensor<1100xi8>
+    %b = stablehlo.negate %a : tensor<100xcomplex<f32>>
+    stablehlo.return %j, %b : tensor<i32>, tensor<100xcomplex<f32>>
   }
-  %2 = stablehlo.negate %r#1 : tensor<1100xi8>
-  %3 = stablehlo.reverse %2, dims = [0] : tensor<1100xi8>
-  return %3 : tensor<1100xi8>
+  %2 = stablehlo.negate %r#1 : tensor<100xcomplex<f32>>
+  %3 = stablehlo.reverse %2, dims = [0] : tensor<100xcomplex<f32>>
+  return %3 : tensor<100xcomplex<f32>>
 }";
         let profile = profile(source);
         let timeline = profile.timeline("loop");

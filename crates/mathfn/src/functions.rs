@@ -10,7 +10,8 @@ macro_rules! functions {
         binary_from_libm { $($(#[$doc2:meta])* $op2:ident $name2:ident $method2:ident $f32_2:ident $f64_2:ident = $libm2:ident;)* }
         unary { $($op3:ident $name3:ident $method3:ident $f32_3:ident $f64_3:ident;)* }
         unary_formulas { $($op4:ident $name4:ident $method4:ident $f32_4:ident $f64_4:ident;)* }
-        binary { $($op5:ident $name5:ident $method5:ident $f32_5:ident $f64_5:ident;)* }) => {
+        binary { $($op5:ident $name5:ident $method5:ident $f32_5:ident $f64_5:ident;)* }
+        binary_formulas { $($op6:ident $name6:ident $method6:ident $f32_6:ident $f64_6:ident;)* }) => {
         $(
             $(#[$doc])*
             pub fn $f32(x: f32) -> f32 {
@@ -50,6 +51,7 @@ macro_rules! functions {
                     binary_functions {
                         $($op2 $name2 $method2 $f32_2 $f64_2 scalar,)*
                         $($op5 $name5 $method5 $f32_5 $f64_5 scalar,)*
+                        $($op6 $name6 $method6 $f32_6 $f64_6 formula,)*
                     }
                 }
             };
@@ -103,8 +105,10 @@ functions! { $
         Tanh Tanh tanh tanh_f32 tanh_f64;
     }
     binary {
-        Power Pow pow pow_f32 pow_f64;
         ChloPolygamma Polygamma polygamma polygamma_f32 polygamma_f64;
         ChloZeta Zeta zeta zeta_f32 zeta_f64;
+    }
+    binary_formulas {
+        Power Pow pow pow_f32 pow_f64;
     }
 }

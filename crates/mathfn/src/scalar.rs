@@ -133,6 +133,24 @@ fn erf_inv_step(x: f64, y: f64) -> f64 {
     y - step / (1.0 + y * step)
 }
 
+/// Returns the remainder of `x` by `y` with the sign of `x`, exactly.
+#[inline]
+pub fn rem_f32(x: f32, y: f32) -> f32 {
+    let (a, b) = (f64::from(x).abs(), f64::from(y).abs());
+    let quotient = a / b;
+    // A quotient of two `f32` below this is never rounded up to an integer, and its product with `b` is exact.
+    if quotient < f64::from(1 << 28) {
+        let remainder = if quotient < 1.0 { a } else { a - f64::from(quotient as i32) * b };
+        return (remainder as f32).copysign(x);
+    }
+    x % y
+}
+
+/// Returns the remainder of `x` by `y` with the sign of `x`, exactly.
+pub fn rem_f64(x: f64, y: f64) -> f64 {
+    x % y
+}
+
 macro_rules! extremes {
     ($max:ident $min:ident $float:ty) => {
         /// Returns the larger number; NaN if either is NaN; `-0 < +0`.
@@ -194,6 +212,29 @@ mod tests {
     fn check(name: &str, f: fn(f32) -> f32, reference: impl Fn(f64) -> f64, limit: f64) {
         let (worst, at) = worst_ulps(f, reference, 8009);
         assert!(worst <= limit, "{name}: {worst} ulps at {at:e} (got {:e})", f(at));
+    }
+
+    #[test]
+    fn remainders_are_those_of_the_operator() {
+        let special = [0.0, -0.0, 1.0, -1.5, 3.0, 1e-45, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY, f32::NAN];
+        let mut state = 12_345_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            f32::from_bits((state >> 32) as u32)
+        };
+        let pairs = special.iter().flat_map(|&x| special.map(|y| (x, y)));
+        let mut pairs: Vec<(f32, f32)> = pairs.collect();
+        pairs.extend((0..200_000).map(|_| (random(), random())));
+        // Quotients just below and at an integer, and of numbers that are not far apart.
+        pairs.extend((0..200_000).map(|_| {
+            let y = random();
+            let near = (y * (1 + random().to_bits() % 1_000_000) as f32).to_bits();
+            (f32::from_bits(near.wrapping_sub(random().to_bits() % 3)), y)
+        }));
+        for (x, y) in pairs {
+            let (got, want) = (rem_f32(x, y), x % y);
+            assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{x:e} % {y:e} is {got:e}");
+        }
     }
 
     #[test]

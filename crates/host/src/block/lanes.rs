@@ -29,21 +29,25 @@ impl<W: Word> Lanes<'_, W> {
             return self.unary(one);
         }
         for start in (0..self.a.len()).step_by(V::LANES) {
-            let (a, to) = (&self.a[start..], &mut self.to[start..]);
-            let (is_whole, mut words) = (a.len() >= V::LANES, [W::from_bits64(0); MAX_LANES]);
-            if !is_whole {
-                words[..a.len()].copy_from_slice(a);
-            }
-            let result = many(V::read(if is_whole { a } else { &words }));
-            if is_whole {
-                result.write(to);
-            } else {
-                result.write(&mut words);
-                to[..a.len()].copy_from_slice(&words[..a.len()]);
-            }
+            write_lanes(many(read_lanes(self.a, start)), &mut self.to[start..self.a.len()]);
         }
         if let ([_], [first, others @ ..]) = (self.a, &mut *self.to) {
             others.fill(*first);
+        }
+    }
+
+    /// Sets each result to that of `one` for both operands, as [`Lanes::function`] does for one.
+    #[inline(always)]
+    pub fn binary_function<V: Vector<Word = W>>(&mut self, one: impl Fn(W, W) -> W, many: impl Fn(V, V) -> V) {
+        if !V::IN_REGISTERS || self.to.len() == 1 {
+            return self.binary(one);
+        }
+        let operand = |words: &[W], start: usize| match words {
+            [word] => V::splat(*word),
+            words => read_lanes(words, start),
+        };
+        for start in (0..self.to.len()).step_by(V::LANES) {
+            write_lanes(many(operand(self.a, start), operand(self.b, start)), &mut self.to[start..]);
         }
     }
 
@@ -61,3 +65,26 @@ impl<W: Word> Lanes<'_, W> {
 
 /// The most lanes of a vector.
 const MAX_LANES: usize = 16;
+
+/// Returns the words from number `start` on, and zeros after the last one.
+#[inline(always)]
+fn read_lanes<V: Vector>(words: &[V::Word], start: usize) -> V {
+    let words = &words[start..];
+    if words.len() >= V::LANES {
+        return V::read(words);
+    }
+    let mut lanes = [V::Word::from_bits64(0); MAX_LANES];
+    lanes[..words.len()].copy_from_slice(words);
+    V::read(&lanes)
+}
+
+/// Sets words to the lanes of a vector, of which there may be more.
+#[inline(always)]
+fn write_lanes<V: Vector>(vector: V, words: &mut [V::Word]) {
+    if words.len() >= V::LANES {
+        return vector.write(words);
+    }
+    let mut lanes = [V::Word::from_bits64(0); MAX_LANES];
+    vector.write(&mut lanes);
+    words.copy_from_slice(&lanes[..words.len()]);
+}

@@ -82,7 +82,7 @@ macro_rules! machine {
         heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
         reduce { $($reduce:ident = $reduce_fn:ident,)* }
         unary_functions { $($_op:ident $function:ident $function_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
-        binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $($_names2:ident)*,)* }
+        binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }
     ) => {
         /// The effect of an instruction on the accumulator.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,7 +171,7 @@ macro_rules! machine {
                     $(Op::$heavy => lanes.unary(|a| a.$heavy_fn()),)*
                     $(Op::$function => function_on_lanes!($how lanes, V, $function_fn),)*
                     $(Op::$heavy2 => lanes.binary(|a, b| a.$heavy2_fn(b)),)*
-                    $(Op::$function2 => lanes.binary(|a, b| a.$function2_fn(b)),)*
+                    $(Op::$function2 => binary_on_lanes!($how2 lanes, V, $function2_fn),)*
                     Op::FRsub | Op::FRsubImm => lanes.binary(|a, b| b.fsub(a)),
                     Op::IRsub | Op::IRsubImm => lanes.binary(|a, b| b.isub(a)),
                     Op::FRdiv | Op::FRdivImm => lanes.binary(|a, b| b.fdiv(a)),
@@ -340,6 +340,16 @@ macro_rules! function_on_lanes {
     };
     (scalar $lanes:ident, $v:ident, $f:ident) => {
         $lanes.unary(|a| a.$f())
+    };
+}
+
+/// Computes a binary function on lanes, as `function_on_lanes` does for unary ones.
+macro_rules! binary_on_lanes {
+    (formula $lanes:ident, $v:ident, $f:ident) => {
+        $lanes.binary_function(|a, b| a.$f(b), |a: $v, b: $v| a.$f(b))
+    };
+    (scalar $lanes:ident, $v:ident, $f:ident) => {
+        $lanes.binary(|a, b| a.$f(b))
     };
 }
 

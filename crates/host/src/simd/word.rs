@@ -141,7 +141,7 @@ fn bf16_bits(bits: u32) -> u32 {
 
 macro_rules! word {
     ($word:ident, $float:ident, $signed:ident, $to_f32:expr, $round_bf16:expr, $round_f16:expr,
-     $max:ident $min:ident $rsqrt:ident) => {
+     $max:ident $min:ident $rem:ident $rsqrt:ident) => {
         impl Word for $word {
             const SIZE: usize = size_of::<$word>();
             fn from_bits64(bits: u64) -> Self {
@@ -159,7 +159,7 @@ macro_rules! word {
                 (t as $word).wrapping_neg()
             }
 
-            word!(@float2 $float; fadd +, fsub -, fmul *, fdiv /, frem %);
+            word!(@float2 $float; fadd +, fsub -, fmul *, fdiv /);
             word!(@float_compare $float; feq ==, fne !=, flt <, fle <=, fgt >, fge >=);
             word!(@int_compare ieq ==, ine !=, ult <, ule <=, ugt >, uge >=);
             word!(@signed_compare $signed; slt <, sle <=, sgt >, sge >=);
@@ -168,6 +168,9 @@ macro_rules! word {
             }
             fn fmin(self, o: Self) -> Self {
                 mathfn::$min($float::from_bits(self), $float::from_bits(o)).to_bits()
+            }
+            fn frem(self, o: Self) -> Self {
+                mathfn::$rem($float::from_bits(self), $float::from_bits(o)).to_bits()
             }
             fn rsqrt(self) -> Self {
                 mathfn::$rsqrt($float::from_bits(self)).to_bits()
@@ -397,10 +400,10 @@ macro_rules! word {
 }
 
 word!(u32, f32, i32, f32::from_bits, bf16_bits, |w| f16::from_f32(f32::from_bits(w)).to_f32().to_bits(),
-    max_f32 min_f32 rsqrt_f32);
+    max_f32 min_f32 rem_f32 rsqrt_f32);
 
 // Doubles are rounded to `f32` first, as the reference does. `from_f64` ignores the low bits of a double.
 word!(u64, f64, i64, |w| f64::from_bits(w) as f32,
     |w| bf16::from_f32(f64::from_bits(w) as f32).to_f64().to_bits(),
     |w| f16::from_f32(f64::from_bits(w) as f32).to_f64().to_bits(),
-    max_f64 min_f64 rsqrt_f64);
+    max_f64 min_f64 rem_f64 rsqrt_f64);

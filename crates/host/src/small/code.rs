@@ -75,7 +75,8 @@ pub(crate) enum Action {
     Write { array: u32, update: Place, window: Window },
 }
 
-/// A window of an array: some of its elements, which may start at indices that the program computes.
+/// A window of an array: some of its elements, which may start at indices that the program computes. Or several slices,
+/// which are alike and each of which has indices of its own. Their elements follow each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     /// The number of elements that follow each other in the array, and of which the table has the first.
@@ -84,6 +85,35 @@ pub(crate) struct Window {
     pub table: Range<u32>,
     /// The part of [`Code::starts`] with the starts of the window. It is empty if the window does not move.
     pub starts: Range<u32>,
+    /// The part of [`Code::tables`] with two numbers for each slice: by how many elements it comes later than if it were
+    /// the first, and by how many words its indices do. It is empty if there is one slice.
+    pub slices: Range<u32>,
+}
+
+/// One slice of a window.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Slice {
+    /// The number of elements by which the slice comes later than if it were the first.
+    pub base: u32,
+    /// The number of words by which its indices come later.
+    pub indices: u32,
+}
+
+impl Window {
+    /// Returns the number of slices.
+    pub fn count(&self) -> usize {
+        (self.slices.len() / 2).max(1)
+    }
+
+    /// Returns the number of elements of a slice.
+    pub fn slice_len(&self) -> usize {
+        self.run as usize * self.table.len()
+    }
+
+    /// Returns the number of elements of all slices.
+    pub fn len(&self) -> usize {
+        self.count() * self.slice_len()
+    }
 }
 
 /// The start of a window along one dimension of an array.
@@ -94,6 +124,14 @@ pub(crate) struct Start {
     pub most: u32,
     /// The number of elements of the array from one index of the dimension to the next.
     pub stride: u32,
+}
+
+impl Start {
+    /// Returns the place of the start of a slice.
+    #[inline(always)]
+    pub fn index_of(&self, slice: Slice) -> Place {
+        Place { at: self.index.at + slice.indices, ..self.index }
+    }
 }
 
 /// A small program.
@@ -210,9 +248,7 @@ impl Code {
             | Action::Dot { len, to, .. } => range(to, len as usize),
             Action::Copy { to, run, ref table } => range(to, run as usize * table.len()),
             Action::Repeat { to, times, ref table } => range(to, times as usize * table.len()),
-            Action::Window { to, ref window } | Action::Read { to, ref window, .. } => {
-                range(to, window.run as usize * window.table.len())
-            }
+            Action::Window { to, ref window } | Action::Read { to, ref window, .. } => range(to, window.len()),
             Action::Update { at, ref window, .. } | Action::Put { at, ref window, .. } => self.reach(at as usize, window),
             Action::Write { .. } => return vec![],
         };
@@ -221,12 +257,33 @@ impl Code {
 
     /// Returns the words that a window of the array at word `at` may have, wherever it starts.
     pub fn reach(&self, at: usize, window: &Window) -> Range<usize> {
-        let table = &self.tables[window.table.start as usize..window.table.end as usize];
-        let starts = &self.starts[window.starts.start as usize..window.starts.end as usize];
-        let moved: usize = starts.iter().map(|start| start.most as usize * start.stride as usize).sum();
-        let first = table.iter().min().map_or(0, |&first| first as usize);
-        let end = table.iter().max().map_or(0, |&last| last as usize + window.run as usize + moved);
-        at + first..at + end
+        let table = self.numbers(&window.table);
+        let bases = || (0..window.count()).map(|k| self.slice(window, k).base);
+        let moved: usize = self.starts(window).iter().map(|start| start.most as usize * start.stride as usize).sum();
+        let [Some(first), Some(last)] = [table.iter().min(), table.iter().max()] else { return at..at };
+        let [low, high] = [bases().min(), bases().max()].map(|base| base.unwrap_or(0) as usize);
+        at + *first as usize + low..at + *last as usize + high + window.run as usize + moved
+    }
+
+    /// Returns a part of the tables.
+    #[inline(always)]
+    pub fn numbers(&self, table: &Range<u32>) -> &[u32] {
+        &self.tables[table.start as usize..table.end as usize]
+    }
+
+    /// Returns the starts of a window.
+    #[inline(always)]
+    pub fn starts(&self, window: &Window) -> &[Start] {
+        &self.starts[window.starts.start as usize..window.starts.end as usize]
+    }
+
+    /// Returns slice number `k` of a window.
+    #[inline(always)]
+    pub fn slice(&self, window: &Window, k: usize) -> Slice {
+        match self.numbers(&window.slices) {
+            [] => Slice::default(),
+            slices => Slice { base: slices[2 * k], indices: slices[2 * k + 1] },
+        }
     }
 
     /// Returns memory for a run.

@@ -9,7 +9,6 @@ use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::simd::{AtLevel, Portable, Vector, Word, run_words};
 use shardwise_base::budget;
-use std::ops::Range;
 use std::sync::PoisonError;
 
 /// The bytes of an input: all elements, one after the other.
@@ -170,24 +169,24 @@ impl Run<'_, '_> {
                 products.sum::<V>([old, old], &mut new[..len as usize]);
             }
             Action::Window { to, ref window } => {
-                let moved = self.moved(window);
-                let words = V::Word::of(&mut self.memory.words);
-                gather(words, to, code.numbers(&window.table), moved, window.run as usize);
+                let (table, len) = (code.numbers(&window.table), window.slice_len() as u32);
+                for k in 0..window.count() {
+                    let moved = self.moved(window, k);
+                    let words = V::Word::of(&mut self.memory.words);
+                    gather(words, to + k as u32 * len, table, moved, window.run as usize);
+                }
             }
             Action::Update { at, update, ref window } => {
-                let moved = at as usize + self.moved(window);
+                let moved = at as usize + self.moved(window, 0);
                 let words = V::Word::of(&mut self.memory.words);
                 scatter(words, update, code.numbers(&window.table), moved, window.run as usize);
             }
             Action::Put { combine, at, update, ref window } => {
-                if !self.is_inside(window) {
-                    return;
-                }
-                let (moved, run) = (at as usize + self.moved(window), window.run as usize);
-                let (words, table) = (V::Word::of(&mut self.memory.words), code.numbers(&window.table));
-                match combine {
-                    None => scatter(words, update, table, moved, run),
-                    Some(op) => accumulate(words, op, update, table, moved, run),
+                for k in 0..window.count() {
+                    let update = Place { at: update.word(k * window.slice_len()) as u32, ..update };
+                    if self.is_inside(window, k) {
+                        self.put::<V::Word>(combine, at as usize + self.moved(window, k), update, window);
+                    }
                 }
             }
             Action::Read { elem, array, to, ref window } => self.read::<V::Word>(elem, array, to, window),
@@ -195,43 +194,58 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns the number of elements by which the window that starts at 0 moves.
+    /// Returns the number of elements by which slice number `k` of a window moves if its starts were 0 before.
     #[inline(always)]
-    fn moved(&self, window: &Window) -> usize {
-        let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
-        let mut moved = 0;
+    fn moved(&self, window: &Window, k: usize) -> usize {
+        let slice = self.code.slice(window, k);
+        let mut moved = slice.base as usize;
         // Loops here are faster than iterators, whose functions are not compiled into the interpreter.
-        for s in starts {
-            moved += self.memory.words.index(s.index).clamp(0, i64::from(s.most)) as usize * s.stride as usize;
+        for s in self.code.starts(window) {
+            let index = self.memory.words.index(s.index_of(slice));
+            moved += index.clamp(0, i64::from(s.most)) as usize * s.stride as usize;
         }
         moved
     }
 
-    /// Returns true if no start of the window is clamped.
+    /// Returns true if no start of slice number `k` is clamped.
     #[inline(always)]
-    fn is_inside(&self, window: &Window) -> bool {
-        let starts = &self.code.starts[window.starts.start as usize..window.starts.end as usize];
-        for s in starts {
-            if !(0..=i64::from(s.most)).contains(&self.memory.words.index(s.index)) {
+    fn is_inside(&self, window: &Window, k: usize) -> bool {
+        let slice = self.code.slice(window, k);
+        for s in self.code.starts(window) {
+            if !(0..=i64::from(s.most)).contains(&self.memory.words.index(s.index_of(slice))) {
                 return false;
             }
         }
         true
     }
 
+    /// Copies elements to a slice that has moved, or combines them with it.
+    #[inline(always)]
+    fn put<W: Area>(&mut self, combine: Option<Op>, moved: usize, update: Place, window: &Window) {
+        let (run, table) = (window.run as usize, self.code.numbers(&window.table));
+        let words = W::of(&mut self.memory.words);
+        match combine {
+            None => scatter(words, update, table, moved, run),
+            Some(op) => accumulate(words, op, update, table, moved, run),
+        }
+    }
+
     #[inline(always)]
     fn read<W: Area>(&mut self, elem: Elem, array: u32, to: u32, window: &Window) {
-        let (moved, size, run) = (self.moved(window), elem.size(), window.run as usize);
-        let bytes = self.inputs[array as usize].get();
-        let to = W::of(&mut self.memory.words)[to as usize..].chunks_exact_mut(run);
-        for (to, &from) in to.zip(self.code.numbers(&window.table)) {
-            load(to, elem, &bytes[(from as usize + moved) * size..][..run * size]);
+        let (size, run, len) = (elem.size(), window.run as usize, window.slice_len());
+        for k in 0..window.count() {
+            let moved = self.moved(window, k);
+            let bytes = self.inputs[array as usize].get();
+            let to = W::of(&mut self.memory.words)[to as usize + k * len..].chunks_exact_mut(run);
+            for (to, &from) in to.zip(self.code.numbers(&window.table)) {
+                load(to, elem, &bytes[(from as usize + moved) * size..][..run * size]);
+            }
         }
     }
 
     #[inline(always)]
     fn write<W: Area>(&mut self, array: u32, update: Place, window: &Window) {
-        let (moved, size, run) = (self.moved(window), update.elem.size(), window.run as usize);
+        let (moved, size, run) = (self.moved(window, 0), update.elem.size(), window.run as usize);
         let bytes = self.inputs[array as usize].get_mut();
         let words = W::of(&mut self.memory.words);
         for (i, &to) in self.code.numbers(&window.table).iter().enumerate() {
@@ -262,13 +276,6 @@ impl Run<'_, '_> {
 
 /// The number of instructions after which steps are taken.
 pub(super) const POLLED: u32 = 256;
-
-impl Code {
-    #[inline(always)]
-    pub(super) fn numbers(&self, table: &Range<u32>) -> &[u32] {
-        &self.tables[table.start as usize..table.end as usize]
-    }
-}
 
 /// Returns the lanes of an operation on `len` elements. An operand of one word has it alone.
 #[inline(always)]
@@ -361,8 +368,11 @@ fn fold<W: Area>(old: &[W], new: &mut [W], op: Op, identity: W, sizes: [usize; 3
                 firsts[1..].iter().for_each(|&first| op.combine_each(to, row(first)));
             }
             _ => {
-                let folded = firsts.iter().map(|&first| W::fold_row(op, identity, row(first)));
-                to[0] = folded.reduce(|a, b| op.combine(a, b)).unwrap_or(identity);
+                to[0] = W::fold_row(op, identity, row(firsts[0]));
+                // Loops here are faster than iterators, whose functions are not compiled into the interpreter.
+                for &first in &firsts[1..] {
+                    to[0] = op.combine(to[0], W::fold_row(op, identity, row(first)));
+                }
             }
         }
     }

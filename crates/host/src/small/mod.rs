@@ -20,7 +20,7 @@ mod tier;
 mod words;
 
 pub(crate) use call::{Array, Call, Routine};
-pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
+pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Slice, Start, Window};
 pub(crate) use machine::Bytes;
 pub(crate) use products::Products;
 pub(crate) use words::Place;
@@ -30,4 +30,4 @@ pub(crate) use words::Place;
 pub(crate) const MAX_SIZE: usize = 1024;
 
 /// The largest number of elements of an array of a loop in a small program.
-pub(crate) const MAX_SIZE_IN_LOOPS: usize = 8192;
+pub(crate) const MAX_SIZE_IN_LOOPS: usize = 1 << 14;

@@ -170,6 +170,9 @@ pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     put_words(elem, bytes, &words[..count]);
 }
 
+/// The most words of a row that has fewer partial results than others.
+const SHORT_ROW: usize = 8;
+
 /// Words of one width, on which the actions of this width work.
 pub(crate) trait Area: Word + Pod {
     fn of(words: &mut Words) -> &mut [Self];
@@ -186,7 +189,10 @@ impl Area for u32 {
 
     #[inline(always)]
     fn fold_row(op: Op, identity: u32, row: &[u32]) -> u32 {
-        op.fold_row::<u32, LANES_32>(identity, row)
+        match row.len() {
+            ..=SHORT_ROW => op.fold_row::<u32, SHORT_ROW>(identity, row),
+            _ => op.fold_row::<u32, LANES_32>(identity, row),
+        }
     }
 }
 
@@ -198,6 +204,9 @@ impl Area for u64 {
 
     #[inline(always)]
     fn fold_row(op: Op, identity: u64, row: &[u64]) -> u64 {
-        op.fold_row::<u64, LANES_64>(identity, row)
+        match row.len() {
+            ..=SHORT_ROW => op.fold_row::<u64, SHORT_ROW>(identity, row),
+            _ => op.fold_row::<u64, LANES_64>(identity, row),
+        }
     }
 }

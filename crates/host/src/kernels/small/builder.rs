@@ -110,7 +110,7 @@ impl<'a, 'm> Builder<'a, 'm> {
 
     /// Returns the element type and the number of elements of an array of real elements, or `None` for other values,
     /// and for arrays whose elements cannot be counted by 32 bits.
-    fn elements(&self, v: Value) -> Option<(Elem, usize)> {
+    pub fn elements(&self, v: Value) -> Option<(Elem, usize)> {
         let ty = self.plan.body.ty(v).as_tensor()?;
         let elem = Elem::of(ty.dtype).filter(|e| !e.is_complex())?;
         let size = ty.shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n))?;

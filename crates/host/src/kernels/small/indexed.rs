@@ -1,4 +1,4 @@
-//! Gathers and scatters in small programs: one window for each slice.
+//! Gathers and scatters in small programs: windows of one slice for each index.
 
 use super::builder::{Builder, Held};
 use super::moves::{operand, window_at};
@@ -6,12 +6,16 @@ use crate::block::program::reduction;
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::{positions, row_major};
 use crate::small::{Action, Place, Start, Window};
+use shardwise_base::Literal;
 use shardwise_ir::OpView;
 use shardwise_ops::index::IndexDims;
 use shardwise_ops::reducer::reduce_kind_of;
 
-/// The largest number of slices. Each of them is an instruction.
-const MAX_SLICES: usize = 64;
+/// The largest number of slices.
+const MAX_SLICES: usize = 1 << 13;
+
+/// The largest number of elements of the result of a scatter that is copied from both operands.
+const MAX_COPIED: usize = 256;
 
 /// The slices of an op, and the windows of the operand that they are.
 struct Slices<'a> {
@@ -29,11 +33,6 @@ impl Slices<'_> {
         self.dims.batch_dims(self.slices.len()).iter().map(|&d| self.slices[d]).product()
     }
 
-    /// Returns the number of elements of a slice.
-    fn len(&self) -> usize {
-        self.sizes.iter().product()
-    }
-
     /// Returns the number, among all elements in row-major order, of each element of the slices, slice by slice.
     fn order(&self) -> Vec<isize> {
         let strides = row_major(self.slices);
@@ -41,28 +40,58 @@ impl Slices<'_> {
         positions(0, batch.iter().chain(&self.dims.window).map(|&d| (self.slices[d], strides[d])))
     }
 
-    /// Returns the windows that the slices are, one after the other. `first` is the number of the operand's first
-    /// element, `place` is that of the indices, and `shape` is their shape.
-    fn windows(&self, builder: &mut Builder<'_, '_>, first: u32, place: Place, shape: &[usize]) -> Vec<Window> {
+    /// Returns, for each slice, the number of the operand's first element at its batch dimensions, and the number of
+    /// the first of its indices, which have this shape.
+    fn bases(&self, shape: &[usize]) -> Vec<(isize, isize)> {
         let (strides, index_strides) = (row_major(self.operand), row_major(shape));
         let batch = self.dims.indices_batch_dims(shape.len());
         let batching = |d: usize| self.dims.indices_batching.iter().position(|&i| i == d);
         let base_stride = |d: usize| batching(d).map_or(0, |k| strides[self.dims.operand_batching[k]]);
-        let bases = positions(first as isize, batch.iter().map(|&d| (shape[d], base_stride(d))));
+        let bases = positions(0, batch.iter().map(|&d| (shape[d], base_stride(d))));
         let indices = positions(0, batch.iter().map(|&d| (shape[d], index_strides[d])));
-        let step = index_strides.get(self.dims.index_vector_dim).copied().unwrap_or(0);
-        let window = |(base, index): (isize, isize)| {
-            let from = builder.code.starts.len() as u32;
-            for (k, &d) in self.dims.index_map.iter().enumerate() {
-                let at = place.word((index + step * k as isize) as usize) as u32;
-                let most = (self.operand[d] - self.sizes[d]) as u32;
-                let start = Start { index: Place { at, step: 0, ..place }, most, stride: strides[d] as u32 };
-                builder.code.starts.push(start);
-            }
-            let starts = from..builder.code.starts.len() as u32;
-            window_at(builder, &self.sizes, &strides, base, starts)
+        bases.into_iter().zip(indices).collect()
+    }
+
+    /// Returns, for each index of a slice, the dimension of the operand, the largest start, and the number of the index
+    /// among the slice's ones, which have this shape.
+    fn starts(&self, shape: &[usize]) -> Vec<(usize, usize, isize)> {
+        let step = row_major(shape).get(self.dims.index_vector_dim).copied().unwrap_or(0);
+        let start = |(k, &d): (usize, &usize)| (d, self.operand[d] - self.sizes[d], step * k as isize);
+        self.dims.index_map.iter().enumerate().map(start).collect()
+    }
+
+    /// Returns the window that the slices are. `first` is the number of the operand's first element, `place` is that of
+    /// the indices, and `shape` is their shape.
+    fn window(&self, builder: &mut Builder<'_, '_>, first: u32, place: Place, shape: &[usize]) -> Window {
+        let (strides, from) = (row_major(self.operand), builder.code.starts.len() as u32);
+        for (d, most, index) in self.starts(shape) {
+            let index = Place { at: place.word(index as usize) as u32, step: 0, ..place };
+            builder.code.starts.push(Start { index, most: most as u32, stride: strides[d] as u32 });
+        }
+        let starts = from..builder.code.starts.len() as u32;
+        let bases = self.bases(shape).into_iter();
+        let slices = bases.flat_map(|(base, index)| [base as u32, place.step * index as u32]);
+        let slices = builder.code.table(slices);
+        Window { slices, ..window_at(builder, &self.sizes, &strides, first as isize, starts) }
+    }
+
+    /// Returns the number of the operand's first element of each slice, given the indices. `None` stands for a slice with
+    /// a start that is not between 0 and the largest one. If `is_clamped`, such starts become the nearest of these.
+    fn known_firsts(&self, indices: &Literal, is_clamped: bool) -> Vec<Option<isize>> {
+        let (strides, starts) = (row_major(self.operand), self.starts(indices.shape()));
+        let first = |(base, at): (isize, isize)| {
+            starts.iter().try_fold(base, |first, &(d, most, index)| {
+                let start = indices.get_i128((at + index) as usize);
+                let inside = start.clamp(0, most as i128);
+                (is_clamped || inside == start).then(|| first + inside as isize * strides[d])
+            })
         };
-        bases.into_iter().zip(indices).map(window).collect()
+        self.bases(indices.shape()).into_iter().map(first).collect()
+    }
+
+    /// Returns the numbers of the operand's elements of a slice, from its first one on.
+    fn elements(&self) -> Vec<isize> {
+        positions(0, self.sizes.iter().copied().zip(row_major(self.operand)))
     }
 }
 
@@ -75,6 +104,18 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     let slices = Slices { dims: &dims, operand: view.operand_shape(0), slices: view.result_shape(0), sizes };
     if slices.count() > MAX_SLICES || slices.sizes.contains(&0) {
         return None;
+    }
+    if builder.shape(view.operand(0)).is_some()
+        && let Some(indices) = builder.known(view.operand(1)).map(Literal::to_dense)
+    {
+        let from = operand(builder, view.operand(0))?;
+        let elements = slices.elements();
+        let firsts = slices.known_firsts(&indices, true).into_iter().flatten();
+        let read: Vec<isize> = firsts.flat_map(|first| elements.iter().map(move |e| first + e)).collect();
+        let mut words = vec![0; len];
+        slices.order().iter().zip(read).for_each(|(&at, e)| words[at as usize] = from.word(e as usize) as u32);
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
     }
     let index = operand(builder, view.operand(1))?;
     let from = match builder.shape(view.operand(0)) {
@@ -90,15 +131,12 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
         Held::Array(_) => 0,
     };
     let read = builder.code.place(elem, len);
-    let windows = slices.windows(builder, first, index, view.operand_shape(1));
-    for (slice, window) in windows.into_iter().enumerate() {
-        let to = read.at + (slice * slices.len()) as u32;
-        let action = match from {
-            Held::Words(_) => Action::Window { to, window },
-            Held::Array(array) => Action::Read { elem, array, to, window },
-        };
-        builder.push(elem, action);
-    }
+    let (to, window) = (read.at, slices.window(builder, first, index, view.operand_shape(1)));
+    let action = match from {
+        Held::Words(_) => Action::Window { to, window },
+        Held::Array(array) => Action::Read { elem, array, to, window },
+    };
+    builder.push(elem, action);
     let mut words = vec![0; len];
     slices.order().into_iter().enumerate().for_each(|(i, at)| words[at as usize] = read.word(i) as u32);
     builder.arrange(view.result(0), elem, &words);
@@ -115,7 +153,9 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let (shape, update_shape) = (view.operand_shape(0), view.operand_shape(2));
     let sizes = dims.update_sizes(shape, update_shape);
     let slices = Slices { dims: &dims, operand: shape, slices: update_shape, sizes };
-    let is_whole = dims.index_map.iter().all(|&d| slices.sizes[d] == 1);
+    let known = builder.known(indices).map(|indices| slices.known_firsts(&indices.to_dense(), false));
+    let inside: Option<Vec<isize>> = known.and_then(|firsts| firsts.into_iter().collect());
+    let is_whole = inside.is_some() || dims.index_map.iter().all(|&d| slices.sizes[d] == 1);
     if slices.count() > MAX_SLICES || slices.sizes.contains(&0) || !is_whole {
         return None;
     }
@@ -130,15 +170,22 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
         false => return None,
     };
     let [from, index, update] = [operand(builder, input)?, operand(builder, indices)?, operand(builder, updates)?];
+    if let (Some(firsts), None) = (inside, combine)
+        && len <= MAX_COPIED
+    {
+        let elements = slices.elements();
+        let replaced = firsts.iter().flat_map(|first| elements.iter().map(move |e| first + e));
+        let mut words: Vec<u32> = (0..len).map(|i| from.word(i) as u32).collect();
+        replaced.zip(slices.order()).for_each(|(e, at)| words[e as usize] = update.word(at as usize) as u32);
+        builder.arrange(view.result(0), elem, &words);
+        return Some(());
+    }
     let to = builder.code.place(elem, len);
     builder.push(elem, Action::Move { len: len as u32, to: to.at, from });
     let words: Vec<u32> = slices.order().into_iter().map(|at| update.word(at as usize) as u32).collect();
     let update = builder.ordered(elem, &words);
-    let windows = slices.windows(builder, 0, index, view.operand_shape(1));
-    for (slice, window) in windows.into_iter().enumerate() {
-        let update = Place { at: update.word(slice * slices.len()) as u32, ..update };
-        builder.push(elem, Action::Put { combine, at: to.at, update, window });
-    }
+    let window = slices.window(builder, 0, index, view.operand_shape(1));
+    builder.push(elem, Action::Put { combine, at: to.at, update, window });
     builder.define(view.result(0), to);
     Some(())
 }

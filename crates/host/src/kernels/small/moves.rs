@@ -96,7 +96,7 @@ pub fn window_at(
         _ => (1, shape.len()),
     };
     let table = builder.code.table(elements_at(&shape[..outer], strides, start));
-    Window { run: run as u32, table, starts }
+    Window { run: run as u32, table, starts, slices: 0..0 }
 }
 
 /// Adds a `dynamic_slice`, of a small or a large array. Returns `None` if the program cannot hold an operand.
@@ -168,6 +168,11 @@ pub fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
     if !elem.fills_words() || !is_same {
         return None;
+    }
+    if view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0)) {
+        let zero = builder.code.constant(elem, 0);
+        builder.define(view.result(0), zero);
+        return Some(());
     }
     let mut factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
     let mut places = [operand(builder, view.operand(0))?, operand(builder, view.operand(1))?];

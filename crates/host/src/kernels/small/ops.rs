@@ -98,10 +98,9 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     }
 }
 
-/// Returns true if an op that is no movement reads an array without elements.
+/// Returns true if an op that is neither a movement nor a product reads an array without elements.
 fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> bool {
-    let is_movement = matches!(kind, Kind::Small(Small::Movement));
-    !is_movement && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
+    !matches!(kind, Kind::Small(Small::Movement | Small::Dot)) && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
 /// Returns the result of an op that computes a small array from small constants alone. Returns `None` for other ops.
@@ -184,9 +183,14 @@ fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop that is in no other loop or branch.
+/// Adds a loop that is in no other loop or branch. Some of its arrays may be larger than those outside, if the mean size
+/// is not.
 fn outer_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
-    builder.max_size = MAX_SIZE_IN_LOOPS;
+    let mut ops = vec![];
+    view.regions().iter().for_each(|&region| builder.plan.body.walk_region(region, &mut ops));
+    let results = ops.iter().flat_map(|&op| builder.plan.body[op].results.iter());
+    let elements: usize = results.filter_map(|&v| builder.elements(v)).map(|(_, size)| size).sum();
+    builder.max_size = if elements <= MAX_SIZE * ops.len() { MAX_SIZE_IN_LOOPS } else { MAX_SIZE };
     let added = if may_join(builder, view) { while_loop(builder, view) } else { None };
     builder.max_size = MAX_SIZE;
     added

@@ -6,9 +6,9 @@ use super::lanes::{Operands, combination, is_native};
 use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::small::words::Place;
-use crate::small::{Action, Input, Ins, Window};
+use crate::small::{Action, Ins, Slice, Window};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
 
 /// The largest number of vectors that an instruction computes or copies in line. The interpreter is as fast for more.
@@ -59,17 +59,17 @@ impl<'c> Builder<'_, 'c> {
                 let table = self.table(table);
                 return self.dot(width, is_float, [len, to, run].map(|n| n as usize), steps, table);
             }
-            Action::Window { to, ref window } if few(self.len(window)) => self.window(width, to as usize, window),
-            Action::Update { at, update, ref window } if few(self.len(window)) => {
+            Action::Window { to, ref window } if few(window.len() as u32) => self.window(width, to as usize, window),
+            Action::Update { at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, None, at as usize, update, window, false);
             }
-            Action::Put { combine, at, update, ref window } if few(self.len(window)) => {
+            Action::Put { combine, at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, combine, at as usize, update, window, true);
             }
-            Action::Read { elem, array, to, ref window } if few(self.len(window)) => {
+            Action::Read { elem, array, to, ref window } if few(window.len() as u32) => {
                 return self.read(width, elem, array, to as usize, window);
             }
-            Action::Write { array, update, ref window } if few(self.len(window)) => {
+            Action::Write { array, update, ref window } if few(window.len() as u32) => {
                 return self.write(width, array, update, window);
             }
             _ => return None,
@@ -79,11 +79,6 @@ impl<'c> Builder<'_, 'c> {
 
     fn table(&self, range: &Range<u32>) -> &'c [u32] {
         self.code.numbers(range)
-    }
-
-    /// Returns the number of words of a window.
-    fn len(&self, window: &Window) -> u32 {
-        window.run * window.table.len() as u32
     }
 
     fn each(&mut self, width: Width, op: Op, len: usize, to: usize, [a, b]: [Place; 2]) {
@@ -251,11 +246,9 @@ impl<'c> Builder<'_, 'c> {
         self.cast(width.ints(), sum)
     }
 
-    /// Returns the starts of a window as integers of 64 bits, before they are clamped.
-    fn starts(&mut self, window: &Window) -> Vec<Value> {
-        let starts = window.starts.start as usize..window.starts.end as usize;
-        let places: Vec<Place> = self.code.starts[starts].iter().map(|start| start.index).collect();
-        places.into_iter().map(|place| self.index(place)).collect()
+    /// Returns the starts of a slice as integers of 64 bits, before they are clamped.
+    fn starts(&mut self, window: &Window, slice: Slice) -> Vec<Value> {
+        self.code.starts(window).iter().map(|start| self.index(start.index_of(slice))).collect()
     }
 
     /// Returns the number that a scalar holds, as [`crate::small::words::Words::index`] does.
@@ -272,11 +265,10 @@ impl<'c> Builder<'_, 'c> {
         }
     }
 
-    /// Returns the number of elements by which a window moves, given its starts.
-    fn moved(&mut self, window: &Window, starts: &[Value]) -> Value {
-        let mut moved = self.b.ins().iconst(types::I64, 0);
-        let range = window.starts.start as usize..window.starts.end as usize;
-        for (&index, start) in starts.iter().zip(&self.code.starts[range]) {
+    /// Returns the number of elements by which a slice moves, given its starts.
+    fn moved(&mut self, window: &Window, slice: Slice, starts: &[Value]) -> Value {
+        let mut moved = self.b.ins().iconst(types::I64, i64::from(slice.base));
+        for (&index, start) in starts.iter().zip(self.code.starts(window)) {
             let [zero, most, stride] =
                 [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.b.ins().iconst(types::I64, n));
             let index = self.b.ins().smax(index, zero);
@@ -287,23 +279,30 @@ impl<'c> Builder<'_, 'c> {
         moved
     }
 
-    /// Returns the address of the first word of an array after `moved` words.
-    fn address(&mut self, base: Value, size: usize, moved: Value) -> Value {
+    /// Returns the address of the first element of a slice of the array at `base`, with elements of this size.
+    fn address(&mut self, base: Value, size: usize, window: &Window, k: usize) -> Value {
+        let slice = self.code.slice(window, k);
+        let starts = self.starts(window, slice);
+        let moved = self.moved(window, slice, &starts);
+        self.moved_address(base, size, moved)
+    }
+
+    fn moved_address(&mut self, base: Value, size: usize, moved: Value) -> Value {
         let bytes = self.b.ins().imul_imm_s(moved, size as i64);
         self.b.ins().iadd(base, bytes)
     }
 
     fn window(&mut self, width: Width, to: usize, window: &Window) {
-        let starts = self.starts(window);
-        let moved = self.moved(window, &starts);
-        let address = self.address(self.area(width), width.bytes(), moved);
-        let table = self.table(&window.table);
-        self.load_window(width, address, to, window.run as usize, table);
+        for k in 0..window.count() {
+            let address = self.address(self.area(width), width.bytes(), window, k);
+            self.load_slice(width, address, to + k * window.slice_len(), window);
+        }
     }
 
-    /// Sets words to runs of words from an address on.
-    fn load_window(&mut self, width: Width, address: Value, to: usize, run: usize, table: &[u32]) {
-        for (k, &from) in table.iter().enumerate() {
+    /// Sets words to the runs of a slice, whose first one is at an address.
+    fn load_slice(&mut self, width: Width, address: Value, to: usize, window: &Window) {
+        let run = window.run as usize;
+        for (k, &from) in self.table(&window.table).iter().enumerate() {
             for (first, lanes) in pieces(width, run) {
                 let offset = (from as usize + first) * width.bytes();
                 let vector = self.load_at(width, address, offset, lanes);
@@ -312,7 +311,8 @@ impl<'c> Builder<'_, 'c> {
         }
     }
 
-    /// Copies an array to a window, or combines it with the words there. Returns `None` if the interpreter must do it.
+    /// Copies an array to a window, or combines it with the words there. If a window may have starts outside of the
+    /// array, `is_conditional`, and nothing is done for it then. Returns `None` if the interpreter must do it.
     fn put(
         &mut self,
         width: Width,
@@ -322,47 +322,56 @@ impl<'c> Builder<'_, 'c> {
         window: &Window,
         is_conditional: bool,
     ) -> Option<()> {
-        let (run, table) = (window.run as usize, self.table(&window.table));
         let reach = self.code.reach(at, window);
-        let len = run * table.len();
-        (!update.overlaps(len, reach.start as u32, reach.len())).then_some(())?;
-        let starts = self.starts(window);
-        let vectors: Vec<Value> = (0..table.len())
-            .flat_map(|k| pieces(width, run).map(move |(first, lanes)| (k * run + first, lanes)))
-            .map(|(first, lanes)| self.operand(width, update, first, lanes))
-            .collect();
-        let next = self.b.create_block();
-        if is_conditional {
-            let is_inside = self.is_inside(window, &starts);
-            let inside = self.b.create_block();
-            self.b.ins().brif(is_inside, inside, &[], next, &[]);
-            self.b.switch_to_block(inside);
+        (!update.overlaps(window.len(), reach.start as u32, reach.len())).then_some(())?;
+        for k in 0..window.count() {
+            let slice = self.code.slice(window, k);
+            let starts = self.starts(window, slice);
+            let of = |own: &mut Self, (_, first, lanes)| own.operand(width, update, first, lanes);
+            let places = self.slice_pieces(width, window, k);
+            let vectors: Vec<Value> = places.iter().map(|&place| of(self, place)).collect();
+            // What is computed in a conditional block is not known after it.
+            let next = self.b.create_block();
+            if is_conditional {
+                let is_inside = self.is_inside(window, &starts);
+                let inside = self.b.create_block();
+                self.b.ins().brif(is_inside, inside, &[], next, &[]);
+                self.b.switch_to_block(inside);
+            }
+            let moved = self.moved(window, slice, &starts);
+            let address = self.moved_address(self.area(width), width.bytes(), moved);
+            for (&(to, _, lanes), vector) in places.iter().zip(vectors) {
+                let offset = (at + to) * width.bytes();
+                let vector = match combine {
+                    None => vector,
+                    Some(op) => {
+                        let a = self.load_at(width, address, offset, lanes);
+                        self.apply(combination(op), width, Operands { a, b: vector, constant: None, lanes })
+                    }
+                };
+                self.store_at(width, address, offset, lanes, vector);
+            }
+            self.b.ins().jump(next, &[]);
+            self.b.switch_to_block(next);
         }
-        let moved = self.moved(window, &starts);
-        let address = self.address(self.area(width), width.bytes(), moved);
-        let places = table.iter().flat_map(|&to| pieces(width, run).map(move |(first, lanes)| (to as usize + first, lanes)));
-        for ((to, lanes), vector) in places.zip(vectors) {
-            let offset = (at + to) * width.bytes();
-            let vector = match combine {
-                None => vector,
-                Some(op) => {
-                    let a = self.load_at(width, address, offset, lanes);
-                    self.apply(combination(op), width, Operands { a, b: vector, constant: None, lanes })
-                }
-            };
-            self.store_at(width, address, offset, lanes, vector);
-        }
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
         self.forget(width, reach);
         Some(())
+    }
+
+    /// Returns, for each vector of a slice, the number of the first element in the array if all starts are 0, that in
+    /// all slices, and the number of lanes.
+    fn slice_pieces(&self, width: Width, window: &Window, k: usize) -> Vec<(usize, usize, usize)> {
+        let (run, first) = (window.run as usize, k * window.slice_len());
+        let of_run = |(i, &to): (usize, &u32)| {
+            pieces(width, run).map(move |(at, lanes)| (to as usize + at, first + i * run + at, lanes))
+        };
+        self.table(&window.table).iter().enumerate().flat_map(of_run).collect()
     }
 
     /// Returns true if no start of a window is clamped.
     fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
         let mut result = self.b.ins().iconst(types::I8, 1);
-        let range = window.starts.start as usize..window.starts.end as usize;
-        for (&index, start) in starts.iter().zip(&self.code.starts[range]) {
+        for (&index, start) in starts.iter().zip(self.code.starts(window)) {
             let most = self.b.ins().iconst(types::I64, i64::from(start.most));
             // A negative start is a large unsigned number.
             let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, index, most);
@@ -373,30 +382,27 @@ impl<'c> Builder<'_, 'c> {
 
     /// Sets words to a window of an input, or returns `None` if the interpreter must do it.
     fn read(&mut self, width: Width, elem: Elem, array: u32, to: usize, window: &Window) -> Option<()> {
-        let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
-        ((elem.size() == width.bytes()) || (is_integer && self.len(window) <= MOST as u32)).then_some(())?;
-        let Input::Array { .. } = self.code.inputs[array as usize] else { return None };
-        let (starts, base) = (self.starts(window), self.input(array));
-        let moved = self.moved(window, &starts);
-        let address = self.address(base, elem.size(), moved);
-        let (run, table) = (window.run as usize, self.table(&window.table));
-        if elem.size() == width.bytes() {
-            self.load_window(width, address, to, run, table);
-            return Some(());
-        }
-        let words = table.iter().flat_map(|&from| from as usize..from as usize + run);
-        for (k, from) in words.enumerate() {
-            let word = self.load_element(width, elem, address, from * elem.size());
-            let vector = self.b.ins().scalar_to_vector(width.ints(), word);
-            self.store(width, to + k, 1, vector);
+        is_accessed(width, elem, window).then_some(())?;
+        let base = self.input(array);
+        for k in 0..window.count() {
+            let (address, to) = (self.address(base, elem.size(), window, k), to + k * window.slice_len());
+            if elem.size() == width.bytes() {
+                self.load_slice(width, address, to, window);
+                continue;
+            }
+            let runs = self.table(&window.table).iter();
+            for (i, from) in runs.flat_map(|&from| from..from + window.run).enumerate() {
+                let word = self.load_element(width, elem, address, from as usize * elem.size());
+                let vector = self.b.ins().scalar_to_vector(width.ints(), word);
+                self.store(width, to + i, 1, vector);
+            }
         }
         Some(())
     }
 
     /// Returns an integer or a truth value in memory as a word.
     fn load_element(&mut self, width: Width, elem: Elem, address: Value, offset: usize) -> Value {
-        let ty = integer(elem);
-        let element = self.b.ins().load(ty, flags(), address, offset as i32);
+        let element = self.b.ins().load(integer(elem), flags(), address, offset as i32);
         match elem {
             Elem::Bool => self.b.ins().bmask(width.int(), element),
             elem if elem.is_signed() => self.b.ins().sextend(width.int(), element),
@@ -407,28 +413,24 @@ impl<'c> Builder<'_, 'c> {
     /// Copies an array to a window of an input, or returns `None` if the interpreter must do it.
     fn write(&mut self, width: Width, array: u32, update: Place, window: &Window) -> Option<()> {
         let elem = update.elem;
-        let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
-        ((elem.size() == width.bytes()) || (is_integer && self.len(window) <= MOST as u32)).then_some(())?;
-        let (starts, base) = (self.starts(window), self.input(array));
-        let moved = self.moved(window, &starts);
-        let address = self.address(base, elem.size(), moved);
-        let (run, table) = (window.run as usize, self.table(&window.table));
-        for (k, &to) in table.iter().enumerate() {
-            if elem.size() == width.bytes() {
-                for (first, lanes) in pieces(width, run) {
-                    let vector = self.operand(width, update, k * run + first, lanes);
-                    self.store_at(width, address, (to as usize + first) * elem.size(), lanes, vector);
-                }
-                continue;
+        is_accessed(width, elem, window).then_some(())?;
+        let base = self.input(array);
+        let address = self.address(base, elem.size(), window, 0);
+        if elem.size() == width.bytes() {
+            for (to, first, lanes) in self.slice_pieces(width, window, 0) {
+                let vector = self.operand(width, update, first, lanes);
+                self.store_at(width, address, to * elem.size(), lanes, vector);
             }
-            for i in 0..run {
-                let mut word = self.scalar(width, update.word(k * run + i));
-                if elem == Elem::Bool {
-                    word = self.b.ins().band_imm_s(word, 1);
-                }
-                let element = self.b.ins().ireduce(integer(elem), word);
-                self.b.ins().store(flags(), element, address, ((to as usize + i) * elem.size()) as i32);
+            return Some(());
+        }
+        let runs = self.table(&window.table).iter();
+        for (i, to) in runs.flat_map(|&to| to..to + window.run).enumerate() {
+            let mut word = self.scalar(width, update.word(i));
+            if elem == Elem::Bool {
+                word = self.b.ins().band_imm_s(word, 1);
             }
+            let element = self.b.ins().ireduce(integer(elem), word);
+            self.b.ins().store(flags(), element, address, (to as usize * elem.size()) as i32);
         }
         Some(())
     }
@@ -440,9 +442,9 @@ impl<'c> Builder<'_, 'c> {
             let word = self.scalar(narrow, from.word(i));
             let word = match from.elem {
                 elem if elem.is_float() => {
-                    let float = self.b.ins().bitcast(types::F32, flags(), word);
+                    let float = self.b.ins().bitcast(types::F32, MemFlagsData::new(), word);
                     let float = self.b.ins().fpromote(types::F64, float);
-                    self.b.ins().bitcast(types::I64, flags(), float)
+                    self.b.ins().bitcast(types::I64, MemFlagsData::new(), float)
                 }
                 elem if elem.is_unsigned() => self.b.ins().uextend(types::I64, word),
                 _ => self.b.ins().sextend(types::I64, word),
@@ -459,9 +461,9 @@ impl<'c> Builder<'_, 'c> {
         for i in 0..len {
             let word = self.scalar(wide, from.word(i));
             let word = if elem.is_float() {
-                let float = self.b.ins().bitcast(types::F64, flags(), word);
+                let float = self.b.ins().bitcast(types::F64, MemFlagsData::new(), word);
                 let float = self.b.ins().fdemote(types::F32, float);
-                self.b.ins().bitcast(types::I32, flags(), float)
+                self.b.ins().bitcast(types::I32, MemFlagsData::new(), float)
             } else {
                 self.b.ins().ireduce(types::I32, word)
             };
@@ -470,6 +472,12 @@ impl<'c> Builder<'_, 'c> {
         }
         Some(())
     }
+}
+
+/// Returns true if elements of a large array are loaded and stored in line: whole words, or few integers.
+fn is_accessed(width: Width, elem: Elem, window: &Window) -> bool {
+    let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
+    elem.size() == width.bytes() || (is_integer && window.len() <= MOST)
 }
 
 /// Returns the type of the bits of an element of an integer or truth type.

@@ -8,9 +8,9 @@ use std::arch::x86_64::__m128;
 /// A function that machine code calls.
 #[derive(Clone, Copy)]
 pub enum Formula {
-    /// A function of a vector of four lanes at this address, and of one word of 64 bits at the other.
+    /// A function of vectors of four lanes at this address, and of words of 64 bits at the other.
     Vector { narrow: usize, wide: usize },
-    /// A function of one word of 32 bits, or of two if it is binary, at this address, and of 64 bits at the other.
+    /// A function of words of 32 bits at this address, and of words of 64 bits at the other.
     Word { narrow: usize, wide: usize },
 }
 
@@ -20,15 +20,22 @@ trait Unary {
     fn many<V: Vector>(a: V) -> V;
 }
 
-/// A binary function of words.
+/// A binary function of words, and of vectors.
 trait Binary {
     fn one<W: Word>(a: W, b: W) -> W;
+    fn many<V: Vector>(a: V, b: V) -> V;
 }
 
 #[expect(improper_ctypes_definitions, reason = "a vector is passed in a register on x86-64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 extern "sysv64" fn vector<F: Unary>(a: __m128) -> __m128 {
     F::many(Avx2::from_half(a)).half()
+}
+
+#[expect(improper_ctypes_definitions, reason = "a vector is passed in a register on x86-64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+extern "sysv64" fn vectors<F: Binary>(a: __m128, b: __m128) -> __m128 {
+    F::many(Avx2::from_half(a), Avx2::from_half(b)).half()
 }
 
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -43,55 +50,51 @@ extern "sysv64" fn binary<F: Binary, W: Word>(a: W, b: W) -> W {
 
 macro_rules! of_op {
     (unary_functions { $($_op:ident $unary:ident $unary_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
-     binary_functions { $($_op2:ident $binary:ident $binary_fn:ident $($_names2:ident)*,)* }) => {
+     binary_functions { $($_op2:ident $binary:ident $binary_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }) => {
         /// Returns the function that computes an operation, or `None` if it is no such function.
         pub fn formula(op: Op) -> Option<Formula> {
             Some(match op {
-                $(Op::$unary => {
-                    struct Own;
-                    impl Unary for Own {
-                        #[inline(always)]
-                        fn one<W: Word>(a: W) -> W {
-                            a.$unary_fn()
-                        }
-                        #[inline(always)]
-                        fn many<V: Vector>(a: V) -> V {
-                            a.$unary_fn()
-                        }
-                    }
-                    of_op!(@$how Own)
-                })*
-                $(Op::$binary => of_op!(@binary $binary_fn),)*
-                Op::FRem => of_op!(@binary frem),
+                $(Op::$unary => of_op!(@unary $how $unary_fn),)*
+                $(Op::$binary => of_op!(@binary $how2 $binary_fn),)*
+                Op::FRem => of_op!(@binary scalar frem),
                 _ => return None,
             })
         }
     };
-    (@formula $own:ident) => {
-        Formula::Vector {
-            narrow: vector::<$own> as *const () as usize,
-            wide: unary::<$own, u64> as *const () as usize,
+    (@unary $how:ident $function:ident) => {{
+        struct Own;
+        impl Unary for Own {
+            #[inline(always)]
+            fn one<W: Word>(a: W) -> W {
+                a.$function()
+            }
+            #[inline(always)]
+            fn many<V: Vector>(a: V) -> V {
+                a.$function()
+            }
         }
-    };
-    (@scalar $own:ident) => {
-        Formula::Word {
-            narrow: unary::<$own, u32> as *const () as usize,
-            wide: unary::<$own, u64> as *const () as usize,
-        }
-    };
-    (@binary $function:ident) => {{
+        of_op!(@$how vector unary Own)
+    }};
+    (@binary $how:ident $function:ident) => {{
         struct Own;
         impl Binary for Own {
             #[inline(always)]
             fn one<W: Word>(a: W, b: W) -> W {
                 a.$function(b)
             }
+            #[inline(always)]
+            fn many<V: Vector>(a: V, b: V) -> V {
+                a.$function(b)
+            }
         }
-        Formula::Word {
-            narrow: binary::<Own, u32> as *const () as usize,
-            wide: binary::<Own, u64> as *const () as usize,
-        }
+        of_op!(@$how vectors binary Own)
     }};
+    (@formula $vector:ident $word:ident $own:ident) => {
+        Formula::Vector { narrow: $vector::<$own> as *const () as usize, wide: $word::<$own, u64> as *const () as usize }
+    };
+    (@scalar $vector:ident $word:ident $own:ident) => {
+        Formula::Word { narrow: $word::<$own, u32> as *const () as usize, wide: $word::<$own, u64> as *const () as usize }
+    };
 }
 
 with_functions! { of_op! }

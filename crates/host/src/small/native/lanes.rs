@@ -5,7 +5,7 @@ use super::builder::{Builder, Width};
 use super::formulas::{Formula, formula};
 use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 /// Returns true if machine code computes an operation on words of this width itself.
 pub fn is_native(op: Op, width: Width) -> bool {
@@ -105,8 +105,8 @@ impl Builder<'_, '_> {
         if let Formula::Vector { narrow, .. } = formula
             && !width.is_wide
         {
-            let a = self.cast(width.floats(), of.a);
-            let result = self.call_formula(narrow, &[a], width.floats());
+            let [a, b] = [of.a, of.b].map(|vector| self.cast(width.floats(), vector));
+            let result = self.call_formula(narrow, &[a, b], width.floats());
             return self.cast(width.ints(), result);
         }
         let (Formula::Vector { narrow, wide } | Formula::Word { narrow, wide }) = formula;
@@ -212,26 +212,25 @@ impl Builder<'_, '_> {
     /// Converts a word of 64 bits, given and returned as an integer.
     fn converted_word(&mut self, op: Op, a: Value) -> Value {
         use cranelift_codegen::ir::types::{F32, F64, I64};
-        let flags = super::builder::flags();
         let result = match op {
             Op::FloatFromSigned => self.b.ins().fcvt_from_sint(F64, a),
             Op::FloatFromUnsigned => self.b.ins().fcvt_from_uint(F64, a),
             Op::SignedFromFloat => {
-                let a = self.b.ins().bitcast(F64, flags, a);
+                let a = self.b.ins().bitcast(F64, MemFlagsData::new(), a);
                 return self.b.ins().fcvt_to_sint_sat(I64, a);
             }
             Op::UnsignedFromFloat => {
-                let a = self.b.ins().bitcast(F64, flags, a);
+                let a = self.b.ins().bitcast(F64, MemFlagsData::new(), a);
                 return self.b.ins().fcvt_to_uint_sat(I64, a);
             }
             Op::RoundF32 => {
-                let a = self.b.ins().bitcast(F64, flags, a);
+                let a = self.b.ins().bitcast(F64, MemFlagsData::new(), a);
                 let narrow = self.b.ins().fdemote(F32, a);
                 self.b.ins().fpromote(F64, narrow)
             }
             _ => unreachable!("{op:?} is no conversion"),
         };
-        self.b.ins().bitcast(I64, flags, result)
+        self.b.ins().bitcast(I64, MemFlagsData::new(), result)
     }
 
     /// Returns a vector whose lanes are the results of `f` for the lanes of both operands.
@@ -370,8 +369,9 @@ impl Builder<'_, '_> {
         let sign = self.all(width, 1 << (width.bits() - 1));
         let (sign, zero) = (self.b.ins().band(a, sign), self.all(width, 0));
         let one = self.b.ins().bor(sign, one);
-        // This is true for NaN, too.
-        let stays = self.compare_floats(width, FloatCC::UnorderedOrEqual, a, zero);
+        let (is_zero, is_nan) =
+            (self.compare_floats(width, FloatCC::Equal, a, zero), self.compare_floats(width, FloatCC::Unordered, a, a));
+        let stays = self.b.ins().bor(is_zero, is_nan);
         self.b.ins().bitselect(stays, a, one)
     }
 

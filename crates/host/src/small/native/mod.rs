@@ -11,6 +11,8 @@ mod builder;
 mod formulas;
 mod lanes;
 mod program;
+#[cfg(test)]
+mod tests;
 
 use super::code::Code;
 use super::machine::Run;

@@ -61,10 +61,11 @@ pub fn functions(code: &Code) -> Option<Functions> {
 /// Returns the instructions of this machine, or `None` if no machine code can be made for it.
 fn isa() -> Option<OwnedTargetIsa> {
     let mut flags = settings::builder();
-    for (name, value) in [("opt_level", "none"), ("enable_verifier", "false"), ("unwind_info", "false")] {
+    // The code is built without what optimisations would remove.
+    let verifies = if cfg!(debug_assertions) { "true" } else { "false" };
+    for (name, value) in [("opt_level", "none"), ("enable_verifier", verifies), ("unwind_info", "false")] {
         flags.set(name, value).expect("a setting of the compiler");
     }
-    flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }).expect("a setting");
     cranelift_native::builder().ok()?.finish(Flags::new(flags)).ok()
 }
 
@@ -141,7 +142,12 @@ impl Compiler<'_> {
         let mut builder = Builder::new(b, self.code, self.constant);
         body(&mut builder);
         builder.finish(self.isa.frontend_config());
-        let compiled = self.codegen.compile(&**self.isa, &mut ControlPlane::default()).ok()?;
+        let compiled = match self.codegen.compile(&**self.isa, &mut ControlPlane::default()) {
+            Ok(compiled) => compiled,
+            // The interpreter runs what the compiler refuses.
+            Err(e) if cfg!(debug_assertions) => panic!("{:?}", e.inner),
+            Err(_) => return None,
+        };
         assert!(compiled.buffer.relocs().is_empty(), "all addresses are constants");
         self.bytes.resize(self.bytes.len().next_multiple_of(64), 0);
         self.offsets.push(self.bytes.len());

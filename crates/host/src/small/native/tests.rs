@@ -1,0 +1,134 @@
+//! Each operation in machine code, compared with the interpreter.
+
+use crate::block::machine::Op;
+use crate::elem::Elem;
+use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place};
+
+/// Returns words of both kinds: floats and integers at which operations are special, and others.
+fn words(is_wide: bool, count: usize, seed: u64) -> Vec<u64> {
+    const FLOATS: [f64; 18] = [
+        0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3e9, -3e9, 1e10, -1e20, 1e-40, 0.3, f64::INFINITY,
+        f64::NEG_INFINITY, f64::NAN,
+    ];
+    const INTEGERS: [i64; 12] = [0, 1, -1, 2, 7, -7, 31, 32, 63, 64, i64::MIN, i64::MAX];
+    let bits = |x: f64| if is_wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
+    let low = |n: i64| if is_wide { n as u64 } else { u64::from((n ^ (n >> 32)) as u32) };
+    let mut state = seed;
+    let mut next = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    let mut word = || match next(4) {
+        0 => bits(FLOATS[next(FLOATS.len())]),
+        1 => low(INTEGERS[next(INTEGERS.len())]),
+        2 => bits(next(2000) as f64 / 16.0 - 60.0),
+        _ => low((next(1 << 30) as i64) << next(33)),
+    };
+    (0..count).map(|_| word()).collect()
+}
+
+fn bytes(is_wide: bool, words: &[u64]) -> Vec<u8> {
+    let width = if is_wide { 8 } else { 4 };
+    words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(width)).collect()
+}
+
+/// Runs a program with one output of `size` bytes by the interpreter, and then by machine code, for each list of inputs.
+/// Calls `check` with both results.
+fn compare(code: &Code, inputs: &[Vec<Vec<u8>>], size: usize, check: impl Fn(&[u8], &[u8])) {
+    let run = |is_eager: bool| {
+        let of = |inputs: &Vec<Vec<u8>>| {
+            let mut result = vec![0; size];
+            let mut inputs: Vec<Bytes<'_>> = inputs.iter().map(|input| Bytes::Read(input)).collect();
+            code.run(&mut inputs, &mut [&mut result], is_eager);
+            result
+        };
+        inputs.iter().map(of).collect::<Vec<_>>()
+    };
+    let want = run(false);
+    assert!(!code.tier.is_hot(code), "the interpreter has run");
+    assert!(code.tier.native(code).is_some(), "there is machine code");
+    run(true).iter().zip(&want).for_each(|(got, want)| check(got, want));
+}
+
+/// Returns true if both have the same bits, or both are NaN: the sign and the low bits of NaN may differ.
+fn is_same(is_wide: bool, a: &[u8], b: &[u8]) -> bool {
+    let is_nan = |x: &[u8]| match is_wide {
+        true => f64::from_le_bytes(x.try_into().expect("8 bytes")).is_nan(),
+        false => f32::from_le_bytes(x.try_into().expect("4 bytes")).is_nan(),
+    };
+    let width = if is_wide { 8 } else { 4 };
+    a.chunks(width).zip(b.chunks(width)).all(|(a, b)| a == b || (is_nan(a) && is_nan(b)))
+}
+
+#[test]
+fn operations_have_the_bits_of_the_interpreter() {
+    for is_wide in [false, true] {
+        let (elem, width) = if is_wide { (Elem::U64, 8) } else { (Elem::U32, 4) };
+        for (len, steps) in [(1, [1, 1]), (2, [1, 1]), (3, [1, 0]), (4, [0, 1]), (7, [1, 1]), (57, [1, 0]), (90, [1, 1])] {
+            let mut code = Code::default();
+            let [a, b] = steps.map(|step| Place { step, ..code.place(elem, len) });
+            code.inputs = [a, b].map(|place| Input::Words(Place { step: 1, ..place }, len)).to_vec();
+            let to = code.place(elem, len * Op::TESTED.len());
+            for (op, k) in Op::TESTED.iter().zip(0..) {
+                let action = Action::Each { op: *op, len: len as u32, to: to.at + k * len as u32, a, b };
+                code.push(Ins::on(is_wide, action));
+            }
+            code.outputs.push(Output::Words(to, len * Op::TESTED.len()));
+            let inputs = |seed| [seed, 100 + seed].map(|seed| bytes(is_wide, &words(is_wide, len, seed))).to_vec();
+            let inputs: Vec<Vec<Vec<u8>>> = (0..20).map(inputs).collect();
+            compare(&code, &inputs, len * width * Op::TESTED.len(), |got, want| {
+                let results = got.chunks(len * width).zip(want.chunks(len * width));
+                for (op, (got, want)) in Op::TESTED.iter().zip(results) {
+                    assert!(is_same(is_wide, got, want), "{op:?} of {len} words: {got:x?} is not {want:x?}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn shifts_by_constants_have_the_bits_of_the_interpreter() {
+    for is_wide in [false, true] {
+        let (elem, width) = if is_wide { (Elem::U64, 8) } else { (Elem::U32, 4) };
+        let (mut code, len) = (Code::default(), 6);
+        let a = code.place(elem, len);
+        code.inputs = vec![Input::Words(a, len)];
+        let by: Vec<u64> = vec![0, 1, 13, 31, 32, 33, 63, 64, 100];
+        let ops = [Op::Shl, Op::Shr, Op::Sar];
+        let constants: Vec<Place> = by.iter().map(|&by| code.constant(elem, by)).collect();
+        let to = code.place(elem, len * by.len() * ops.len());
+        let pairs = constants.iter().flat_map(|&b| ops.map(|op| (op, b)));
+        for ((op, b), k) in pairs.zip(0..) {
+            code.push(Ins::on(is_wide, Action::Each { op, len: len as u32, to: to.at + k * len as u32, a, b }));
+        }
+        code.outputs.push(Output::Words(to, len * by.len() * ops.len()));
+        let inputs = vec![vec![bytes(is_wide, &words(is_wide, len, 5))]];
+        compare(&code, &inputs, len * width * by.len() * ops.len(), |got, want| assert_eq!(got, want));
+    }
+}
+
+/// Checks folds of rows of all lengths, of several rows, and of runs of rows of one word.
+#[test]
+fn folds_have_the_bits_of_the_interpreter() {
+    use Op::*;
+    let ops = [
+        (SumF, 0x8000_0000), (ProdF, 0x3f80_0000), (MaxF, 0xff80_0000), (MinF, 0x7f80_0000), (SumI, 0), (ProdI, 1),
+        (MaxS, 0x8000_0000), (MinS, 0x7fff_ffff), (MaxU, 0), (MinU, 0xffff_ffff), (AllBits, 0xffff_ffff), (AnyBits, 0),
+    ];
+    for (op, identity) in ops {
+        for (rows, row_len, run) in [(1, 2, 1), (1, 3, 1), (2, 5, 1), (3, 8, 1), (1, 16, 1), (1, 40, 1), (3, 1, 7), (9, 1, 4)] {
+            let (mut code, count) = (Code::default(), rows * row_len * run);
+            let (from, to) = (code.place(Elem::U32, count), code.place(Elem::U32, run));
+            code.inputs = vec![Input::Words(from, count)];
+            let firsts = (0..rows as u32).map(|row| from.at + row * (row_len * run) as u32);
+            let table = code.table(firsts);
+            let [len, rows, row_len, run] = [run, rows, row_len, run].map(|n| n as u32);
+            code.push(Ins::On32(Action::Fold { op, identity, len, to: to.at, rows, row_len, run, table }));
+            code.outputs.push(Output::Words(to, run as usize));
+            let inputs: Vec<Vec<Vec<u8>>> = (0..10).map(|seed| vec![bytes(false, &words(false, count, seed))]).collect();
+            compare(&code, &inputs, 4 * run as usize, |got, want| {
+                assert!(is_same(false, got, want), "{op:?} of {rows} x {row_len} x {run}: {got:x?} is not {want:x?}");
+            });
+        }
+    }
+}
