@@ -28,8 +28,16 @@ impl<W: Word> Lanes<'_, W> {
         if !V::IN_REGISTERS {
             return self.unary(one);
         }
-        for start in (0..self.a.len()).step_by(V::LANES) {
-            write_lanes(many(read_lanes(self.a, start)), &mut self.to[start..self.a.len()]);
+        let (mut operand, mut results) = ([W::from_bits64(0); MAX_LANES], [W::from_bits64(0); MAX_LANES]);
+        let (len, a) = (self.a.len(), padded::<V>(self.a, &mut operand));
+        let to = if len < V::LANES { &mut results } else { &mut *self.to };
+        for start in (0..len).step_by(V::LANES) {
+            // The last vector may compute results again.
+            let start = start.min(a.len() - V::LANES);
+            many(V::read(&a[start..])).write(&mut to[start..]);
+        }
+        if len < V::LANES {
+            self.to[..len].copy_from_slice(&results[..len]);
         }
         if let ([_], [first, others @ ..]) = (self.a, &mut *self.to) {
             others.fill(*first);
@@ -42,12 +50,19 @@ impl<W: Word> Lanes<'_, W> {
         if !V::IN_REGISTERS || self.to.len() == 1 {
             return self.binary(one);
         }
-        let operand = |words: &[W], start: usize| match words {
-            [word] => V::splat(*word),
-            words => read_lanes(words, start),
-        };
-        for start in (0..self.to.len()).step_by(V::LANES) {
-            write_lanes(many(operand(self.a, start), operand(self.b, start)), &mut self.to[start..]);
+        let zeros = [W::from_bits64(0); MAX_LANES];
+        let (mut first, mut second, mut results) = (zeros, zeros, zeros);
+        let (len, a, b) =
+            (self.to.len(), padded::<V>(self.a, &mut first), padded::<V>(self.b, &mut second));
+        let to = if len < V::LANES { &mut results } else { &mut *self.to };
+        for start in (0..len).step_by(V::LANES) {
+            let start = start.min(len.max(V::LANES) - V::LANES);
+            let a = if self.a.len() == 1 { V::splat(self.a[0]) } else { V::read(&a[start..]) };
+            let b = if self.b.len() == 1 { V::splat(self.b[0]) } else { V::read(&b[start..]) };
+            many(a, b).write(&mut to[start..]);
+        }
+        if len < V::LANES {
+            self.to.copy_from_slice(&results[..len]);
         }
     }
 
@@ -66,25 +81,12 @@ impl<W: Word> Lanes<'_, W> {
 /// The most lanes of a vector.
 const MAX_LANES: usize = 16;
 
-/// Returns the words from number `start` on, and zeros after the last one.
+/// Returns the words, or a copy with more words after them if they are fewer than a vector has.
 #[inline(always)]
-fn read_lanes<V: Vector>(words: &[V::Word], start: usize) -> V {
-    let words = &words[start..];
+fn padded<'a, V: Vector>(words: &'a [V::Word], copy: &'a mut [V::Word; MAX_LANES]) -> &'a [V::Word] {
     if words.len() >= V::LANES {
-        return V::read(words);
+        return words;
     }
-    let mut lanes = [V::Word::from_bits64(0); MAX_LANES];
-    lanes[..words.len()].copy_from_slice(words);
-    V::read(&lanes)
-}
-
-/// Sets words to the lanes of a vector, of which there may be more.
-#[inline(always)]
-fn write_lanes<V: Vector>(vector: V, words: &mut [V::Word]) {
-    if words.len() >= V::LANES {
-        return vector.write(words);
-    }
-    let mut lanes = [V::Word::from_bits64(0); MAX_LANES];
-    vector.write(&mut lanes);
-    words.copy_from_slice(&lanes[..words.len()]);
+    copy[..words.len()].copy_from_slice(words);
+    &copy[..V::LANES]
 }

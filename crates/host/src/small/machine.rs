@@ -168,6 +168,9 @@ impl Run<'_, '_> {
                 let products = Products { run: run as usize, steps, is_float, table: code.numbers(table) };
                 products.sum::<V>([old, old], &mut new[..len as usize]);
             }
+            Action::Window { to, ref window } if window.slice_len() == 1 && self.has_short_indices(window) => {
+                pick(V::Word::around(&mut self.memory.words, to as usize), code, window);
+            }
             Action::Window { to, ref window } => {
                 let (table, len) = (code.numbers(&window.table), window.slice_len() as u32);
                 for k in 0..window.count() {
@@ -213,6 +216,17 @@ impl Run<'_, '_> {
         let slice = self.code.slice(window, k);
         for s in self.code.starts(window) {
             if !(0..=i64::from(s.most)).contains(&self.memory.words.index(s.index_of(slice))) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Returns true if the starts of a window are signed integers of 32 bits or fewer.
+    #[inline(always)]
+    fn has_short_indices(&self, window: &Window) -> bool {
+        for s in self.code.starts(window) {
+            if s.index.is_wide() || !s.index.elem.is_signed() {
                 return false;
             }
         }
@@ -318,6 +332,21 @@ fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize, run: u
     new.for_each(|(to, &from)| to.copy_from_slice(&old[from as usize + moved..][..run]));
 }
 
+/// Sets words to slices of one element each, whose indices are in narrow words.
+#[inline(always)]
+fn pick<W: Area>((narrow, old, new): (&[u32], &[W], &mut [W]), code: &Code, window: &Window) {
+    let (first, starts) = (code.numbers(&window.table)[0] as usize, code.starts(window));
+    for k in 0..window.count() {
+        let slice = code.slice(window, k);
+        let mut from = first + slice.base as usize;
+        for s in starts {
+            let index = narrow[(s.index.at + slice.indices) as usize] as i32;
+            from += i64::from(index).clamp(0, s.most.into()) as usize * s.stride as usize;
+        }
+        new[k] = old[from];
+    }
+}
+
 /// Sets the words from number `to` on to those of the table, each of which follows itself several times.
 #[inline(always)]
 fn repeat<W: Area>(words: &mut [W], to: u32, table: &[u32], times: usize) {
@@ -365,11 +394,13 @@ fn fold<W: Area>(old: &[W], new: &mut [W], op: Op, identity: W, sizes: [usize; 3
         match row_len {
             1 => {
                 to.copy_from_slice(row(firsts[0]));
-                firsts[1..].iter().for_each(|&first| op.combine_each(to, row(first)));
+                // Loops here are faster than iterators, whose functions are not compiled into the interpreter.
+                for &first in &firsts[1..] {
+                    op.combine_each(to, row(first));
+                }
             }
             _ => {
                 to[0] = W::fold_row(op, identity, row(firsts[0]));
-                // Loops here are faster than iterators, whose functions are not compiled into the interpreter.
                 for &first in &firsts[1..] {
                     to[0] = op.combine(to[0], W::fold_row(op, identity, row(first)));
                 }

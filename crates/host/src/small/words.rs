@@ -177,6 +177,10 @@ const SHORT_ROW: usize = 8;
 pub(crate) trait Area: Word + Pod {
     fn of(words: &mut Words) -> &mut [Self];
 
+    /// Returns the narrow words, and the words of this width before number `to` and from it on. The narrow words end
+    /// there, too, if they are of this width.
+    fn around(words: &mut Words, to: usize) -> (&[u32], &[Self], &mut [Self]);
+
     /// Folds the words into one, in the order of a row of two or more.
     fn fold_row(op: Op, identity: Self, row: &[Self]) -> Self;
 }
@@ -185,6 +189,12 @@ impl Area for u32 {
     #[inline(always)]
     fn of(words: &mut Words) -> &mut [u32] {
         &mut words.narrow
+    }
+
+    #[inline(always)]
+    fn around(words: &mut Words, to: usize) -> (&[u32], &[u32], &mut [u32]) {
+        let (old, new) = words.narrow.split_at_mut(to);
+        (old, old, new)
     }
 
     #[inline(always)]
@@ -200,6 +210,12 @@ impl Area for u64 {
     #[inline(always)]
     fn of(words: &mut Words) -> &mut [u64] {
         &mut words.wide
+    }
+
+    #[inline(always)]
+    fn around(words: &mut Words, to: usize) -> (&[u32], &[u64], &mut [u64]) {
+        let (old, new) = words.wide.split_at_mut(to);
+        (&words.narrow, old, new)
     }
 
     #[inline(always)]
