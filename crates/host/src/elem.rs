@@ -78,6 +78,20 @@ impl Elem {
         matches!(self, Elem::C64 | Elem::C128)
     }
 
+    /// Returns the number of real elements that an element is: 2 if it is complex, and 1 otherwise.
+    pub const fn parts(self) -> usize {
+        if self.is_complex() { 2 } else { 1 }
+    }
+
+    /// Returns the type of the parts of an element, which is this type if it is real.
+    pub const fn part(self) -> Elem {
+        match self {
+            Elem::C64 => Elem::F32,
+            Elem::C128 => Elem::F64,
+            _ => self,
+        }
+    }
+
     /// Returns true if this is a real type of 64-bit elements, which only lanes of 64 bits compute.
     pub const fn is_wide(self) -> bool {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)

@@ -7,6 +7,7 @@ use super::copies::{Filler, Moves};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::small::Routine;
 use shardwise_ir::OpView;
 use shardwise_ops::elementwise::Rows;
 
@@ -29,6 +30,17 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let operands = (0..view.operands().len()).map(operand).collect();
     let (element_bytes, output_bytes) = (element_bytes(view), output_bytes(view));
     Some(plan.kernel(view, Elements { rows, operands, element_bytes, output_bytes }))
+}
+
+/// Returns the routine of an elementwise op that is a function of rows. Returns `None` for others.
+pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    struct Row(Rows);
+    impl Routine for Row {
+        fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+            self.0.run(operands, results[0]);
+        }
+    }
+    Some(Box::new(Row(Rows::of(view)?)))
 }
 
 /// Returns the step of an op whose results are zeros, such as the imaginary parts of floats. Never returns `None`.

@@ -96,8 +96,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.code.outputs.push(output);
     }
 
-    /// Returns the element type and the number of elements of a small array: one in words, or one of real elements that
-    /// has few enough to be in words. Returns `None` for other values.
+    /// Returns the type and the number of the real elements of a small array, as [`Builder::elements`] does: of one in
+    /// words, or of one that has few enough to be in words. Returns `None` for other values.
     pub fn shape(&self, v: Value) -> Option<(Elem, usize)> {
         let (elem, size) = self.elements(v)?;
         let is_small = match self.held(v) {
@@ -108,13 +108,19 @@ impl<'a, 'm> Builder<'a, 'm> {
         is_small.then_some((elem, size))
     }
 
-    /// Returns the element type and the number of elements of an array of real elements, or `None` for other values,
-    /// and for arrays whose elements cannot be counted by 32 bits.
+    /// Returns the type and the number of the real elements of an array. A complex element is two real ones that follow
+    /// each other. Returns `None` for values without such elements, or with more than 32 bits count.
     pub fn elements(&self, v: Value) -> Option<(Elem, usize)> {
         let ty = self.plan.body.ty(v).as_tensor()?;
-        let elem = Elem::of(ty.dtype).filter(|e| !e.is_complex())?;
-        let size = ty.shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n))?;
-        u32::try_from(size).is_ok().then_some((elem, size))
+        let elem = Elem::of(ty.dtype)?;
+        let size = ty.shape.iter().try_fold(elem.parts(), |size, &n| size.checked_mul(n))?;
+        u32::try_from(size).is_ok().then_some((elem.part(), size))
+    }
+
+    /// Returns the number of real elements that an element of an array is: 2 if it is complex, and 1 otherwise.
+    pub fn parts(&self, v: Value) -> usize {
+        let elem = self.plan.body.ty(v).as_tensor().and_then(|ty| Elem::of(ty.dtype));
+        elem.map_or(1, Elem::parts)
     }
 
     /// Returns the form in which the program holds a value, or `None` if it does not hold the value.

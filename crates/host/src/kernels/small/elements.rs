@@ -190,23 +190,23 @@ fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
 }
 
 /// The rows of a reduction, each of which is the words that follow each other from its first one on.
-struct Rows {
+pub struct Rows {
     /// The number of elements that are reduced.
     element_count: usize,
     /// The number of results of a run. The rows of the next one of a run begin one element later.
-    run: usize,
+    pub run: usize,
     /// For the first result of each run, the numbers of the first elements of its rows.
-    firsts: Vec<usize>,
+    pub firsts: Vec<usize>,
     /// The number of rows of each result.
-    count: usize,
+    pub count: usize,
     /// The number of elements of each row. It is 1 if a run has several results.
-    row_len: usize,
+    pub row_len: usize,
 }
 
 impl Rows {
     /// Returns the elements of a `reduce`. A row is along the trailing dimensions that are reduced, as in block
     /// programs. Returns `None` if a result has more than [`CHUNK`] rows.
-    fn of(view: &OpView<'_>) -> Option<Rows> {
+    pub fn of(view: &OpView<'_>) -> Option<Rows> {
         let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
         reduced.sort_unstable();
         let mut kept: Vec<usize> = (0..shape.len()).filter(|d| !reduced.contains(d) && shape[*d] != 1).collect();

@@ -1,7 +1,7 @@
 //! Gathers and scatters in small programs: windows of one slice for each index.
 
 use super::builder::{Builder, Held};
-use super::moves::{operand, window_at};
+use super::moves::{Elements, operand, window_at};
 use crate::block::program::reduction;
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::{positions, row_major};
@@ -26,6 +26,8 @@ struct Slices<'a> {
     slices: &'a [usize],
     /// The size of a slice along each dimension of the operand.
     sizes: Vec<usize>,
+    /// The number of real elements of an element.
+    parts: usize,
 }
 
 impl Slices<'_> {
@@ -33,23 +35,37 @@ impl Slices<'_> {
         self.dims.batch_dims(self.slices.len()).iter().map(|&d| self.slices[d]).product()
     }
 
-    /// Returns the number, among all elements in row-major order, of each element of the slices, slice by slice.
-    fn order(&self) -> Vec<isize> {
-        let strides = row_major(self.slices);
+    /// Returns the number, among all real elements in row-major order, of each real element of the slices, slice by
+    /// slice.
+    fn order(&self) -> Vec<u32> {
+        let all = row_major(self.slices);
         let batch = self.dims.batch_dims(self.slices.len());
-        positions(0, batch.iter().chain(&self.dims.window).map(|&d| (self.slices[d], strides[d])))
+        let dims = batch.iter().chain(&self.dims.window);
+        let (shape, strides): (Vec<usize>, Vec<isize>) = dims.map(|&d| (self.slices[d], all[d])).unzip();
+        Elements { shape: &shape, strides: &strides, start: 0, parts: self.parts }.all()
     }
 
-    /// Returns, for each slice, the number of the operand's first element at its batch dimensions, and the number of
-    /// the first of its indices, which have this shape.
+    /// Calls `f` with the elements of the operand that the first slice has if all its starts are 0.
+    fn with_elements<R>(&self, f: impl FnOnce(&Elements<'_>) -> R) -> R {
+        let strides = row_major(self.operand);
+        f(&Elements { shape: &self.sizes, strides: &strides, start: 0, parts: self.parts })
+    }
+
+    /// Returns, for each slice, the number of the operand's first real element at its batch dimensions, and the number
+    /// of the first of its indices, which have this shape.
     fn bases(&self, shape: &[usize]) -> Vec<(isize, isize)> {
         let (strides, index_strides) = (row_major(self.operand), row_major(shape));
         let batch = self.dims.indices_batch_dims(shape.len());
         let batching = |d: usize| self.dims.indices_batching.iter().position(|&i| i == d);
-        let base_stride = |d: usize| batching(d).map_or(0, |k| strides[self.dims.operand_batching[k]]);
+        let base_stride = |d: usize| batching(d).map_or(0, |k| self.stride(strides[self.dims.operand_batching[k]]));
         let bases = positions(0, batch.iter().map(|&d| (shape[d], base_stride(d))));
         let indices = positions(0, batch.iter().map(|&d| (shape[d], index_strides[d])));
         bases.into_iter().zip(indices).collect()
+    }
+
+    /// Returns the number of real elements of a stride in elements.
+    fn stride(&self, stride: isize) -> isize {
+        stride * self.parts as isize
     }
 
     /// Returns, for each index of a slice, the dimension of the operand, the largest start, and the number of the index
@@ -60,22 +76,22 @@ impl Slices<'_> {
         self.dims.index_map.iter().enumerate().map(start).collect()
     }
 
-    /// Returns the window that the slices are. `first` is the number of the operand's first element, `place` is that of
+    /// Returns the window that the slices are. `first` is the number of the operand's first real element, `place` is that of
     /// the indices, and `shape` is their shape.
     fn window(&self, builder: &mut Builder<'_, '_>, first: u32, place: Place, shape: &[usize]) -> Window {
         let (strides, from) = (row_major(self.operand), builder.code.starts.len() as u32);
         for (d, most, index) in self.starts(shape) {
             let index = Place { at: place.word(index as usize) as u32, step: 0, ..place };
-            builder.code.starts.push(Start { index, most: most as u32, stride: strides[d] as u32 });
+            builder.code.starts.push(Start { index, most: most as u32, stride: self.stride(strides[d]) as u32 });
         }
         let starts = from..builder.code.starts.len() as u32;
         let bases = self.bases(shape).into_iter();
         let slices = bases.flat_map(|(base, index)| [base as u32, place.step * index as u32]);
         let slices = builder.code.table(slices);
-        Window { slices, ..window_at(builder, &self.sizes, &strides, first as isize, starts) }
+        Window { slices, ..self.with_elements(|elements| window_at(builder, elements, first, starts)) }
     }
 
-    /// Returns the number of the operand's first element of each slice, given the indices. `None` stands for a slice with
+    /// Returns the number of the operand's first real element of each slice, given the indices. `None` stands for a slice with
     /// a start that is not between 0 and the largest one. If `is_clamped`, such starts become the nearest of these.
     fn known_firsts(&self, indices: &Literal, is_clamped: bool) -> Vec<Option<isize>> {
         let (strides, starts) = (row_major(self.operand), self.starts(indices.shape()));
@@ -83,15 +99,10 @@ impl Slices<'_> {
             starts.iter().try_fold(base, |first, &(d, most, index)| {
                 let start = indices.get_i128((at + index) as usize);
                 let inside = start.clamp(0, most as i128);
-                (is_clamped || inside == start).then(|| first + inside as isize * strides[d])
+                (is_clamped || inside == start).then(|| first + inside as isize * self.stride(strides[d]))
             })
         };
         self.bases(indices.shape()).into_iter().map(first).collect()
-    }
-
-    /// Returns the numbers of the operand's elements of a slice, from its first one on.
-    fn elements(&self) -> Vec<isize> {
-        positions(0, self.sizes.iter().copied().zip(row_major(self.operand)))
     }
 }
 
@@ -100,8 +111,8 @@ impl Slices<'_> {
 pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let dims = IndexDims::of_gather(view)?;
-    let sizes = dims.slice_sizes(view);
-    let slices = Slices { dims: &dims, operand: view.operand_shape(0), slices: view.result_shape(0), sizes };
+    let (sizes, parts) = (dims.slice_sizes(view), builder.parts(view.result(0)));
+    let slices = Slices { dims: &dims, operand: view.operand_shape(0), slices: view.result_shape(0), sizes, parts };
     if slices.count() > MAX_SLICES || slices.sizes.contains(&0) {
         return None;
     }
@@ -109,11 +120,11 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
         && let Some(indices) = builder.known(view.operand(1)).map(Literal::to_dense)
     {
         let from = operand(builder, view.operand(0))?;
-        let elements = slices.elements();
+        let elements = slices.with_elements(|elements| elements.all());
         let firsts = slices.known_firsts(&indices, true).into_iter().flatten();
-        let read: Vec<isize> = firsts.flat_map(|first| elements.iter().map(move |e| first + e)).collect();
+        let read = firsts.flat_map(|first| elements.iter().map(move |&e| first as usize + e as usize));
         let mut words = vec![0; len];
-        slices.order().iter().zip(read).for_each(|(&at, e)| words[at as usize] = from.word(e as usize) as u32);
+        slices.order().iter().zip(read).for_each(|(&at, e)| words[at as usize] = from.word(e) as u32);
         builder.arrange(view.result(0), elem, &words);
         return Some(());
     }
@@ -151,8 +162,8 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let (elem, len) = builder.shape(view.result(0))?;
     let dims = IndexDims::of_scatter(view)?;
     let (shape, update_shape) = (view.operand_shape(0), view.operand_shape(2));
-    let sizes = dims.update_sizes(shape, update_shape);
-    let slices = Slices { dims: &dims, operand: shape, slices: update_shape, sizes };
+    let (sizes, parts) = (dims.update_sizes(shape, update_shape), builder.parts(input));
+    let slices = Slices { dims: &dims, operand: shape, slices: update_shape, sizes, parts };
     let known = builder.known(indices).map(|indices| slices.known_firsts(&indices.to_dense(), false));
     let inside: Option<Vec<isize>> = known.and_then(|firsts| firsts.into_iter().collect());
     let is_whole = inside.is_some() || dims.index_map.iter().all(|&d| slices.sizes[d] == 1);
@@ -163,7 +174,7 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let is_replaced = view.body.region_results(region)[0] == view.body[region].args[1];
     let combine = match is_replaced {
         true => None,
-        false if elem.fills_words() => {
+        false if elem.fills_words() && parts == 1 => {
             let kind = reduce_kind_of(view.module, view.body, region, 0)?;
             Some(reduction(reducer(kind), elem, elem.is_wide())?.0)
         }
@@ -173,10 +184,10 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     if let (Some(firsts), None) = (inside, combine)
         && len <= MAX_COPIED
     {
-        let elements = slices.elements();
-        let replaced = firsts.iter().flat_map(|first| elements.iter().map(move |e| first + e));
+        let elements = slices.with_elements(|elements| elements.all());
+        let replaced = firsts.iter().flat_map(|&first| elements.iter().map(move |&e| first as usize + e as usize));
         let mut words: Vec<u32> = (0..len).map(|i| from.word(i) as u32).collect();
-        replaced.zip(slices.order()).for_each(|(e, at)| words[e as usize] = update.word(at as usize) as u32);
+        replaced.zip(slices.order()).for_each(|(e, at)| words[e] = update.word(at as usize) as u32);
         builder.arrange(view.result(0), elem, &words);
         return Some(());
     }

@@ -15,5 +15,6 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub use elements::Rows;
 pub use runs::runs;
 pub use step::step;

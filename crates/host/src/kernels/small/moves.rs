@@ -8,7 +8,7 @@ use crate::kernels::strides::{innermost, positions, row_major};
 use crate::small::{Action, Place, Start, Window};
 use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
-use shardwise_ops::NoRegions;
+use shardwise_ops::{NoRegions, Opcode};
 use shardwise_ops::dot::DotDims;
 use std::ops::Range;
 
@@ -51,15 +51,16 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
         return None;
     }
     let (array, strides, start) = view_strides(builder.plan, view)?;
+    let (shape, parts) = (view.result_shape(0), builder.parts(array));
+    let elements = Elements { shape, strides: &strides, start, parts };
     if builder.shape(array).is_some() {
         let from = builder.value(array)?;
-        let elements = elements_at(view.result_shape(0), &strides, start);
-        let words: Vec<u32> = elements.iter().map(|&e| from.word(e as usize) as u32).collect();
+        let words: Vec<u32> = elements.all().iter().map(|&e| from.word(e as usize) as u32).collect();
         builder.arrange(view.result(0), elem, &words);
         return Some(());
     }
     let array = builder.array(array)?;
-    let window = window_at(builder, view.result_shape(0), &strides, start, 0..0);
+    let window = window_at(builder, &elements, 0, 0..0);
     builder.compute(view.result(0), |to| Action::Read { elem, array, to, window });
     Some(())
 }
@@ -67,35 +68,71 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
 /// Returns the numbers of the words that the result of an op is made of. They are what the op's reference evaluation
 /// makes of the numbers of the operands' words. Returns `None` if it fails, or if an operand is no small array.
 fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
-    let mut operands = vec![];
-    for (i, &v) in view.operands().iter().enumerate() {
-        let place = operand(builder, v)?;
-        operands.push(Literal::from_fn(view.operand_shape(i), |e| place.word(e) as u32));
+    let parts = builder.parts(view.result(0));
+    let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
+    let moved = |part: usize| {
+        let shaped = places.iter().enumerate().map(|(i, place)| (view.operand_shape(i), place));
+        let numbers = shaped.map(|(shape, place)| Literal::from_fn(shape, |e| place.word(parts * e + part) as u32));
+        let moved = shardwise_ops::evaluate(view, &numbers.collect::<Vec<_>>(), &mut NoRegions).ok()?;
+        Some(moved.first()?.to_dense().as_slice::<u32>().to_vec())
+    };
+    let moved: Vec<Vec<u32>> = (0..parts).map(moved).collect::<Option<_>>()?;
+    Some((0..moved[0].len()).flat_map(|i| moved.iter().map(move |part| part[i])).collect())
+}
+
+/// Adds `real`, `imag` or `complex`. Returns `None` if an array is not small.
+pub fn parts<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
+    let (elem, len) = builder.shape(view.result(0))?;
+    let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
+    let words: Vec<u32> = match (Opcode::of_view(view), &places[..]) {
+        (Opcode::Complex, [re, im]) => (0..len).map(|i| [re, im][i % 2].word(i / 2) as u32).collect(),
+        (Opcode::Real, [place]) => (0..len).map(|i| place.word(2 * i) as u32).collect(),
+        (Opcode::Imag, [place]) => (0..len).map(|i| place.word(2 * i + 1) as u32).collect(),
+        _ => return None,
+    };
+    builder.arrange(view.result(0), elem, &words);
+    Some(())
+}
+
+/// Elements of an array, one for each index of a shape.
+pub struct Elements<'a> {
+    pub shape: &'a [usize],
+    /// The number of elements from one index to the next, for each dimension.
+    pub strides: &'a [isize],
+    /// The number of the element of index 0.
+    pub start: isize,
+    /// The number of real elements of an element.
+    pub parts: usize,
+}
+
+impl Elements<'_> {
+    /// Returns the dimensions of the real elements, and their strides.
+    fn dims(&self) -> Vec<(usize, isize)> {
+        let strides = self.strides.iter().map(|stride| stride * self.parts as isize);
+        self.shape.iter().copied().zip(strides).chain((self.parts > 1).then_some((self.parts, 1))).collect()
     }
-    let moved = shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?;
-    Some(moved.first()?.to_dense().as_slice::<u32>().to_vec())
+
+    /// Returns the numbers of the real elements at all indices of these dimensions.
+    fn numbers(&self, dims: &[(usize, isize)]) -> Vec<u32> {
+        let start = self.start * self.parts as isize;
+        positions(start, dims.iter().copied()).into_iter().map(|e| e as u32).collect()
+    }
+
+    /// Returns the numbers of all real elements.
+    pub fn all(&self) -> Vec<u32> {
+        self.numbers(&self.dims())
+    }
 }
 
-/// Returns the numbers of the elements that are read at these strides from `start` on, for each index of a shape.
-fn elements_at(shape: &[usize], strides: &[isize], start: isize) -> Vec<u32> {
-    let dims = shape.iter().copied().zip(strides.iter().copied());
-    positions(start, dims).into_iter().map(|e| e as u32).collect()
-}
-
-/// Returns the window of the elements that [`elements_at`] returns. It moves by `starts`.
-pub fn window_at(
-    builder: &mut Builder<'_, '_>,
-    shape: &[usize],
-    strides: &[isize],
-    start: isize,
-    starts: Range<u32>,
-) -> Window {
-    let dims: Vec<(usize, isize)> = shape.iter().copied().zip(strides.iter().copied()).collect();
+/// Returns the window of these elements of an array whose first real element has number `first`. It moves by `starts`.
+pub fn window_at(builder: &mut Builder<'_, '_>, elements: &Elements<'_>, first: u32, starts: Range<u32>) -> Window {
+    let dims = elements.dims();
     let (run, outer) = match innermost(&dims) {
         ((run, 1), outer) => (run, outer),
-        _ => (1, shape.len()),
+        _ => (1, dims.len()),
     };
-    let table = builder.code.table(elements_at(&shape[..outer], strides, start));
+    let table = elements.numbers(&dims[..outer]);
+    let table = builder.code.table(table.into_iter().map(|e| first + e));
     Window { run: run as u32, table, starts, slices: 0..0 }
 }
 
@@ -142,8 +179,8 @@ pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>
 }
 
 /// Returns a window of the op's first operand, which has the shape `size`. The operands from number `first` on state
-/// where it starts, and `at` is the number of the operand's first element. Returns `None` if the program cannot hold
-/// one of these operands.
+/// where it starts, and `at` is the number of the operand's first real element. Returns `None` if the program cannot
+/// hold one of these operands.
 fn window<'m>(
     builder: &mut Builder<'_, 'm>,
     view: &OpView<'m>,
@@ -151,14 +188,15 @@ fn window<'m>(
     size: &[usize],
     at: u32,
 ) -> Option<Window> {
+    let parts = builder.parts(view.operand(0));
     let (shape, from) = (view.operand_shape(0), builder.code.starts.len() as u32);
     let strides = row_major(shape);
     for (d, ((&n, &own), &stride)) in shape.iter().zip(size).zip(&strides).enumerate() {
         let index = operand(builder, view.operand(first + d))?;
-        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: stride as u32 });
+        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: parts as u32 * stride as u32 });
     }
     let starts = from..builder.code.starts.len() as u32;
-    Some(window_at(builder, size, &strides, at as isize, starts))
+    Some(window_at(builder, &Elements { shape: size, strides: &strides, start: 0, parts }, at, starts))
 }
 
 /// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for

@@ -3,10 +3,12 @@
 use super::builder::{Builder, Held};
 use super::elements::computed;
 use super::indexed::{gather, scatter};
-use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, operand};
+use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, operand, parts};
+use crate::kernels::complex;
 use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::empty::is_empty;
-use crate::kernels::fusion::is_computed;
+use crate::kernels::fusion::{is_computed, is_view};
+use crate::kernels::rows;
 use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place, Routine};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
@@ -41,6 +43,8 @@ enum Kind {
     Loop,
     Branch,
     View,
+    /// An op that makes complex numbers of their parts, or returns a part.
+    Parts,
     /// An op that block programs compute, other than a view.
     Computed(Fused),
     Small(Small),
@@ -54,11 +58,39 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
         _ if is_empty(view) => return Some(Kind::Empty),
         _ => {}
     }
+    if values(view).any(|v| is_complex(plan, v)) {
+        return complex_kind(plan, view);
+    }
     match plan.fused(view) {
         Some(Fused::View(_)) => Some(Kind::View),
         Some(fused) if is_computed(plan, view) => Some(Kind::Computed(fused)),
         _ => plan.small(view).map(Kind::Small),
     }
+}
+
+/// Returns how a small program runs an op on complex numbers, or `None` if it does not.
+fn complex_kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
+    if is_view(plan, view) {
+        return Some(Kind::View);
+    }
+    match Opcode::of_view(view) {
+        Opcode::Complex | Opcode::Real | Opcode::Imag => Some(Kind::Parts),
+        Opcode::DotGeneral | Opcode::Reduce => Some(Kind::Small(Small::Call(complex::routine))),
+        _ => match plan.small(view) {
+            None => Some(Kind::Small(Small::Call(rows::routine))),
+            Some(Small::Dot) => None,
+            small => small.map(Kind::Small),
+        },
+    }
+}
+
+/// Returns the operands and the results of an op.
+fn values<'v>(view: &'v OpView<'_>) -> impl Iterator<Item = Value> + 'v {
+    view.operands().iter().chain(view.results()).copied()
+}
+
+fn is_complex(plan: &PlanCx<'_>, v: Value) -> bool {
+    plan.body.ty(v).as_tensor().is_some_and(|ty| ty.dtype.is_complex())
 }
 
 fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
@@ -89,6 +121,7 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
         Kind::Loop => while_loop(builder, &view),
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
+        Kind::Parts => parts(builder, &view),
         Kind::Computed(_) | Kind::Small(_) if makes_elements(builder, &kind, &view) => None,
         Kind::Computed(fused) => {
             view.operands().iter().try_for_each(|&v| operand(builder, v).map(drop))?;

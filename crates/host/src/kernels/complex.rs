@@ -1,0 +1,123 @@
+//! Reductions and products of few complex numbers, computed as the reference computes them.
+
+use super::context::PlanCx;
+use super::factors::Factors;
+use super::small::Rows;
+use crate::elem::Elem;
+use crate::small::Routine;
+use bytemuck::Pod;
+use num_complex::{Complex, Complex32, Complex64};
+use shardwise_ir::OpView;
+use shardwise_mathfn::order::{LANES_64, fold};
+use shardwise_base::DType;
+use shardwise_ops::dot::DotDims;
+use shardwise_ops::reducer::reduce_kind_of_op;
+use shardwise_ops::{Opcode, ReduceKind};
+
+/// A complex type. Numbers are combined as pairs of `f64`.
+trait Number: Pod {
+    fn widen(self) -> Complex64;
+    fn narrow(wide: Complex64) -> Self;
+}
+
+impl Number for Complex32 {
+    fn widen(self) -> Complex64 {
+        Complex::new(self.re.into(), self.im.into())
+    }
+    fn narrow(wide: Complex64) -> Complex32 {
+        Complex::new(wide.re as f32, wide.im as f32)
+    }
+}
+
+impl Number for Complex64 {
+    fn widen(self) -> Complex64 {
+        self
+    }
+    fn narrow(wide: Complex64) -> Complex64 {
+        wide
+    }
+}
+
+/// The most products of elements in a product of arrays.
+const MAX_PRODUCTS: usize = 1 << 13;
+
+/// Returns the routine of a sum along dimensions, or of a product of two arrays of one type. Returns `None` for other
+/// ops, and for large products.
+pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor().map(|ty| ty.dtype));
+    let types: Vec<DType> = types.collect::<Option<_>>()?;
+    types.iter().all(|ty| *ty == types[0]).then_some(())?;
+    let elem = Elem::of(types[0])?;
+    match Opcode::of_view(view) {
+        Opcode::Reduce => {
+            (reduce_kind_of_op(view)? == ReduceKind::Add).then_some(())?;
+            let zero = ReduceKind::Add.neutral(DType::C128)?.get::<Complex64>(0);
+            Some(Box::new(Sum { elem, rows: Rows::of(view)?, zero }))
+        }
+        Opcode::DotGeneral => {
+            let factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
+            let count: usize = view.result_shape(0).iter().product();
+            let numbers: Vec<[usize; 2]> = factors.numbers(1).collect();
+            (factors.count() <= MAX_PRODUCTS && count > 0).then_some(())?;
+            Some(Box::new(Product { elem, products: numbers.len() / count, numbers }))
+        }
+        _ => None,
+    }
+}
+
+struct Sum {
+    elem: Elem,
+    rows: Rows,
+    zero: Complex64,
+}
+
+impl Sum {
+    fn compute<T: Number>(&self, x: &[u8], init: &[u8], to: &mut [u8]) {
+        let (x, init): (&[T], &[T]) = (bytemuck::cast_slice(x), bytemuck::cast_slice(init));
+        let (rows, row_len) = (self.rows.count, self.rows.row_len);
+        for (i, to) in bytemuck::cast_slice_mut::<u8, T>(to).iter_mut().enumerate() {
+            let firsts = &self.rows.firsts[i / self.rows.run * rows..][..rows];
+            let get = |k: usize| x[firsts[k / row_len] + i % self.rows.run + k % row_len].widen();
+            let total = fold(rows, row_len, LANES_64, self.zero, get, |a, b| a + b);
+            *to = T::narrow(total.map_or(init[0].widen(), |total| init[0].widen() + total));
+        }
+    }
+}
+
+impl Routine for Sum {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        match self.elem {
+            Elem::C64 => self.compute::<Complex32>(operands[0], operands[1], results[0]),
+            _ => self.compute::<Complex64>(operands[0], operands[1], results[0]),
+        }
+    }
+}
+
+struct Product {
+    elem: Elem,
+    /// The number of products of a result.
+    products: usize,
+    /// The numbers of both factors of each product, result by result.
+    numbers: Vec<[usize; 2]>,
+}
+
+impl Product {
+    fn compute<T: Number>(&self, [a, b]: [&[u8]; 2], to: &mut [u8]) {
+        let (a, b): (&[T], &[T]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
+        let to = bytemuck::cast_slice_mut::<u8, T>(to);
+        for (i, to) in to.iter_mut().enumerate() {
+            let numbers = &self.numbers[i * self.products..][..self.products];
+            let products = numbers.iter().map(|&[i, k]| a[i].widen() * b[k].widen());
+            *to = T::narrow(products.fold(Complex64::ZERO, |sum, product| sum + product));
+        }
+    }
+}
+
+impl Routine for Product {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        match self.elem {
+            Elem::C64 => self.compute::<Complex32>([operands[0], operands[1]], results[0]),
+            _ => self.compute::<Complex64>([operands[0], operands[1]], results[0]),
+        }
+    }
+}
