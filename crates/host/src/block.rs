@@ -7,6 +7,7 @@
 mod bound;
 mod emit;
 mod fold;
+pub(crate) mod functions;
 mod kernel;
 pub(crate) mod lanes;
 pub(crate) mod machine;

@@ -340,22 +340,22 @@ mod tests {
 
     #[test]
     fn a_loop_of_small_instructions_is_one_span_with_counts() {
-        let source = "func.func @main(%x: tensor<i32>, %y: tensor<1100xi4>) -> tensor<1100xi4> {
+        let source = "func.func @main(%x: tensor<i32>, %y: tensor<40xi32>) -> tensor<40xi32> {
   %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<100> : tensor<i32>
-  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<1100xi4>
+  %r:2 = stablehlo.while(%i = %z, %a = %y) : tensor<i32>, tensor<40xi32>
   cond {
     %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %c : tensor<i1>
   } do {
     %o = stablehlo.constant dense<1> : tensor<i32>
     %j = stablehlo.add %i, %o : tensor<i32>
-    %b = stablehlo.negate %a : tensor<1100xi4>
-    stablehlo.return %j, %b : tensor<i32>, tensor<1100xi4>
+    %b:2 = chlo.top_k(%a, k = 40) : tensor<40xi32> -> (tensor<40xi32>, tensor<40xi32>)
+    stablehlo.return %j, %b#1 : tensor<i32>, tensor<40xi32>
   }
-  %2 = stablehlo.negate %r#1 : tensor<1100xi4>
-  %3 = stablehlo.reverse %2, dims = [0] : tensor<1100xi4>
-  return %3 : tensor<1100xi4>
+  %2 = stablehlo.negate %r#1 : tensor<40xi32>
+  %3 = stablehlo.reverse %2, dims = [0] : tensor<40xi32>
+  return %3 : tensor<40xi32>
 }";
         let profile = profile(source);
         let timeline = profile.timeline("loop");

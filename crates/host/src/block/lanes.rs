@@ -1,6 +1,7 @@
 //! The lanes of one operation, in slices of words.
 #![forbid(unsafe_code)]
 
+use super::functions::{Binary, Unary};
 use crate::simd::{Vector, Word};
 
 /// The words that a unary or binary operation writes, and those of its operands: one for each result, or one for all of
@@ -21,12 +22,12 @@ impl<W: Word> Lanes<'_, W> {
         }
     }
 
-    /// Sets each result to that of `one` for the operand. `many` computes the same for a vector. If vectors are
-    /// registers, `one` is not used, because it takes as long as `many`.
+    /// Sets each result to that of the function for the operand. If vectors are registers, words are computed as vectors,
+    /// because a word takes as long.
     #[inline(always)]
-    pub fn function<V: Vector<Word = W>>(&mut self, one: impl Fn(W) -> W, many: impl Fn(V) -> V) {
+    pub fn function<V: Vector<Word = W>, F: Unary>(&mut self) {
         if !V::IN_REGISTERS {
-            return self.unary(one);
+            return self.unary(F::one);
         }
         let (mut operand, mut results) = ([W::from_bits64(0); MAX_LANES], [W::from_bits64(0); MAX_LANES]);
         let (len, a) = (self.a.len(), padded::<V>(self.a, &mut operand));
@@ -34,7 +35,7 @@ impl<W: Word> Lanes<'_, W> {
         for start in (0..len).step_by(V::LANES) {
             // The last vector may compute results again.
             let start = start.min(a.len() - V::LANES);
-            many(V::read(&a[start..])).write(&mut to[start..]);
+            F::many(V::read(&a[start..])).write(&mut to[start..]);
         }
         if len < V::LANES {
             self.to[..len].copy_from_slice(&results[..len]);
@@ -44,11 +45,11 @@ impl<W: Word> Lanes<'_, W> {
         }
     }
 
-    /// Sets each result to that of `one` for both operands, as [`Lanes::function`] does for one.
+    /// Sets each result to that of the function for both operands, as [`Lanes::function`] does for one.
     #[inline(always)]
-    pub fn binary_function<V: Vector<Word = W>>(&mut self, one: impl Fn(W, W) -> W, many: impl Fn(V, V) -> V) {
+    pub fn binary_function<V: Vector<Word = W>, F: Binary>(&mut self) {
         if !V::IN_REGISTERS || self.to.len() == 1 {
-            return self.binary(one);
+            return self.binary(F::one);
         }
         let zeros = [W::from_bits64(0); MAX_LANES];
         let (mut first, mut second, mut results) = (zeros, zeros, zeros);
@@ -59,7 +60,7 @@ impl<W: Word> Lanes<'_, W> {
             let start = start.min(len.max(V::LANES) - V::LANES);
             let a = if self.a.len() == 1 { V::splat(self.a[0]) } else { V::read(&a[start..]) };
             let b = if self.b.len() == 1 { V::splat(self.b[0]) } else { V::read(&b[start..]) };
-            many(a, b).write(&mut to[start..]);
+            F::many(a, b).write(&mut to[start..]);
         }
         if len < V::LANES {
             self.to.copy_from_slice(&results[..len]);

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "the machine follows addresses")]
 
 use super::fold::Fold;
+use super::functions::{self, Binary as _, Unary as _};
 use super::lanes::Lanes;
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
@@ -169,9 +170,9 @@ macro_rules! machine {
                     $(Op::$unary => lanes.unary(|a| a.$unary_fn()),)*
                     $(Op::$binary | Op::$binary_imm => lanes.binary(|a, b| a.$binary_fn(b)),)*
                     $(Op::$heavy => lanes.unary(|a| a.$heavy_fn()),)*
-                    $(Op::$function => function_on_lanes!($how lanes, V, $function_fn),)*
+                    $(Op::$function => on_lanes!($how unary, function, lanes, V, $function),)*
                     $(Op::$heavy2 => lanes.binary(|a, b| a.$heavy2_fn(b)),)*
-                    $(Op::$function2 => binary_on_lanes!($how2 lanes, V, $function2_fn),)*
+                    $(Op::$function2 => on_lanes!($how2 binary, binary_function, lanes, V, $function2),)*
                     Op::FRsub | Op::FRsubImm => lanes.binary(|a, b| b.fsub(a)),
                     Op::IRsub | Op::IRsubImm => lanes.binary(|a, b| b.isub(a)),
                     Op::FRdiv | Op::FRdivImm => lanes.binary(|a, b| b.fdiv(a)),
@@ -333,23 +334,16 @@ macro_rules! machine {
     };
 }
 
-/// Computes a unary function on lanes: in vectors if it has a formula over them, and otherwise word by word.
-macro_rules! function_on_lanes {
-    (formula $lanes:ident, $v:ident, $f:ident) => {
-        $lanes.function(|a| a.$f(), |a: $v| a.$f())
+/// Computes a function on lanes: in vectors if it has a formula over them, and otherwise word by word.
+macro_rules! on_lanes {
+    (formula $_by_word:ident, $by_vector:ident, $lanes:ident, $v:ident, $function:ident) => {
+        $lanes.$by_vector::<$v, functions::$function>()
     };
-    (scalar $lanes:ident, $v:ident, $f:ident) => {
-        $lanes.unary(|a| a.$f())
+    (scalar unary, $_by_vector:ident, $lanes:ident, $_v:ident, $function:ident) => {
+        $lanes.unary(|a| functions::$function::one(a))
     };
-}
-
-/// Computes a binary function on lanes, as `function_on_lanes` does for unary ones.
-macro_rules! binary_on_lanes {
-    (formula $lanes:ident, $v:ident, $f:ident) => {
-        $lanes.binary_function(|a, b| a.$f(b), |a: $v, b: $v| a.$f(b))
-    };
-    (scalar $lanes:ident, $v:ident, $f:ident) => {
-        $lanes.binary(|a, b| a.$f(b))
+    (scalar binary, $_by_vector:ident, $lanes:ident, $_v:ident, $function:ident) => {
+        $lanes.binary(|a, b| functions::$function::one(a, b))
     };
 }
 

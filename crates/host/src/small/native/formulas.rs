@@ -1,7 +1,8 @@
 //! Functions with formulas, which machine code calls with values in registers.
 
+use crate::block::functions::{self, Binary, Unary};
 use crate::block::machine::Op;
-use crate::simd::{Avx2, Vector, Word};
+use crate::simd::{Avx2, Word};
 use shardwise_mathfn::with_functions;
 use std::arch::x86_64::__m128;
 
@@ -12,18 +13,6 @@ pub enum Formula {
     Vector { narrow: usize, wide: usize },
     /// A function of words of 32 bits at this address, and of words of 64 bits at the other.
     Word { narrow: usize, wide: usize },
-}
-
-/// A unary function of words, and of vectors.
-trait Unary {
-    fn one<W: Word>(a: W) -> W;
-    fn many<V: Vector>(a: V) -> V;
-}
-
-/// A binary function of words, and of vectors.
-trait Binary {
-    fn one<W: Word>(a: W, b: W) -> W;
-    fn many<V: Vector>(a: V, b: V) -> V;
 }
 
 #[expect(improper_ctypes_definitions, reason = "a vector is passed in a register on x86-64")]
@@ -49,51 +38,29 @@ extern "sysv64" fn binary<F: Binary, W: Word>(a: W, b: W) -> W {
 }
 
 macro_rules! of_op {
-    (unary_functions { $($_op:ident $unary:ident $unary_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
-     binary_functions { $($_op2:ident $binary:ident $binary_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }) => {
+    (unary_functions { $($_op:ident $unary:ident $_unary_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
+     binary_functions { $($_op2:ident $binary:ident $_binary_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }) => {
         /// Returns the function that computes an operation, or `None` if it is no such function.
         pub fn formula(op: Op) -> Option<Formula> {
             Some(match op {
-                $(Op::$unary => of_op!(@unary $how $unary_fn),)*
-                $(Op::$binary => of_op!(@binary $how2 $binary_fn),)*
-                Op::FRem => of_op!(@binary scalar frem),
+                $(Op::$unary => of_op!(@$how vector unary $unary),)*
+                $(Op::$binary => of_op!(@$how2 vectors binary $binary),)*
+                Op::FRem => of_op!(@scalar vectors binary Rem),
                 _ => return None,
             })
         }
     };
-    (@unary $how:ident $function:ident) => {{
-        struct Own;
-        impl Unary for Own {
-            #[inline(always)]
-            fn one<W: Word>(a: W) -> W {
-                a.$function()
-            }
-            #[inline(always)]
-            fn many<V: Vector>(a: V) -> V {
-                a.$function()
-            }
+    (@formula $vector:ident $word:ident $function:ident) => {
+        Formula::Vector {
+            narrow: $vector::<functions::$function> as *const () as usize,
+            wide: $word::<functions::$function, u64> as *const () as usize,
         }
-        of_op!(@$how vector unary Own)
-    }};
-    (@binary $how:ident $function:ident) => {{
-        struct Own;
-        impl Binary for Own {
-            #[inline(always)]
-            fn one<W: Word>(a: W, b: W) -> W {
-                a.$function(b)
-            }
-            #[inline(always)]
-            fn many<V: Vector>(a: V, b: V) -> V {
-                a.$function(b)
-            }
-        }
-        of_op!(@$how vectors binary Own)
-    }};
-    (@formula $vector:ident $word:ident $own:ident) => {
-        Formula::Vector { narrow: $vector::<$own> as *const () as usize, wide: $word::<$own, u64> as *const () as usize }
     };
-    (@scalar $vector:ident $word:ident $own:ident) => {
-        Formula::Word { narrow: $word::<$own, u32> as *const () as usize, wide: $word::<$own, u64> as *const () as usize }
+    (@scalar $_vector:ident $word:ident $function:ident) => {
+        Formula::Word {
+            narrow: $word::<functions::$function, u32> as *const () as usize,
+            wide: $word::<functions::$function, u64> as *const () as usize,
+        }
     };
 }
 
