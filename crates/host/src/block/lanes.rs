@@ -53,8 +53,7 @@ impl<W: Word> Lanes<'_, W> {
         }
         let zeros = [W::from_bits64(0); MAX_LANES];
         let (mut first, mut second, mut results) = (zeros, zeros, zeros);
-        let (len, a, b) =
-            (self.to.len(), padded::<V>(self.a, &mut first), padded::<V>(self.b, &mut second));
+        let (len, a, b) = (self.to.len(), padded::<V>(self.a, &mut first), padded::<V>(self.b, &mut second));
         let to = if len < V::LANES { &mut results } else { &mut *self.to };
         for start in (0..len).step_by(V::LANES) {
             let start = start.min(len.max(V::LANES) - V::LANES);

@@ -207,6 +207,8 @@ macro_rules! machine {
                 }
             }
 
+            /// Combines two words.
+            #[inline(always)]
             pub(crate) fn combine<W: Word>(self, a: W, b: W) -> W {
                 match self {
                     $(Op::$reduce => a.$reduce_fn(b),)*

@@ -8,8 +8,8 @@
 
 mod arg_reduce;
 mod buffers;
-mod context;
 mod complex;
+mod context;
 mod convolution;
 mod copies;
 mod dot;

@@ -2,13 +2,14 @@
 #![forbid(unsafe_code)]
 
 use super::call::{Array, Call};
-use super::tier::Tier;
 use super::words::{Place, Words};
 use crate::block::machine::{Op, word};
 use crate::elem::Elem;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Mutex;
+
+/// The number of instructions of loops after which a run takes steps for them.
+pub(super) const POLLED: u32 = 256;
 
 /// One instruction.
 #[derive(Debug)]
@@ -137,9 +138,6 @@ impl Start {
 /// A small program.
 #[derive(Default)]
 pub(crate) struct Code {
-    /// The memory of runs that have ended, for the next ones.
-    pub spare: Mutex<Vec<Memory>>,
-    pub tier: Tier,
     pub instructions: Vec<Ins>,
     /// The tables of all instructions, one after the other.
     pub tables: Vec<u32>,
@@ -151,13 +149,6 @@ pub(crate) struct Code {
     pub outputs: Vec<Output>,
     /// The number of the word of each constant, by its width, which is true for 64 bits, and by its bits.
     constants: HashMap<(bool, u64), u32>,
-}
-
-/// The memory of a run.
-pub(crate) struct Memory {
-    pub words: Words,
-    /// The bytes of the arrays of one call.
-    pub scratch: Vec<u64>,
 }
 
 /// An array that a program takes.
@@ -249,7 +240,9 @@ impl Code {
             Action::Copy { to, run, ref table } => range(to, run as usize * table.len()),
             Action::Repeat { to, times, ref table } => range(to, times as usize * table.len()),
             Action::Window { to, ref window } | Action::Read { to, ref window, .. } => range(to, window.len()),
-            Action::Update { at, ref window, .. } | Action::Put { at, ref window, .. } => self.reach(at as usize, window),
+            Action::Update { at, ref window, .. } | Action::Put { at, ref window, .. } => {
+                self.reach(at as usize, window)
+            }
             Action::Write { .. } => return vec![],
         };
         vec![(is_wide, words)]
@@ -284,13 +277,6 @@ impl Code {
             [] => Slice::default(),
             slices => Slice { base: slices[2 * k], indices: slices[2 * k + 1] },
         }
-    }
-
-    /// Returns memory for a run.
-    pub fn memory(&self) -> Memory {
-        let calls =
-            self.instructions.iter().filter_map(|ins| if let Ins::Call(call) = ins { Some(call) } else { None });
-        Memory { words: self.words.clone(), scratch: vec![0; calls.map(Call::scratch).max().unwrap_or(0)] }
     }
 
     /// Adds an instruction, and returns its number.

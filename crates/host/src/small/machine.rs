@@ -1,15 +1,18 @@
 //! The interpreter of small programs.
 #![forbid(unsafe_code)]
 
-use super::code::{Action, Code, Input, Ins, Memory, Output, Window};
+use super::call::Call;
+use super::code::{Action, Code, Input, Ins, Output, POLLED, Window};
 use super::products::Products;
-use super::words::{Area, Place, load, store};
+use super::tier::{Interpreter, Tier};
+use super::words::{Area, Place, Words, load, store};
 use crate::block::lanes::Lanes;
 use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::simd::{AtLevel, Portable, Vector, Word, run_words};
 use shardwise_base::budget;
-use std::sync::PoisonError;
+use smallvec::SmallVec;
+use std::sync::{Mutex, PoisonError};
 
 /// The bytes of an input: all elements, one after the other.
 pub(crate) enum Bytes<'a> {
@@ -26,7 +29,7 @@ impl Bytes<'_> {
     }
 
     /// Returns the address of the bytes. They may be written only if the input is for writing.
-    pub(super) fn address(&mut self) -> *mut u8 {
+    fn address(&mut self) -> *mut u8 {
         match self {
             Bytes::Read(bytes) => bytes.as_ptr().cast_mut(),
             Bytes::Written(bytes) => bytes.as_mut_ptr(),
@@ -41,13 +44,37 @@ impl Bytes<'_> {
     }
 }
 
+/// A small program that can run.
+pub(crate) struct Program {
+    pub code: Code,
+    tier: Tier,
+    /// The memory of runs that have ended, for the next ones.
+    spare: Mutex<Vec<Memory>>,
+}
+
+/// The memory of a run.
+struct Memory {
+    words: Words,
+    /// The bytes of the arrays of one call.
+    scratch: Vec<u64>,
+}
+
+impl Memory {
+    fn new(code: &Code) -> Memory {
+        let calls =
+            code.instructions.iter().filter_map(|ins| if let Ins::Call(call) = ins { Some(call) } else { None });
+        Memory { words: code.words.clone(), scratch: vec![0; calls.map(Call::scratch).max().unwrap_or(0)] }
+    }
+}
+
 /// One run of a program.
-pub(super) struct Run<'c, 'a> {
-    pub code: &'c Code,
-    pub memory: Memory,
-    pub inputs: &'c mut [Bytes<'a>],
+struct Run<'c, 'a> {
+    code: &'c Code,
+    tier: &'c Tier,
+    memory: Memory,
+    inputs: &'c mut [Bytes<'a>],
     /// The number of instructions in loops for which no step was taken yet.
-    pub unpaid: u32,
+    unpaid: u32,
     /// The number of the next instruction.
     at: u32,
     /// True if the interpreter runs one instruction only.
@@ -56,22 +83,33 @@ pub(super) struct Run<'c, 'a> {
     goes_on: Option<u32>,
 }
 
-impl Code {
-    /// Runs the program, by machine code if it has run often, or if `is_eager`. `inputs[i]` has the bytes of the code's input number `i`, for writing if the code writes it.
-    /// `outputs` has the bytes of those outputs that are small arrays, in their order. May unwind if the run is
-    /// cancelled or has exceeded its limit of steps.
+impl Program {
+    pub fn new(code: Code) -> Program {
+        Program { code, tier: Tier::default(), spare: Mutex::default() }
+    }
+
+    /// Returns true if the program is machine code, or becomes it when it runs next.
+    #[cfg(test)]
+    pub fn is_hot(&self) -> bool {
+        self.tier.is_hot(&self.code)
+    }
+
+    /// Runs the program, by machine code if it has run often or if `is_eager`. `inputs[i]` has the bytes of the code's
+    /// input number `i`, for writing if the code writes it. `outputs` has the bytes of those outputs that are small
+    /// arrays, in their order. May unwind if the run is cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
     /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]], is_eager: bool) {
-        assert_eq!(inputs.len(), self.inputs.len(), "all inputs");
+        let Program { code, tier, spare } = self;
+        assert_eq!(inputs.len(), code.inputs.len(), "all inputs");
         // No word that is set before a run is changed by one.
-        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = spare().pop().unwrap_or_else(|| self.memory());
-        let mut run = Run { code: self, memory, inputs, unpaid: 0, at: 0, is_single: false, goes_on: None };
+        let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = spare().pop().unwrap_or_else(|| Memory::new(code));
+        let mut run = Run { code, tier, memory, inputs, unpaid: 0, at: 0, is_single: false, goes_on: None };
         run.load();
         run.finish(is_eager);
-        let places = self.outputs.iter().filter_map(|output| match output {
+        let places = code.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some((*place, *len)),
             Output::Array(_) => None,
         });
@@ -94,10 +132,29 @@ impl AtLevel for &mut Run<'_, '_> {
     }
 }
 
+impl Interpreter for Run<'_, '_> {
+    fn words(&mut self) -> &mut Words {
+        &mut self.memory.words
+    }
+
+    fn inputs(&mut self) -> SmallVec<[*mut u8; 8]> {
+        self.inputs.iter_mut().map(Bytes::address).collect()
+    }
+
+    fn unpaid(&mut self) -> &mut u32 {
+        &mut self.unpaid
+    }
+
+    fn step(&mut self, at: u32) {
+        (self.at, self.is_single) = (at, true);
+        run_words(self);
+    }
+}
+
 impl Run<'_, '_> {
     /// Runs all instructions. A loop that runs for long changes to machine code.
     fn finish(&mut self, is_eager: bool) {
-        let (code, tier) = (self.code, &self.code.tier);
+        let (code, tier) = (self.code, self.tier);
         let mut at = 0;
         if !is_eager && !tier.is_hot(code) {
             run_words(&mut *self);
@@ -107,14 +164,11 @@ impl Run<'_, '_> {
         }
         match tier.native(code) {
             Some(native) => native.run(self, at),
-            None => run_words(self),
+            None => {
+                self.at = at;
+                run_words(self);
+            }
         }
-    }
-
-    /// Runs one instruction by the interpreter.
-    pub fn step(&mut self, at: u32) {
-        (self.at, self.is_single) = (at, true);
-        run_words(self);
     }
 
     fn load(&mut self) {
@@ -136,7 +190,7 @@ impl Run<'_, '_> {
             Ins::Call(ref call) => call.run(&mut self.memory.words, &mut self.memory.scratch),
             Ins::Jump { to } => {
                 self.pay(at.saturating_sub(to));
-                if self.unpaid == 0 && to < at && self.code.tier.is_hot(self.code) {
+                if self.unpaid == 0 && to < at && self.tier.is_hot(self.code) {
                     self.goes_on = Some(to);
                     return u32::MAX;
                 }
@@ -282,14 +336,11 @@ impl Run<'_, '_> {
     fn pay(&mut self, instructions: u32) {
         self.unpaid += instructions;
         if self.unpaid >= POLLED {
-            self.code.tier.count(self.unpaid.into());
+            self.tier.count(self.unpaid.into());
             budget::take_steps(std::mem::take(&mut self.unpaid).into());
         }
     }
 }
-
-/// The number of instructions after which steps are taken.
-pub(super) const POLLED: u32 = 256;
 
 /// Returns the lanes of an operation on `len` elements. An operand of one word has it alone.
 #[inline(always)]
@@ -336,14 +387,14 @@ fn gather<W: Area>(words: &mut [W], to: u32, table: &[u32], moved: usize, run: u
 #[inline(always)]
 fn pick<W: Area>((narrow, old, new): (&[u32], &[W], &mut [W]), code: &Code, window: &Window) {
     let (first, starts) = (code.numbers(&window.table)[0] as usize, code.starts(window));
-    for k in 0..window.count() {
+    for (k, to) in new.iter_mut().enumerate().take(window.count()) {
         let slice = code.slice(window, k);
         let mut from = first + slice.base as usize;
         for s in starts {
             let index = narrow[(s.index.at + slice.indices) as usize] as i32;
             from += i64::from(index).clamp(0, s.most.into()) as usize * s.stride as usize;
         }
-        new[k] = old[from];
+        *to = old[from];
     }
 }
 

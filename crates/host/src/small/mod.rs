@@ -9,6 +9,9 @@
 //!
 //! Each word is one lane of a block program, and the operations are those of block programs ([`crate::block`]), so the
 //! resulting bits are the same.
+//!
+//! `code` has the instructions, `words` the memory, `machine` the interpreter, and `native` machine code for programs
+//! that run often, which `tier` decides.
 
 mod call;
 mod code;
@@ -21,7 +24,7 @@ mod words;
 
 pub(crate) use call::{Array, Call, Routine};
 pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Slice, Start, Window};
-pub(crate) use machine::Bytes;
+pub(crate) use machine::{Bytes, Program};
 pub(crate) use products::Products;
 pub(crate) use words::Place;
 

@@ -3,7 +3,7 @@
 
 use super::code::Code;
 #[cfg(target_arch = "x86_64")]
-use super::native::Native;
+pub(super) use super::native::{Interpreter, Native};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -37,26 +37,36 @@ impl Tier {
     /// Returns the machine code of a program, which is made if it is not there. Returns `None` if there is none on this
     /// machine.
     pub(super) fn native(&self, code: &Code) -> Option<&Native> {
-        self.native.get_or_init(|| {
-            let t = std::time::Instant::now();
-            let n = Native::new(code);
-            if std::env::var("DBG").is_ok() { eprintln!("native: {} instructions, {:?} {}", code.instructions.len(), t.elapsed(), n.is_some()); }
-            n
-        }).as_ref()
+        self.native.get_or_init(|| Native::new(code)).as_ref()
     }
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use none::{Interpreter, Native};
+
 /// The machine code of processors for which none is made.
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) enum Native {}
+mod none {
+    use crate::small::code::Code;
+    use crate::small::words::Words;
+    use smallvec::SmallVec;
 
-#[cfg(not(target_arch = "x86_64"))]
-impl Native {
-    fn new(_: &Code) -> Option<Native> {
-        None
+    pub trait Interpreter {
+        fn words(&mut self) -> &mut Words;
+        fn inputs(&mut self) -> SmallVec<[*mut u8; 8]>;
+        fn unpaid(&mut self) -> &mut u32;
+        fn step(&mut self, at: u32);
     }
 
-    pub fn run(&self, _: &mut super::machine::Run<'_, '_>, _: u32) {
-        match *self {}
+    pub enum Native {}
+
+    impl Native {
+        pub fn new(_: &Code) -> Option<Native> {
+            None
+        }
+
+        pub fn run(&self, _: &mut dyn Interpreter, _: u32) {
+            match *self {}
+        }
     }
 }

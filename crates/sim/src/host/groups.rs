@@ -95,8 +95,11 @@ fn is_reduction(view: &OpView<'_>) -> bool {
     is_one && Product::of(view).is_none() && sizes().is_some_and(|(from, to)| from.rank() >= to.rank())
 }
 
-/// The largest number of elements of an array of a small program. Source: the host engine.
+/// The largest number of real elements of an array of a small program outside of loops. Source: the host engine.
 const SMALL_SIZE: usize = 1024;
+
+/// The largest number in a loop whose arrays have at most [`SMALL_SIZE`] on average. Source: the host engine.
+const SMALL_SIZE_IN_LOOPS: usize = 1 << 14;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
 pub(super) fn joined(block: OpView<'_>, items: Vec<Item>, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
@@ -119,7 +122,7 @@ impl Joining<'_> {
         if matches!(item, Item::Free(_)) {
             return self.add_free(item);
         }
-        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op)));
+        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op), SMALL_SIZE));
         let count = self.count(&item);
         if !can_join || self.open.first().is_some_and(|first| self.count(first) != count) {
             self.close();
@@ -132,7 +135,7 @@ impl Joining<'_> {
         let view = self.block.at(item.root());
         let made = |v: &Value| self.open.iter().any(|item| self.results(item).any(|own| own == *v));
         let is_inside = view.operands().iter().any(made);
-        if is_inside && view.results().iter().all(|v| is_few(&view, *v)) {
+        if is_inside && view.results().iter().all(|v| is_few(&view, *v, SMALL_SIZE)) {
             self.open.push(item);
             return;
         }
@@ -167,20 +170,36 @@ impl Joining<'_> {
     }
 }
 
-fn is_few(view: &OpView<'_>, v: Value) -> bool {
-    view.body.ty(v).as_tensor().is_some_and(|tensor| tensor.size() <= SMALL_SIZE)
+/// Returns the number of real elements of an array, or `None` for other values.
+fn size(view: &OpView<'_>, v: Value) -> Option<usize> {
+    view.body.ty(v).as_tensor().map(|tensor| tensor.size() * if tensor.dtype.is_complex() { 2 } else { 1 })
 }
 
-/// Returns true if an op can be a part of a small program, as far as its kind and its sizes tell.
-fn is_small(view: &OpView<'_>) -> bool {
-    let few = |&v: &Value| is_few(view, v);
+fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
+    size(view, v).is_some_and(|size| size <= limit)
+}
+
+/// Returns the largest number of real elements of an array of a loop, if arrays outside of it may have `limit`.
+fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
+    let mut ops = vec![];
+    view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));
+    let results = ops.iter().flat_map(|&op| &view.body[op].results);
+    let sum: usize = results.filter_map(|&v| size(view, v)).sum();
+    if sum <= SMALL_SIZE * ops.len() { SMALL_SIZE_IN_LOOPS } else { limit }
+}
+
+/// Returns true if an op can be a part of a small program in which arrays may have `limit` elements, as far as its kind
+/// and its sizes tell.
+fn is_small(view: &OpView<'_>, limit: usize) -> bool {
+    let limit = if Opcode::of_view(view) == Opcode::While { limit_of_loop(view, limit) } else { limit };
+    let few = |&v: &Value| is_few(view, v, limit);
     let (operands, results) = (view.operands(), view.results());
     match (kind(view), Opcode::of_view(view)) {
         (Kind::Free, _) => results.iter().all(few),
         (Kind::Engine, Opcode::While | Opcode::Case | Opcode::If) => {
             let bodies = view.regions().iter().filter_map(|&region| view.body.region(region).ops.split_last());
             let mut inner = bodies.flat_map(|(_, ops)| ops);
-            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op)))
+            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op), limit))
         }
         (Kind::Engine, _) => false,
         // Windows of a large array are read in its place.
@@ -191,7 +210,12 @@ fn is_small(view: &OpView<'_>) -> bool {
                 matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice | Opcode::Scatter);
             let is_called = matches!(
                 opcode,
-                Opcode::Reduce | Opcode::ReduceWindow | Opcode::Sort | Opcode::Cholesky | Opcode::TriangularSolve
+                Opcode::Reduce
+                    | Opcode::ReduceWindow
+                    | Opcode::Sort
+                    | Opcode::Cholesky
+                    | Opcode::TriangularSolve
+                    | Opcode::Fft
             );
             (is_moved || is_called || lapack::Call::of(view).is_some() || Product::of(view).is_some())
                 && operands.iter().chain(results).all(few)

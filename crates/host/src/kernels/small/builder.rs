@@ -60,7 +60,20 @@ impl<'a, 'm> Builder<'a, 'm> {
     pub fn new(plan: &'a PlanCx<'m>, uses: &'a Uses, points: Points) -> Builder<'a, 'm> {
         let (code, known, held) = (Code::default(), HashMap::new(), HashMap::new());
         let (inputs, views, order, replaceable) = (vec![], vec![], vec![], HashSet::new());
-        Builder { plan, uses, code, points, inputs, views, replaceable, is_in_region: false, max_size: MAX_SIZE, known, held, order }
+        Builder {
+            plan,
+            uses,
+            code,
+            points,
+            inputs,
+            views,
+            replaceable,
+            is_in_region: false,
+            max_size: MAX_SIZE,
+            known,
+            held,
+            order,
+        }
     }
 
     /// Returns the present state.

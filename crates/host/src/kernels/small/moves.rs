@@ -8,8 +8,8 @@ use crate::kernels::strides::{innermost, positions, row_major};
 use crate::small::{Action, Place, Start, Window};
 use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
-use shardwise_ops::{NoRegions, Opcode};
 use shardwise_ops::dot::DotDims;
+use shardwise_ops::{NoRegions, Opcode};
 use std::ops::Range;
 
 /// Makes the operands the results. Returns `None` if the program cannot hold one of them.

@@ -133,7 +133,8 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
 
 /// Returns true if an op that is neither a movement nor a product reads an array without elements.
 fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> bool {
-    !matches!(kind, Kind::Small(Small::Movement | Small::Dot)) && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
+    !matches!(kind, Kind::Small(Small::Movement | Small::Dot))
+        && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
 /// Returns the result of an op that computes a small array from small constants alone. Returns `None` for other ops.

@@ -5,7 +5,7 @@ use crate::kernels::buffers::{own_or_copy_of, written as unique};
 use crate::kernels::context::{PlanCx, operations};
 use crate::memory::{Buffer, Guard, OutOfMemory};
 use crate::plan::{Input, Kernel, KernelCx, Step, StepKind};
-use crate::small::{self, Bytes, Code, Output};
+use crate::small::{self, Bytes, Output, Program};
 use shardwise_base::budget;
 use shardwise_ir::{Op, OpView, Region};
 use shardwise_ops::{Opcode, Semantics};
@@ -19,7 +19,7 @@ pub fn step(plan: &mut PlanCx<'_>, run: Run) -> Step {
     let outputs = run.outputs.iter().map(|&v| plan.slot(v)).collect();
     let sum = |turns: u64| run.ops.iter().map(|&op| work(plan, op, turns)).fold(0, u64::saturating_add);
     let (all, outside) = (sum(TURNS), sum(0));
-    let kernel = SmallKernel { code: run.code, work: outside };
+    let kernel = SmallKernel { program: Program::new(run.code), work: outside };
     let mut step = plan.step_with(&main, StepKind::Kernel(Box::new(kernel)), inputs, outputs, run.points);
     step.name = name(plan, &run.ops);
     step.work = all;
@@ -53,7 +53,7 @@ fn work(plan: &PlanCx<'_>, op: Op, turns: u64) -> u64 {
 }
 
 struct SmallKernel {
-    code: Code,
+    program: Program,
     /// An estimate of the work for each instance, without that of loops, whose turns take steps when they run.
     work: u64,
 }
@@ -78,7 +78,7 @@ impl Kernel for SmallKernel {
                 });
             }
             let mut outputs: Vec<&mut [u8]> = results.iter_mut().map(unique).collect();
-            self.code.run(&mut inputs, &mut outputs, is_eager);
+            self.program.run(&mut inputs, &mut outputs, is_eager);
             self.set(cx, i, results, written);
         }
         Ok(())
@@ -102,11 +102,11 @@ impl SmallKernel {
             small::Input::Array { bytes, is_written: true } => own_or_copy_of(cx, k, instance, bytes).map(Some),
             _ => Ok(None),
         };
-        self.code.inputs.iter().enumerate().map(own).collect()
+        self.program.code.inputs.iter().enumerate().map(own).collect()
     }
 
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
-        let bytes = self.code.outputs.iter().filter_map(|output| match output {
+        let bytes = self.program.code.outputs.iter().filter_map(|output| match output {
             Output::Words(place, len) => Some(place.elem.size() * len),
             Output::Array(_) => None,
         });
@@ -115,7 +115,7 @@ impl SmallKernel {
 
     fn set(&self, cx: &mut KernelCx<'_>, instance: usize, results: Vec<Buffer>, written: Vec<Option<Buffer>>) {
         let mut results = results.into_iter();
-        for (k, output) in self.code.outputs.iter().enumerate() {
+        for (k, output) in self.program.code.outputs.iter().enumerate() {
             cx.outputs[k][instance] = match *output {
                 Output::Words(..) => results.next(),
                 Output::Array(input) => {

@@ -132,7 +132,7 @@ impl<'c> Builder<'_, 'c> {
         }
     }
 
-    /// Combines rows of one word each.
+    /// Combines rows of one word each. Returns `None` if there are too many.
     fn fold_rows(&mut self, width: Width, op: Op, sizes: [usize; 4], table: &[u32]) -> Option<()> {
         let [len, to, rows, run] = sizes;
         let op = combination(op);
@@ -150,15 +150,8 @@ impl<'c> Builder<'_, 'c> {
         Some(())
     }
 
-    /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`.
-    fn fold_row(
-        &mut self,
-        width: Width,
-        op: Op,
-        identity: u64,
-        sizes: [usize; 4],
-        table: &[u32],
-    ) -> Option<()> {
+    /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`. Returns `None` if they are too many.
+    fn fold_row(&mut self, width: Width, op: Op, identity: u64, sizes: [usize; 4], table: &[u32]) -> Option<()> {
         let [len, to, rows, row_len] = sizes;
         let op = combination(op);
         // All words of a row are partial results.

@@ -1,7 +1,8 @@
 //! A function of machine code while it is built, and the words that it holds in registers.
 #![forbid(unsafe_code)]
 
-use super::Frame;
+use super::frame::{Frame, pay, step};
+use crate::small::code::POLLED;
 use crate::small::words::Place;
 use crate::small::{Code, Ins};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -79,7 +80,7 @@ impl Known {
         self.splats.extract_if(words, |_, _| true).for_each(drop);
     }
 
-    /// Returns the piece with a word, and the word's lane.
+    /// Returns the piece with a word, and the word's lane, or `None` if the word is in no register.
     fn find(&self, word: usize) -> Option<(Piece, usize)> {
         let (at, piece) = self.pieces.range(..=word).next_back()?;
         (word - at < piece.lanes).then_some((*piece, word - at))
@@ -96,7 +97,7 @@ pub struct Builder<'f, 'c> {
     /// The address of the words of each width.
     areas: [Value; 2],
     known: [Known; 2],
-    /// The type of [`super::step`] and of all functions of machine code.
+    /// The type of [`step`] and of all functions of machine code.
     signature: SigRef,
     /// The block that returns 1.
     stop: Block,
@@ -112,7 +113,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         b.switch_to_block(entry);
         let frame = b.block_params(entry)[0];
         let mut field = |offset: usize| b.ins().load(types::I64, flags(), frame, offset as i32);
-        let areas = [field(offset_of!(Frame<'_, '_, '_>, narrow)), field(offset_of!(Frame<'_, '_, '_>, wide))];
+        let areas = [field(offset_of!(Frame<'_>, narrow)), field(offset_of!(Frame<'_>, wide))];
         Builder { b, code, constant, frame, areas, known: Default::default(), signature, stop }
     }
 
@@ -184,7 +185,7 @@ impl<'f, 'c> Builder<'f, 'c> {
 
     /// Runs instruction number `at` by the interpreter.
     pub fn interpret(&mut self, at: u32, ins: &Ins) {
-        self.call(super::step as *const () as usize, at);
+        self.call(step as *const () as usize, at);
         for (is_wide, words) in self.code.written(ins) {
             self.forget(Width { is_wide }, words);
         }
@@ -192,26 +193,22 @@ impl<'f, 'c> Builder<'f, 'c> {
 
     /// Counts instructions of loops for which no steps were taken yet, and takes them if there are many.
     pub fn pay(&mut self, instructions: u32) {
-        let offset = offset_of!(Frame<'_, '_, '_>, unpaid) as i32;
+        let offset = offset_of!(Frame<'_>, unpaid) as i32;
         let unpaid = self.b.ins().load(types::I32, flags(), self.frame, offset);
         let unpaid = self.b.ins().iadd_imm_s(unpaid, i64::from(instructions));
         self.b.ins().store(flags(), unpaid, self.frame, offset);
         let (many, next) = (self.b.create_block(), self.b.create_block());
-        let is_many = self.b.ins().icmp_imm_u(
-            IntCC::UnsignedGreaterThanOrEqual,
-            unpaid,
-            i64::from(crate::small::machine::POLLED),
-        );
+        let is_many = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, unpaid, i64::from(POLLED));
         self.b.ins().brif(is_many, many, &[], next, &[]);
         self.b.switch_to_block(many);
-        self.call(super::pay as *const () as usize, 0);
+        self.call(pay as *const () as usize, 0);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
     }
 
     /// Returns the address of input number `input`.
     pub fn input(&mut self, input: u32) -> Value {
-        let offset = offset_of!(Frame<'_, '_, '_>, inputs) as i32;
+        let offset = offset_of!(Frame<'_>, inputs) as i32;
         let inputs = self.b.ins().load(types::I64, flags(), self.frame, offset);
         self.b.ins().load(types::I64, flags(), inputs, 8 * input as i32)
     }

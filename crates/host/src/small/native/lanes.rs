@@ -11,15 +11,15 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 pub fn is_native(op: Op, width: Width) -> bool {
     use Op::*;
     match op {
-        FAdd | FAddImm | FSub | FSubImm | FRsub | FRsubImm | FMul | FMulImm | FDiv | FDivImm | FRdiv | FRdivImm | FMax
-        | FMaxImm | FMin | FMinImm | FEq | FEqImm | FNe | FNeImm | FLt | FLtImm | FLe | FLeImm | FGt | FGtImm | FGe
-        | FGeImm | IAdd | IAddImm | ISub | ISubImm | IRsub | IRsubImm | IMul | IMulImm | SMax | SMaxImm | SMin
-        | SMinImm | UMax | UMaxImm | UMin | UMinImm | And | AndImm | Or | OrImm | Xor | XorImm | Shl | ShlImm | Shr
-        | ShrImm | Sar | SarImm | IEq | IEqImm | INe | INeImm | SLt | SLtImm | SLe | SLeImm | SGt | SGtImm | SGe
-        | SGeImm | ULt | ULtImm | ULe | ULeImm | UGt | UGtImm | UGe | UGeImm | SDiv | UDiv | SRem | URem | Not | Sqr
-        | Sqrt | Rsqrt | Floor | Ceil | RoundEven | FSign | IsFinite | SAbs | SSign | Popcount | LeadingZeros
-        | FloatFromSigned | FloatFromUnsigned | SignedFromFloat | UnsignedFromFloat | TruthFromInt | TruthFromFloat
-        | WrapI8 | WrapU8 | WrapI16 | WrapU16 | WrapI32 | WrapU32 | RoundF32 => true,
+        FAdd | FAddImm | FSub | FSubImm | FRsub | FRsubImm | FMul | FMulImm | FDiv | FDivImm | FRdiv | FRdivImm
+        | FMax | FMaxImm | FMin | FMinImm | FEq | FEqImm | FNe | FNeImm | FLt | FLtImm | FLe | FLeImm | FGt
+        | FGtImm | FGe | FGeImm | IAdd | IAddImm | ISub | ISubImm | IRsub | IRsubImm | IMul | IMulImm | SMax
+        | SMaxImm | SMin | SMinImm | UMax | UMaxImm | UMin | UMinImm | And | AndImm | Or | OrImm | Xor | XorImm
+        | Shl | ShlImm | Shr | ShrImm | Sar | SarImm | IEq | IEqImm | INe | INeImm | SLt | SLtImm | SLe | SLeImm
+        | SGt | SGtImm | SGe | SGeImm | ULt | ULtImm | ULe | ULeImm | UGt | UGtImm | UGe | UGeImm | SDiv | UDiv
+        | SRem | URem | Not | Sqr | Sqrt | Rsqrt | Floor | Ceil | RoundEven | FSign | IsFinite | SAbs | SSign
+        | Popcount | LeadingZeros | FloatFromSigned | FloatFromUnsigned | SignedFromFloat | UnsignedFromFloat
+        | TruthFromInt | TruthFromFloat | WrapI8 | WrapU8 | WrapI16 | WrapU16 | WrapI32 | WrapU32 | RoundF32 => true,
         RoundBf16 | F32FromSigned | F32FromUnsigned => !width.is_wide,
         _ => formula(op).is_some(),
     }
@@ -138,7 +138,8 @@ impl Builder<'_, '_> {
             FSign => self.float_sign(width, a),
             IsFinite => {
                 let magnitude = self.magnitude(width, a);
-                let infinity = self.all(width, if width.is_wide { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() });
+                let infinity = self
+                    .all(width, if width.is_wide { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() });
                 self.b.ins().icmp(IntCC::SignedLessThan, magnitude, infinity)
             }
             SAbs => self.b.ins().iabs(a),
@@ -257,8 +258,7 @@ impl Builder<'_, '_> {
 
     fn compare(&mut self, width: Width, condition: IntCC, of: Operands) -> Value {
         use IntCC::*;
-        let has_vectors =
-            matches!(condition, Equal | NotEqual | SignedLessThan | SignedGreaterThan) || !width.is_wide;
+        let has_vectors = matches!(condition, Equal | NotEqual | SignedLessThan | SignedGreaterThan) || !width.is_wide;
         if has_vectors {
             return self.b.ins().icmp(condition, of.a, of.b);
         }

@@ -2,13 +2,29 @@
 
 use crate::block::machine::Op;
 use crate::elem::Elem;
-use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place};
+use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place, Program};
 
 /// Returns words of both kinds: floats and integers at which operations are special, and others.
 fn words(is_wide: bool, count: usize, seed: u64) -> Vec<u64> {
     const FLOATS: [f64; 18] = [
-        0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 1.5, 2.5, -2.5, 3e9, -3e9, 1e10, -1e20, 1e-40, 0.3, f64::INFINITY,
-        f64::NEG_INFINITY, f64::NAN,
+        0.0,
+        -0.0,
+        0.5,
+        -0.5,
+        1.0,
+        -1.0,
+        1.5,
+        2.5,
+        -2.5,
+        3e9,
+        -3e9,
+        1e10,
+        -1e20,
+        1e-40,
+        0.3,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
     ];
     const INTEGERS: [i64; 12] = [0, 1, -1, 2, 7, -7, 31, 32, 63, 64, i64::MIN, i64::MAX];
     let bits = |x: f64| if is_wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
@@ -34,20 +50,22 @@ fn bytes(is_wide: bool, words: &[u64]) -> Vec<u8> {
 
 /// Runs a program with one output of `size` bytes by the interpreter, and then by machine code, for each list of inputs.
 /// Calls `check` with both results.
-fn compare(code: &Code, inputs: &[Vec<Vec<u8>>], size: usize, check: impl Fn(&[u8], &[u8])) {
+fn compare(code: Code, inputs: &[Vec<Vec<u8>>], size: usize, check: impl Fn(&[u8], &[u8])) {
+    let program = Program::new(code);
     let run = |is_eager: bool| {
         let of = |inputs: &Vec<Vec<u8>>| {
             let mut result = vec![0; size];
             let mut inputs: Vec<Bytes<'_>> = inputs.iter().map(|input| Bytes::Read(input)).collect();
-            code.run(&mut inputs, &mut [&mut result], is_eager);
+            program.run(&mut inputs, &mut [&mut result], is_eager);
             result
         };
         inputs.iter().map(of).collect::<Vec<_>>()
     };
     let want = run(false);
-    assert!(!code.tier.is_hot(code), "the interpreter has run");
-    assert!(code.tier.native(code).is_some(), "there is machine code");
-    run(true).iter().zip(&want).for_each(|(got, want)| check(got, want));
+    assert!(!program.is_hot(), "the interpreter has run");
+    let got = run(true);
+    assert!(program.is_hot(), "there is machine code");
+    got.iter().zip(&want).for_each(|(got, want)| check(got, want));
 }
 
 /// Returns true if both have the same bits, or both are NaN: the sign and the low bits of NaN may differ.
@@ -64,7 +82,9 @@ fn is_same(is_wide: bool, a: &[u8], b: &[u8]) -> bool {
 fn operations_have_the_bits_of_the_interpreter() {
     for is_wide in [false, true] {
         let (elem, width) = if is_wide { (Elem::U64, 8) } else { (Elem::U32, 4) };
-        for (len, steps) in [(1, [1, 1]), (2, [1, 1]), (3, [1, 0]), (4, [0, 1]), (7, [1, 1]), (57, [1, 0]), (90, [1, 1])] {
+        for (len, steps) in
+            [(1, [1, 1]), (2, [1, 1]), (3, [1, 0]), (4, [0, 1]), (7, [1, 1]), (57, [1, 0]), (90, [1, 1])]
+        {
             let mut code = Code::default();
             let [a, b] = steps.map(|step| Place { step, ..code.place(elem, len) });
             code.inputs = [a, b].map(|place| Input::Words(Place { step: 1, ..place }, len)).to_vec();
@@ -76,7 +96,7 @@ fn operations_have_the_bits_of_the_interpreter() {
             code.outputs.push(Output::Words(to, len * Op::TESTED.len()));
             let inputs = |seed| [seed, 100 + seed].map(|seed| bytes(is_wide, &words(is_wide, len, seed))).to_vec();
             let inputs: Vec<Vec<Vec<u8>>> = (0..20).map(inputs).collect();
-            compare(&code, &inputs, len * width * Op::TESTED.len(), |got, want| {
+            compare(code, &inputs, len * width * Op::TESTED.len(), |got, want| {
                 let results = got.chunks(len * width).zip(want.chunks(len * width));
                 for (op, (got, want)) in Op::TESTED.iter().zip(results) {
                     assert!(is_same(is_wide, got, want), "{op:?} of {len} words: {got:x?} is not {want:x?}");
@@ -103,7 +123,7 @@ fn shifts_by_constants_have_the_bits_of_the_interpreter() {
         }
         code.outputs.push(Output::Words(to, len * by.len() * ops.len()));
         let inputs = vec![vec![bytes(is_wide, &words(is_wide, len, 5))]];
-        compare(&code, &inputs, len * width * by.len() * ops.len(), |got, want| assert_eq!(got, want));
+        compare(code, &inputs, len * width * by.len() * ops.len(), |got, want| assert_eq!(got, want));
     }
 }
 
@@ -112,11 +132,23 @@ fn shifts_by_constants_have_the_bits_of_the_interpreter() {
 fn folds_have_the_bits_of_the_interpreter() {
     use Op::*;
     let ops = [
-        (SumF, 0x8000_0000), (ProdF, 0x3f80_0000), (MaxF, 0xff80_0000), (MinF, 0x7f80_0000), (SumI, 0), (ProdI, 1),
-        (MaxS, 0x8000_0000), (MinS, 0x7fff_ffff), (MaxU, 0), (MinU, 0xffff_ffff), (AllBits, 0xffff_ffff), (AnyBits, 0),
+        (SumF, 0x8000_0000),
+        (ProdF, 0x3f80_0000),
+        (MaxF, 0xff80_0000),
+        (MinF, 0x7f80_0000),
+        (SumI, 0),
+        (ProdI, 1),
+        (MaxS, 0x8000_0000),
+        (MinS, 0x7fff_ffff),
+        (MaxU, 0),
+        (MinU, 0xffff_ffff),
+        (AllBits, 0xffff_ffff),
+        (AnyBits, 0),
     ];
     for (op, identity) in ops {
-        for (rows, row_len, run) in [(1, 2, 1), (1, 3, 1), (2, 5, 1), (3, 8, 1), (1, 16, 1), (1, 40, 1), (3, 1, 7), (9, 1, 4)] {
+        for (rows, row_len, run) in
+            [(1, 2, 1), (1, 3, 1), (2, 5, 1), (3, 8, 1), (1, 16, 1), (1, 40, 1), (3, 1, 7), (9, 1, 4)]
+        {
             let (mut code, count) = (Code::default(), rows * row_len * run);
             let (from, to) = (code.place(Elem::U32, count), code.place(Elem::U32, run));
             code.inputs = vec![Input::Words(from, count)];
@@ -125,8 +157,9 @@ fn folds_have_the_bits_of_the_interpreter() {
             let [len, rows, row_len, run] = [run, rows, row_len, run].map(|n| n as u32);
             code.push(Ins::On32(Action::Fold { op, identity, len, to: to.at, rows, row_len, run, table }));
             code.outputs.push(Output::Words(to, run as usize));
-            let inputs: Vec<Vec<Vec<u8>>> = (0..10).map(|seed| vec![bytes(false, &words(false, count, seed))]).collect();
-            compare(&code, &inputs, 4 * run as usize, |got, want| {
+            let inputs: Vec<Vec<Vec<u8>>> =
+                (0..10).map(|seed| vec![bytes(false, &words(false, count, seed))]).collect();
+            compare(code, &inputs, 4 * run as usize, |got, want| {
                 assert!(is_same(false, got, want), "{op:?} of {rows} x {row_len} x {run}: {got:x?} is not {want:x?}");
             });
         }
