@@ -1,7 +1,7 @@
 //! Functions for the tests of kernels, which run a program here and in the interpreter.
 
 use crate::HostEngine;
-use shardwise_base::Literal;
+use shardwise_base::{Diagnostics, Literal};
 use shardwise_engine::{Argument, Engine, Instruction, Signature};
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
@@ -45,11 +45,20 @@ fn run_both(source: &str, inputs: &[Literal]) -> [Vec<Instruction>; 2] {
 
 /// Runs a program on one engine. Returns its results and its instructions.
 pub fn results(engine: &HostEngine, module: &Module, inputs: &[Literal]) -> (Vec<Literal>, Vec<Instruction>) {
+    attempt(engine, module, inputs).expect("it runs")
+}
+
+/// Runs a program as [`results`] does. Fails if the program has exceeded its budget.
+pub fn attempt(
+    engine: &HostEngine,
+    module: &Module,
+    inputs: &[Literal],
+) -> Result<(Vec<Literal>, Vec<Instruction>), Diagnostics> {
     let program = engine.compile(module).unwrap_or_else(|e| panic!("{e}"));
     let types = Signature::of(module.main().expect("it has a main function")).expect("arrays only").inputs;
     let put = |(x, ty)| Argument::Lent(engine.put(x, ty).expect("it fits"));
-    let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect()).expect("it runs");
-    (got.iter().map(|r| r.to_literal().to_dense()).collect(), profile.instructions.to_vec())
+    let (got, profile) = program.profile(inputs.iter().zip(&types).map(put).collect())?;
+    Ok((got.iter().map(|r| r.to_literal().to_dense()).collect(), profile.instructions.to_vec()))
 }
 
 /// Runs a program as [`run`] does, and returns the names of its instructions. Panics if one of them has no kernel.

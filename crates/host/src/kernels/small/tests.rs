@@ -1,8 +1,8 @@
 //! Small programs, each of which is compared with the interpreter and with the kernels of its ops.
 
 use crate::HostEngine;
-use crate::kernels::testing::{parse, results, run, run_in_small_programs};
-use shardwise_base::{Account, Budget, CancelToken, Literal};
+use crate::kernels::testing::{attempt, parse, results, run, run_in_small_programs};
+use shardwise_base::{Account, Budget, CancelToken, Complex32, Complex64, Literal};
 
 /// Returns a function of these arguments and results. `body` ends with a `return` without types.
 fn program(args: &str, results: &str, body: &str) -> String {
@@ -493,4 +493,114 @@ fn loops_in_loops_take_the_steps_of_their_turns() {
     let budget = Budget::new(Account::with_limit(1 << 30), Some(200_000), CancelToken::default());
     let names = budget.run(|| run_in_small_programs(&source, &[thirds(&[40])])).expect("there are 2800 turns");
     assert_eq!(names.len(), 1, "{names:?}");
+}
+
+/// Checks that a loop that goes on as machine code has the interpreter's results and takes its steps.
+#[test]
+fn a_long_loop_becomes_machine_code() {
+    let body = "%z = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%half = stablehlo.constant dense<0.5> : tensor<3xf32>
+%w:2 = stablehlo.while(%i = %z, %a = %x) : tensor<i32>, tensor<3xf32> cond {
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1>
+} do {
+  %s = stablehlo.sine %a : tensor<3xf32>
+  %m = stablehlo.multiply %a, %half : tensor<3xf32>
+  %b = stablehlo.add %s, %m : tensor<3xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %b : tensor<i32>, tensor<3xf32>
+}
+return %w#1";
+    let source = program("%x: tensor<3xf32>, %n: tensor<i32>", "tensor<3xf32>", body);
+    let inputs = |turns: i32| [thirds(&[3]), Literal::scalar(turns)];
+    run(&source, &inputs(2000));
+    let module = parse(&source);
+    let [steps, eager] = [HostEngine::default(), HostEngine::guarded(0xa5)].map(|engine| {
+        let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
+        budget.run(|| drop(results(&engine, &module, &inputs(2000)))).expect("there is no limit");
+        let limited = Budget::new(Account::with_limit(1 << 30), Some(100_000), CancelToken::default());
+        let stopped = limited.run(|| attempt(&engine, &module, &inputs(i32::MAX)).err().map(|e| e.0[0].code));
+        assert_eq!(stopped, Ok(Some("run-steps")));
+        budget.steps()
+    });
+    assert!(steps > 2000 * 5, "{steps} steps");
+    assert_eq!(steps, eager);
+}
+
+/// Checks ops on complex numbers of both widths, in a loop and outside. All numbers are exact.
+#[test]
+fn complex_numbers_are_pairs_of_words() {
+    for (real, complex) in [("f32", "complex<f32>"), ("f64", "complex<f64>")] {
+        let inner = "  %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<2x2xC>) -> tensor<2x2xC>
+  %u = stablehlo.multiply %t, %y : tensor<2x2xC>
+  %v = stablehlo.dot_general %u, %y, contracting_dims = [1] x [0] : (tensor<2x2xC>, tensor<2x2xC>) -> tensor<2x2xC>
+  %r = stablehlo.real %v : (tensor<2x2xC>) -> tensor<2x2xR>
+  %q = stablehlo.imag %u : (tensor<2x2xC>) -> tensor<2x2xR>
+  %o = stablehlo.compare GT, %r, %q : (tensor<2x2xR>, tensor<2x2xR>) -> tensor<2x2xi1>
+  %k = stablehlo.select %o, %a, %y : tensor<2x2xi1>, tensor<2x2xC>
+  %e = stablehlo.dynamic_slice %k, %i, %one, sizes = [1, 2] : (tensor<2x2xC>, tensor<i32>, tensor<i32>) -> tensor<1x2xC>
+  %next0 = stablehlo.dynamic_update_slice %y, %e, %one, %i : (tensor<2x2xC>, tensor<1x2xC>, tensor<i32>, tensor<i32>) -> tensor<2x2xC>";
+        let after = "%b = stablehlo.reverse %w#1, dims = [0] : tensor<2x2xC>
+%c = stablehlo.concatenate %b, %y, dim = 1 : (tensor<2x2xC>, tensor<2x2xC>) -> tensor<2x4xC>
+%zero = stablehlo.constant dense<(0.0, -0.0)> : tensor<C>
+%d = stablehlo.pad %c, %zero, low = [0, 1], high = [0, 0], interior = [0, 0] : (tensor<2x4xC>, tensor<C>) -> tensor<2x5xC>
+%s = stablehlo.reduce(%d init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<2x5xC>, tensor<C>) -> tensor<5xC>
+%n = stablehlo.constant dense<[[3], [0], [9]]> : tensor<3x1xi32>
+%g = \"stablehlo.gather\"(%d, %m) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1],
+  start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 2, 1>}> : (tensor<2x5xC>, tensor<3x1xi32>) -> tensor<2x3xC>
+%h = \"stablehlo.gather\"(%d, %n) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0],
+  start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<2x5xC>, tensor<3x1xi32>) -> tensor<3x5xC>
+%j = stablehlo.complex %f, %f : tensor<2x2xC>
+%l = stablehlo.subtract %j, %b : tensor<2x2xC>
+return %s, %g, %h, %l";
+        let loops = repeated(&[("%a", "%x", "tensor<2x2xC>")], inner);
+        let args = "%x: tensor<2x2xC>, %y: tensor<2x2xC>, %f: tensor<2x2xR>, %m: tensor<3x1xi32>";
+        let results = "tensor<5xC>, tensor<2x3xC>, tensor<3x5xC>, tensor<2x2xC>";
+        let source = program(args, results, &(loops + after)).replace("xC>", &format!("x{complex}>"));
+        let source = source.replace("tensor<C>", &format!("tensor<{complex}>")).replace("xR>", &format!("x{real}>"));
+        let part = |i: usize| [1.0, -2.0, 0.5, 3.0, -0.25][i % 5];
+        let wide = |k: usize| Literal::from_fn([2, 2], |i| Complex64::new(part(i + k), part(2 * i + k)));
+        let narrow =
+            |k: usize| Literal::from_fn([2, 2], |i| Complex32::new(part(i + k) as f32, part(2 * i + k) as f32));
+        let [x, y, f] = match real {
+            "f32" => [narrow(0), narrow(3), Literal::from_fn([2, 2], |i| part(i) as f32)],
+            _ => [wide(0), wide(3), Literal::from_fn([2, 2], part)],
+        };
+        let names = run_in_small_programs(&source, &[x, y, f, Literal::new([3, 1], &[4i32, -1, 7])]);
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
+
+/// Checks gathers of many single elements by indices of several types, some of them outside of the array, and scatters
+/// to ranges that are known.
+#[test]
+fn many_slices_are_one_window() {
+    for index in ["i32", "i64", "ui32", "i8"] {
+        let body = "%k = stablehlo.convert %j : (tensor<3x90x1xi32>) -> tensor<3x90x1xINDEX>
+%a = \"stablehlo.gather\"(%x, %k) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0],
+  start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}>
+  : (tensor<3x40xf32>, tensor<3x90x1xINDEX>) -> tensor<3x90xf32>
+%s = stablehlo.slice %a [0:3, 0:5] : (tensor<3x90xf32>) -> tensor<3x5xf32>
+%at = stablehlo.constant dense<7> : tensor<1xINDEX>
+%b = \"stablehlo.scatter\"(%x, %at, %s) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1],
+  scatter_dims_to_operand_dims = [1]>}> ({
+^bb0(%m: tensor<f32>, %n: tensor<f32>):
+  stablehlo.return %n : tensor<f32>
+}) : (tensor<3x40xf32>, tensor<1xINDEX>, tensor<3x5xf32>) -> tensor<3x40xf32>
+%t = stablehlo.slice %b [0:3, 0:20] : (tensor<3x40xf32>) -> tensor<3x20xf32>
+%c = stablehlo.concatenate %b, %b, %b, dim = 1 : (tensor<3x40xf32>, tensor<3x40xf32>, tensor<3x40xf32>) -> tensor<3x120xf32>
+%d = \"stablehlo.scatter\"(%c, %at, %t) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1],
+  scatter_dims_to_operand_dims = [1]>}> ({
+^bb0(%m: tensor<f32>, %n: tensor<f32>):
+  %o = stablehlo.add %m, %n : tensor<f32>
+  stablehlo.return %o : tensor<f32>
+}) : (tensor<3x120xf32>, tensor<1xINDEX>, tensor<3x20xf32>) -> tensor<3x120xf32>
+return %a, %b, %d";
+        let results = "tensor<3x90xf32>, tensor<3x40xf32>, tensor<3x120xf32>";
+        let source = program("%x: tensor<3x40xf32>, %j: tensor<3x90x1xi32>", results, &body.replace("INDEX", index));
+        let indices: Vec<i32> = (0..270).map(|i: i32| i * 7 % 53 - 5).collect();
+        let names = run_in_small_programs(&source, &[thirds(&[3, 40]), Literal::new([3, 90, 1], &indices)]);
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
 }
