@@ -6,7 +6,7 @@ use super::lanes::{Operands, combination, is_native};
 use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::small::words::Place;
-use crate::small::{Action, Ins, Slice, Window};
+use crate::small::{Action, Input, Ins, Slice, Window};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
@@ -286,6 +286,8 @@ impl<'c> Builder<'_, 'c> {
     }
 
     fn window(&mut self, width: Width, to: usize, window: &Window) {
+        let count = self.code.words.counts()[usize::from(width.is_wide)];
+        assert!(self.code.reach(0, window).end <= count, "the window is in the words");
         for k in 0..window.count() {
             let address = self.address(self.area(width), width.bytes(), window, k);
             self.load_slice(width, address, to + k * window.slice_len(), window);
@@ -376,7 +378,7 @@ impl<'c> Builder<'_, 'c> {
     /// Sets words to a window of an input, or returns `None` if the interpreter must do it.
     fn read(&mut self, width: Width, elem: Elem, array: u32, to: usize, window: &Window) -> Option<()> {
         is_accessed(width, elem, window).then_some(())?;
-        let base = self.input(array);
+        let base = self.array(array, elem, window);
         for k in 0..window.count() {
             let (address, to) = (self.address(base, elem.size(), window, k), to + k * window.slice_len());
             if elem.size() == width.bytes() {
@@ -393,6 +395,13 @@ impl<'c> Builder<'_, 'c> {
         Some(())
     }
 
+    /// Returns the address of a large input, of which a window is accessed.
+    fn array(&mut self, array: u32, elem: Elem, window: &Window) -> Value {
+        let Input::Array { bytes, .. } = self.code.inputs[array as usize] else { unreachable!("a large input") };
+        assert!(self.code.reach(0, window).end * elem.size() <= bytes, "the window is in the input");
+        self.input(array)
+    }
+
     /// Returns an integer or a truth value in memory as a word.
     fn load_element(&mut self, width: Width, elem: Elem, address: Value, offset: usize) -> Value {
         let element = self.b.ins().load(integer(elem), flags(), address, offset as i32);
@@ -407,7 +416,7 @@ impl<'c> Builder<'_, 'c> {
     fn write(&mut self, width: Width, array: u32, update: Place, window: &Window) -> Option<()> {
         let elem = update.elem;
         is_accessed(width, elem, window).then_some(())?;
-        let base = self.input(array);
+        let base = self.array(array, elem, window);
         let address = self.address(base, elem.size(), window, 0);
         if elem.size() == width.bytes() {
             for (to, first, lanes) in self.slice_pieces(width, window, 0) {
