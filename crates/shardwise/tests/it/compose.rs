@@ -44,7 +44,7 @@ fn an_eager_call_is_one_program() {
 #[test]
 fn the_time_of_a_loop_counts_once() {
     // A loop over fewer elements would be one instruction.
-    let x = ones([2000], F32);
+    let x = ones([20_000], F32);
     let looped = jit(|x: &Array| fori_loop(0..100, x.clone(), |_, x| x.sin()).exp());
     let ran = shardwise::profile(|| looped(&x)).unwrap();
     let sum = |is_counted: fn(usize) -> bool| -> std::time::Duration {

@@ -70,6 +70,9 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
 
 /// Returns how a small program runs an op on complex numbers, or `None` if it does not.
 fn complex_kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
+    if !values(view).all(|v| plan.body.ty(v).as_tensor().is_some()) {
+        return None;
+    }
     if is_view(plan, view) {
         return Some(Kind::View);
     }
