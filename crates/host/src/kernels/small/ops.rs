@@ -12,6 +12,7 @@ use crate::kernels::rows;
 use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place, Routine};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
+use shardwise_ops::elementwise::Rows;
 use shardwise_ops::{NoRegions, Opcode, constant_value};
 
 /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
@@ -80,7 +81,7 @@ fn complex_kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
         Opcode::Complex | Opcode::Real | Opcode::Imag => Some(Kind::Parts),
         Opcode::DotGeneral | Opcode::Reduce => Some(Kind::Small(Small::Call(complex::routine))),
         _ => match plan.small(view) {
-            None => Some(Kind::Small(Small::Call(rows::routine))),
+            None => Rows::of(view).map(|_| Kind::Small(Small::Call(rows::routine))),
             Some(Small::Dot) => None,
             small => small.map(Kind::Small),
         },
