@@ -6,9 +6,8 @@ use super::context::PlanCx;
 use crate::memory::OutOfMemory;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
-use crate::small::Routine;
 use shardwise_ir::OpView;
-use shardwise_ops::fft::{Plans, Transform};
+use shardwise_ops::fft::Transform;
 
 struct Fft {
     transform: Transform,
@@ -18,23 +17,6 @@ struct Fft {
 /// Returns the step of an `fft`. Never returns `None`.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, Fft { transform: Transform::of(view), output_bytes: output_bytes(view) }))
-}
-
-/// Returns the routine of an `fft`. Never returns `None`.
-pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
-    let transform = Transform::of(view);
-    Some(Box::new(FftRoutine { plans: transform.plans(), transform }))
-}
-
-struct FftRoutine {
-    transform: Transform,
-    plans: Plans,
-}
-
-impl Routine for FftRoutine {
-    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
-        self.transform.run(&self.plans, operands[0], results[0], &|parts, run| parts.into_iter().for_each(run));
-    }
 }
 
 impl Fft {

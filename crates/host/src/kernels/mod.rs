@@ -145,7 +145,7 @@ with_functions! { kernels! [
     Row::of(Opcode::ReduceScatter, &[exchange::step]),
     Row::of(Opcode::Cholesky, &[lapack::step]).small(Small::Call(lapack::routine)),
     Row::of(Opcode::TriangularSolve, &[lapack::step]).small(Small::Call(lapack::routine)),
-    Row::of(Opcode::Fft, &[fft::step]).small(Small::Call(fft::routine)),
+    Row::of(Opcode::Fft, &[fft::step]),
     Row::of(Opcode::CustomCall, &[ragged_exchange::step, print::step, lapack::step, sort::approximate])
         .small(Small::Call(lapack::routine)),
 ] }

@@ -210,12 +210,7 @@ fn is_small(view: &OpView<'_>, limit: usize) -> bool {
                 matches!(opcode, Opcode::Concatenate | Opcode::Pad | Opcode::DynamicUpdateSlice | Opcode::Scatter);
             let is_called = matches!(
                 opcode,
-                Opcode::Reduce
-                    | Opcode::ReduceWindow
-                    | Opcode::Sort
-                    | Opcode::Cholesky
-                    | Opcode::TriangularSolve
-                    | Opcode::Fft
+                Opcode::Reduce | Opcode::ReduceWindow | Opcode::Sort | Opcode::Cholesky | Opcode::TriangularSolve
             );
             (is_moved || is_called || lapack::Call::of(view).is_some() || Product::of(view).is_some())
                 && operands.iter().chain(results).all(few)
