@@ -676,6 +676,27 @@ unsafe fn fold_portable<W: Word>(op: Op, words: &Fold) {
     unsafe { op.fold_words::<Portable<W>>(words) }
 }
 
+impl Op {
+    /// Returns the operation that combines two words as a reduction does.
+    pub(crate) fn combination(self) -> Op {
+        match self {
+            Op::SumF => Op::FAdd,
+            Op::ProdF => Op::FMul,
+            Op::MaxF => Op::FMax,
+            Op::MinF => Op::FMin,
+            Op::SumI => Op::IAdd,
+            Op::ProdI => Op::IMul,
+            Op::MaxS => Op::SMax,
+            Op::MinS => Op::SMin,
+            Op::MaxU => Op::UMax,
+            Op::MinU => Op::UMin,
+            Op::AllBits => Op::And,
+            Op::AnyBits => Op::Or,
+            _ => unreachable!("{self:?} is no reduction"),
+        }
+    }
+}
+
 impl Machine {
     /// Returns the interpreter of `level`, or of the machine's best level if that is lower. Its lanes have 32 bits or,
     /// if `wide`, 64 bits.

@@ -371,9 +371,9 @@ impl Program {
         if self.wide && reducer.needs_narrow_lanes(of.elem) {
             return None;
         }
-        let (op, combine, identity) = reduction(reducer, of.elem, self.wide)?;
+        let (op, identity) = reduction(reducer, of.elem, self.wide)?;
         let total = self.node(Node::Reduce { op, identity, of: of.node });
-        let node = self.node(Node::Binary(combine, total, init.node));
+        let node = self.node(Node::Binary(op.combination(), total, init.node));
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
     }
 
@@ -381,15 +381,15 @@ impl Program {
     /// narrower than a lane, it may be outside the range of the type. Returns `None` if there is no such reduction of
     /// this type.
     pub fn identity(&mut self, reducer: Reducer, elem: Elem) -> Option<Value> {
-        let (_, _, identity) = reduction(reducer, elem, self.wide)?;
+        let (_, identity) = reduction(reducer, elem, self.wide)?;
         Some(self.value(elem, Node::Constant(identity)))
     }
 
     /// Adds the combination of `a` and `b`, as a reduction of the single element `a` with the initial value `b`
     /// computes it. Both must have the same type. Returns `None` if there is no such reduction of this type.
     pub fn combine(&mut self, reducer: Reducer, a: Value, b: Value) -> Option<Value> {
-        let (_, combine, _) = reduction(reducer, a.elem, self.wide)?;
-        let node = self.node(Node::Binary(combine, a.node, b.node));
+        let (op, _) = reduction(reducer, a.elem, self.wide)?;
+        let node = self.node(Node::Binary(op.combination(), a.node, b.node));
         Some(Value { node: self.fit(a.elem, node), elem: a.elem })
     }
 
@@ -669,29 +669,28 @@ fn signed_of(elem: Elem) -> Elem {
     }
 }
 
-/// Returns the machine's reduction, the operation that combines its result with the initial value, and the word of the
-/// neutral element, which for integers is that of a whole lane. That of a sum of floats is -0, because the sum of -0
-/// and +0 is +0. Returns `None` for complex elements, and for `And` and `Or` of floats.
-pub(crate) fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, Op, u64)> {
+/// Returns the machine's reduction and the word of its neutral element, which for integers is that of a whole lane. That
+/// of a sum of floats is -0, because the sum of -0 and +0 is +0. Returns `None` for complex elements, and for `And` and `Or` of floats.
+pub(crate) fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });
     let sign_bit = ones ^ (ones >> 1);
     Some(match reducer {
         _ if elem.is_complex() => return None,
-        Reducer::Sum if elem.is_float() => (Op::SumF, Op::FAdd, float(-0.0)),
-        Reducer::Product if elem.is_float() => (Op::ProdF, Op::FMul, float(1.0)),
-        Reducer::Max if elem.is_float() => (Op::MaxF, Op::FMax, float(f64::NEG_INFINITY)),
-        Reducer::Min if elem.is_float() => (Op::MinF, Op::FMin, float(f64::INFINITY)),
+        Reducer::Sum if elem.is_float() => (Op::SumF, float(-0.0)),
+        Reducer::Product if elem.is_float() => (Op::ProdF, float(1.0)),
+        Reducer::Max if elem.is_float() => (Op::MaxF, float(f64::NEG_INFINITY)),
+        Reducer::Min if elem.is_float() => (Op::MinF, float(f64::INFINITY)),
         _ if elem.is_float() => return None,
-        Reducer::Or => (Op::AnyBits, Op::Or, 0),
-        Reducer::And => (Op::AllBits, Op::And, ones),
-        Reducer::Sum | Reducer::Max if elem == Elem::Bool => (Op::AnyBits, Op::Or, 0),
-        Reducer::Product | Reducer::Min if elem == Elem::Bool => (Op::AllBits, Op::And, ones),
-        Reducer::Sum => (Op::SumI, Op::IAdd, 0),
-        Reducer::Product => (Op::ProdI, Op::IMul, 1),
-        Reducer::Max if signed => (Op::MaxS, Op::SMax, sign_bit),
-        Reducer::Min if signed => (Op::MinS, Op::SMin, ones >> 1),
-        Reducer::Max => (Op::MaxU, Op::UMax, 0),
-        Reducer::Min => (Op::MinU, Op::UMin, ones),
+        Reducer::Or => (Op::AnyBits, 0),
+        Reducer::And => (Op::AllBits, ones),
+        Reducer::Sum | Reducer::Max if elem == Elem::Bool => (Op::AnyBits, 0),
+        Reducer::Product | Reducer::Min if elem == Elem::Bool => (Op::AllBits, ones),
+        Reducer::Sum => (Op::SumI, 0),
+        Reducer::Product => (Op::ProdI, 1),
+        Reducer::Max if signed => (Op::MaxS, sign_bit),
+        Reducer::Min if signed => (Op::MinS, ones >> 1),
+        Reducer::Max => (Op::MaxU, 0),
+        Reducer::Min => (Op::MinU, ones),
     })
 }

@@ -6,11 +6,12 @@ use super::small::Rows;
 use crate::elem::Elem;
 use crate::small::Routine;
 use bytemuck::Pod;
-use num_complex::{Complex, Complex32, Complex64};
+use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_mathfn::order::{LANES_64, fold};
 use shardwise_ops::dot::DotDims;
+use shardwise_ops::elementwise::{narrow, widen};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
 
@@ -22,10 +23,10 @@ trait Number: Pod {
 
 impl Number for Complex32 {
     fn widen(self) -> Complex64 {
-        Complex::new(self.re.into(), self.im.into())
+        widen(self)
     }
     fn narrow(wide: Complex64) -> Complex32 {
-        Complex::new(wide.re as f32, wide.im as f32)
+        narrow(wide)
     }
 }
 

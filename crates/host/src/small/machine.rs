@@ -3,8 +3,9 @@
 
 use super::call::Call;
 use super::code::{Action, Code, Input, Ins, Output, POLLED, Window};
+use super::interpreter::Interpreter;
 use super::products::Products;
-use super::tier::{Interpreter, Tier};
+use super::tier::Tier;
 use super::words::{Area, Place, Words, load, store};
 use crate::block::lanes::Lanes;
 use crate::block::machine::Op;

@@ -15,6 +15,7 @@
 
 mod call;
 mod code;
+mod interpreter;
 mod machine;
 #[cfg(target_arch = "x86_64")]
 mod native;
@@ -23,7 +24,7 @@ mod tier;
 mod words;
 
 pub(crate) use call::{Array, Call, Routine};
-pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Slice, Start, Window};
+pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
 pub(crate) use machine::{Bytes, Program};
 pub(crate) use products::Products;
 pub(crate) use words::Place;

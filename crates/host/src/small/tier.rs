@@ -3,7 +3,7 @@
 
 use super::code::Code;
 #[cfg(target_arch = "x86_64")]
-pub(super) use super::native::{Interpreter, Native};
+use super::native::Native;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -41,32 +41,17 @@ impl Tier {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-pub(super) use none::{Interpreter, Native};
-
 /// The machine code of processors for which none is made.
 #[cfg(not(target_arch = "x86_64"))]
-mod none {
-    use crate::small::code::Code;
-    use crate::small::words::Words;
-    use smallvec::SmallVec;
+pub(super) enum Native {}
 
-    pub trait Interpreter {
-        fn words(&mut self) -> &mut Words;
-        fn inputs(&mut self) -> SmallVec<[*mut u8; 8]>;
-        fn unpaid(&mut self) -> &mut u32;
-        fn step(&mut self, at: u32);
+#[cfg(not(target_arch = "x86_64"))]
+impl Native {
+    fn new(_: &Code) -> Option<Native> {
+        None
     }
 
-    pub enum Native {}
-
-    impl Native {
-        pub fn new(_: &Code) -> Option<Native> {
-            None
-        }
-
-        pub fn run(&self, _: &mut dyn Interpreter, _: u32) {
-            match *self {}
-        }
+    pub fn run(&self, _: &mut dyn super::interpreter::Interpreter, _: u32) {
+        match *self {}
     }
 }

@@ -199,13 +199,7 @@ impl Area for u32 {
 
     #[inline(always)]
     fn fold_row(op: Op, identity: u32, row: &[u32]) -> u32 {
-        match *row {
-            [a, b] => op.combine(a, b),
-            [a, b, c] => op.combine(op.combine(a, c), b),
-            [a, b, c, d] => op.combine(op.combine(a, c), op.combine(b, d)),
-            _ if row.len() <= SHORT_ROW => op.fold_row::<u32, SHORT_ROW>(identity, row),
-            _ => op.fold_row::<u32, LANES_32>(identity, row),
-        }
+        fold_row::<u32, LANES_32>(op, identity, row)
     }
 }
 
@@ -223,12 +217,18 @@ impl Area for u64 {
 
     #[inline(always)]
     fn fold_row(op: Op, identity: u64, row: &[u64]) -> u64 {
-        match *row {
-            [a, b] => op.combine(a, b),
-            [a, b, c] => op.combine(op.combine(a, c), b),
-            [a, b, c, d] => op.combine(op.combine(a, c), op.combine(b, d)),
-            _ if row.len() <= SHORT_ROW => op.fold_row::<u64, SHORT_ROW>(identity, row),
-            _ => op.fold_row::<u64, LANES_64>(identity, row),
-        }
+        fold_row::<u64, LANES_64>(op, identity, row)
+    }
+}
+
+/// Folds words as [`Op::fold_row`] does, with fewer partial results if the row is short.
+#[inline(always)]
+fn fold_row<W: Area, const N: usize>(op: Op, identity: W, row: &[W]) -> W {
+    match *row {
+        [a, b] => op.combine(a, b),
+        [a, b, c] => op.combine(op.combine(a, c), b),
+        [a, b, c, d] => op.combine(op.combine(a, c), op.combine(b, d)),
+        _ if row.len() <= SHORT_ROW => op.fold_row::<W, SHORT_ROW>(identity, row),
+        _ => op.fold_row::<W, N>(identity, row),
     }
 }

@@ -3,10 +3,12 @@
 use shardwise_base::{Complex32, Complex64};
 use shardwise_mathfn as fns;
 
+/// Returns the number with parts of 64 bits.
 pub fn widen(z: Complex32) -> Complex64 {
     Complex64::new(z.re.into(), z.im.into())
 }
 
+/// Returns the number with parts of 32 bits, to which those of 64 are rounded.
 pub fn narrow(z: Complex64) -> Complex32 {
     Complex32::new(z.re as f32, z.im as f32)
 }

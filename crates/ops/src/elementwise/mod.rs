@@ -15,6 +15,7 @@ pub(crate) mod unary;
 
 pub use binary::*;
 pub use compare::Compare;
+pub use complex::{narrow, widen};
 pub use convert::{BitcastConvert, Convert, ReducePrecision};
 pub use rows::{Map, Rows, Zip};
 pub use select::{Clamp, Select};

@@ -122,7 +122,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the type and the number of the real elements of an array. A complex element is two real ones that follow
-    /// each other. Returns `None` for values without such elements, or with more than 32 bits count.
+    /// each other. Returns `None` for other values, and for arrays whose elements cannot be counted by 32 bits.
     pub fn elements(&self, v: Value) -> Option<(Elem, usize)> {
         let ty = self.plan.body.ty(v).as_tensor()?;
         let elem = Elem::of(ty.dtype)?;

@@ -42,13 +42,12 @@ impl Slices<'_> {
         let batch = self.dims.batch_dims(self.slices.len());
         let dims = batch.iter().chain(&self.dims.window);
         let (shape, strides): (Vec<usize>, Vec<isize>) = dims.map(|&d| (self.slices[d], all[d])).unzip();
-        Elements { shape: &shape, strides: &strides, start: 0, parts: self.parts }.all()
+        Elements { shape: &shape, strides, start: 0, parts: self.parts }.all()
     }
 
-    /// Calls `f` with the elements of the operand that the first slice has if all its starts are 0.
-    fn with_elements<R>(&self, f: impl FnOnce(&Elements<'_>) -> R) -> R {
-        let strides = row_major(self.operand);
-        f(&Elements { shape: &self.sizes, strides: &strides, start: 0, parts: self.parts })
+    /// Returns the elements of the operand that the first slice has if all its starts are 0.
+    fn elements(&self) -> Elements<'_> {
+        Elements { shape: &self.sizes, strides: row_major(self.operand), start: 0, parts: self.parts }
     }
 
     /// Returns, for each slice, the number of the operand's first real element at its batch dimensions, and the number
@@ -88,7 +87,7 @@ impl Slices<'_> {
         let bases = self.bases(shape).into_iter();
         let slices = bases.flat_map(|(base, index)| [base as u32, place.step * index as u32]);
         let slices = builder.code.table(slices);
-        Window { slices, ..self.with_elements(|elements| window_at(builder, elements, first, starts)) }
+        Window { slices, ..window_at(builder, &self.elements(), first, starts) }
     }
 
     /// Returns the number of the operand's first real element of each slice, given the indices. `None` stands for a slice with
@@ -120,7 +119,7 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
         && let Some(indices) = builder.known(view.operand(1)).map(Literal::to_dense)
     {
         let from = operand(builder, view.operand(0))?;
-        let elements = slices.with_elements(|elements| elements.all());
+        let elements = slices.elements().all();
         let firsts = slices.known_firsts(&indices, true).into_iter().flatten();
         let read = firsts.flat_map(|first| elements.iter().map(move |&e| first as usize + e as usize));
         let mut words = vec![0; len];
@@ -184,7 +183,7 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     if let (Some(firsts), None) = (inside, combine)
         && len <= MAX_COPIED
     {
-        let elements = slices.with_elements(|elements| elements.all());
+        let elements = slices.elements().all();
         let replaced = firsts.iter().flat_map(|&first| elements.iter().map(move |&e| first as usize + e as usize));
         let mut words: Vec<u32> = (0..len).map(|i| from.word(i) as u32).collect();
         replaced.zip(slices.order()).for_each(|(e, at)| words[e] = update.word(at as usize) as u32);

@@ -52,7 +52,7 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
     }
     let (array, strides, start) = view_strides(builder.plan, view)?;
     let (shape, parts) = (view.result_shape(0), builder.parts(array));
-    let elements = Elements { shape, strides: &strides, start, parts };
+    let elements = Elements { shape, strides, start, parts };
     if builder.shape(array).is_some() {
         let from = builder.value(array)?;
         let words: Vec<u32> = elements.all().iter().map(|&e| from.word(e as usize) as u32).collect();
@@ -98,7 +98,7 @@ pub fn parts<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()>
 pub struct Elements<'a> {
     pub shape: &'a [usize],
     /// The number of elements from one index to the next, for each dimension.
-    pub strides: &'a [isize],
+    pub strides: Vec<isize>,
     /// The number of the element of index 0.
     pub start: isize,
     /// The number of real elements of an element.
@@ -196,7 +196,7 @@ fn window<'m>(
         builder.code.starts.push(Start { index, most: (n - own) as u32, stride: parts as u32 * stride as u32 });
     }
     let starts = from..builder.code.starts.len() as u32;
-    Some(window_at(builder, &Elements { shape: size, strides: &strides, start: 0, parts }, at, starts))
+    Some(window_at(builder, &Elements { shape: size, strides, start: 0, parts }, at, starts))
 }
 
 /// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for

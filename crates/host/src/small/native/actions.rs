@@ -2,11 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::builder::{Builder, Width, flags};
-use super::lanes::{Operands, combination, is_native};
+use super::lanes::{Operands, is_native};
 use crate::block::machine::Op;
 use crate::elem::Elem;
+use crate::small::code::Slice;
 use crate::small::words::Place;
-use crate::small::{Action, Input, Ins, Slice, Window};
+use crate::small::{Action, Input, Ins, Window};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
@@ -82,18 +83,10 @@ impl<'c> Builder<'_, 'c> {
     }
 
     fn each(&mut self, width: Width, op: Op, len: usize, to: usize, [a, b]: [Place; 2]) {
-        let mut all = None;
+        let constant = if b.step == 0 { self.constant(width, b.at as usize) } else { None };
         for (first, lanes) in pieces(width, len) {
-            let result = match all {
-                Some(result) => result,
-                None => {
-                    let constant = (b.step == 0).then(|| self.constant(width, b.at as usize)).flatten();
-                    let (left, right) = (self.operand(width, a, first, lanes), self.operand(width, b, first, lanes));
-                    let result = self.apply(op, width, Operands { a: left, b: right, constant, lanes });
-                    all = (a.step == 0 && b.step == 0).then_some(result);
-                    result
-                }
-            };
+            let [a, b] = [a, b].map(|place| self.operand(width, place, first, lanes));
+            let result = self.apply(op, width, Operands { a, b, constant, lanes });
             self.store(width, to + first, lanes, result);
         }
     }
@@ -135,7 +128,7 @@ impl<'c> Builder<'_, 'c> {
     /// Combines rows of one word each. Returns `None` if there are too many.
     fn fold_rows(&mut self, width: Width, op: Op, sizes: [usize; 4], table: &[u32]) -> Option<()> {
         let [len, to, rows, run] = sizes;
-        let op = combination(op);
+        let op = op.combination();
         (len / run * run.div_ceil(width.lanes()) * rows <= 4 * MOST).then_some(())?;
         for (k, firsts) in table.chunks_exact(rows).enumerate() {
             for (first, lanes) in pieces(width, run) {
@@ -153,7 +146,7 @@ impl<'c> Builder<'_, 'c> {
     /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`. Returns `None` if they are too many.
     fn fold_row(&mut self, width: Width, op: Op, identity: u64, sizes: [usize; 4], table: &[u32]) -> Option<()> {
         let [len, to, rows, row_len] = sizes;
-        let op = combination(op);
+        let op = op.combination();
         // All words of a row are partial results.
         (row_len <= MOST * width.lanes() && len * rows * row_len.div_ceil(width.lanes()) <= 2 * MOST).then_some(())?;
         for (k, firsts) in table.chunks_exact(rows).enumerate() {
@@ -341,7 +334,7 @@ impl<'c> Builder<'_, 'c> {
                     None => vector,
                     Some(op) => {
                         let a = self.load_at(width, address, offset, lanes);
-                        self.apply(combination(op), width, Operands { a, b: vector, constant: None, lanes })
+                        self.apply(op.combination(), width, Operands { a, b: vector, constant: None, lanes })
                     }
                 };
                 self.store_at(width, address, offset, lanes, vector);

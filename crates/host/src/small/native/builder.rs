@@ -141,7 +141,7 @@ impl<'f, 'c> Builder<'f, 'c> {
     /// Starts a block, into which other paths may lead than from the blocks before.
     pub fn start(&mut self, block: Block) {
         self.b.switch_to_block(block);
-        self.known = Default::default();
+        self.start_anew();
     }
 
     /// Forgets all words, which a part may have set.

@@ -8,11 +8,13 @@ use std::arch::x86_64::__m128;
 
 /// A function that machine code calls.
 #[derive(Clone, Copy)]
-pub enum Formula {
-    /// A function of vectors of four lanes at this address, and of words of 64 bits at the other.
-    Vector { narrow: usize, wide: usize },
-    /// A function of words of 32 bits at this address, and of words of 64 bits at the other.
-    Word { narrow: usize, wide: usize },
+pub struct Formula {
+    /// The address of the function of words of 32 bits.
+    pub narrow: usize,
+    /// True if that function takes vectors of four lanes.
+    pub takes_vectors: bool,
+    /// The address of the function of words of 64 bits.
+    pub wide: usize,
 }
 
 #[expect(improper_ctypes_definitions, reason = "a vector is passed in a register on x86-64")]
@@ -51,14 +53,16 @@ macro_rules! of_op {
         }
     };
     (@formula $vector:ident $word:ident $function:ident) => {
-        Formula::Vector {
+        Formula {
             narrow: $vector::<functions::$function> as *const () as usize,
+            takes_vectors: true,
             wide: $word::<functions::$function, u64> as *const () as usize,
         }
     };
     (@scalar $_vector:ident $word:ident $function:ident) => {
-        Formula::Word {
+        Formula {
             narrow: $word::<functions::$function, u32> as *const () as usize,
+            takes_vectors: false,
             wide: $word::<functions::$function, u64> as *const () as usize,
         }
     };

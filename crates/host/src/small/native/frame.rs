@@ -1,22 +1,10 @@
 //! The arguments of machine code, and the functions of the engine that it calls.
 #![expect(unsafe_code, reason = "machine code calls with addresses")]
 
-use crate::small::words::Words;
+use crate::small::interpreter::Interpreter;
 use shardwise_base::budget;
-use smallvec::SmallVec;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// A run of a program, whose interpreter runs the instructions that have no machine code.
-pub trait Interpreter {
-    fn words(&mut self) -> &mut Words;
-    /// Returns the address of each input. The inputs have the sizes that the program states.
-    fn inputs(&mut self) -> SmallVec<[*mut u8; 8]>;
-    /// Returns the number of instructions in loops for which no step was taken yet.
-    fn unpaid(&mut self) -> &mut u32;
-    /// Runs instruction number `at`, which is no jump. May unwind.
-    fn step(&mut self, at: u32);
-}
 
 /// The arguments of machine code, which reads them at their offsets.
 #[repr(C)]
@@ -25,7 +13,7 @@ pub struct Frame<'r> {
     pub wide: *mut u64,
     /// The address of each input.
     pub inputs: *const *mut u8,
-    /// As in the run.
+    /// The number of instructions in loops for which no step was taken yet.
     pub unpaid: u32,
     pub interpreter: &'r mut dyn Interpreter,
     /// The panic or stop that has ended the run.

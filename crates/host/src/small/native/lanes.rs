@@ -7,40 +7,12 @@ use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
-/// Returns true if machine code computes an operation on words of this width itself.
+/// Returns true if machine code computes a unary or binary operation on words of this width itself.
 pub fn is_native(op: Op, width: Width) -> bool {
-    use Op::*;
     match op {
-        FAdd | FAddImm | FSub | FSubImm | FRsub | FRsubImm | FMul | FMulImm | FDiv | FDivImm | FRdiv | FRdivImm
-        | FMax | FMaxImm | FMin | FMinImm | FEq | FEqImm | FNe | FNeImm | FLt | FLtImm | FLe | FLeImm | FGt
-        | FGtImm | FGe | FGeImm | IAdd | IAddImm | ISub | ISubImm | IRsub | IRsubImm | IMul | IMulImm | SMax
-        | SMaxImm | SMin | SMinImm | UMax | UMaxImm | UMin | UMinImm | And | AndImm | Or | OrImm | Xor | XorImm
-        | Shl | ShlImm | Shr | ShrImm | Sar | SarImm | IEq | IEqImm | INe | INeImm | SLt | SLtImm | SLe | SLeImm
-        | SGt | SGtImm | SGe | SGeImm | ULt | ULtImm | ULe | ULeImm | UGt | UGtImm | UGe | UGeImm | SDiv | UDiv
-        | SRem | URem | Not | Sqr | Sqrt | Rsqrt | Floor | Ceil | RoundEven | FSign | IsFinite | SAbs | SSign
-        | Popcount | LeadingZeros | FloatFromSigned | FloatFromUnsigned | SignedFromFloat | UnsignedFromFloat
-        | TruthFromInt | TruthFromFloat | WrapI8 | WrapU8 | WrapI16 | WrapU16 | WrapI32 | WrapU32 | RoundF32 => true,
-        RoundBf16 | F32FromSigned | F32FromUnsigned => !width.is_wide,
-        _ => formula(op).is_some(),
-    }
-}
-
-/// Returns the operation that combines two words of a reduction.
-pub fn combination(op: Op) -> Op {
-    match op {
-        Op::SumF => Op::FAdd,
-        Op::ProdF => Op::FMul,
-        Op::MaxF => Op::FMax,
-        Op::MinF => Op::FMin,
-        Op::SumI => Op::IAdd,
-        Op::ProdI => Op::IMul,
-        Op::MaxS => Op::SMax,
-        Op::MinS => Op::SMin,
-        Op::MaxU => Op::UMax,
-        Op::MinU => Op::UMin,
-        Op::AllBits => Op::And,
-        Op::AnyBits => Op::Or,
-        _ => unreachable!("{op:?} is no reduction"),
+        Op::RoundAway | Op::RoundF16 => false,
+        Op::RoundBf16 | Op::F32FromSigned | Op::F32FromUnsigned => !width.is_wide,
+        _ => true,
     }
 }
 
@@ -102,14 +74,12 @@ impl Builder<'_, '_> {
 
     /// Calls a function: once if it takes vectors, and otherwise for each lane.
     fn formula(&mut self, width: Width, formula: Formula, of: Operands) -> Value {
-        if let Formula::Vector { narrow, .. } = formula
-            && !width.is_wide
-        {
+        let Formula { narrow, takes_vectors, wide } = formula;
+        if takes_vectors && !width.is_wide {
             let [a, b] = [of.a, of.b].map(|vector| self.cast(width.floats(), vector));
             let result = self.call_formula(narrow, &[a, b], width.floats());
             return self.cast(width.ints(), result);
         }
-        let (Formula::Vector { narrow, wide } | Formula::Word { narrow, wide }) = formula;
         let address = if width.is_wide { wide } else { narrow };
         self.each_lane(width, of, |own, a, b| own.call_formula(address, &[a, b], width.int()))
     }
@@ -138,8 +108,7 @@ impl Builder<'_, '_> {
             FSign => self.float_sign(width, a),
             IsFinite => {
                 let magnitude = self.magnitude(width, a);
-                let infinity = self
-                    .all(width, if width.is_wide { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() });
+                let infinity = self.all_floats(width, f64::INFINITY);
                 self.b.ins().icmp(IntCC::SignedLessThan, magnitude, infinity)
             }
             SAbs => self.b.ins().iabs(a),
@@ -179,7 +148,7 @@ impl Builder<'_, '_> {
             Op::Ceil => self.b.ins().ceil(a),
             Op::RoundEven => self.b.ins().nearest(a),
             _ => {
-                let one = self.all(width, if width.is_wide { 1f64.to_bits() } else { 1f32.to_bits().into() });
+                let one = self.all_floats(width, 1.0);
                 let (one, root) = (self.cast(width.floats(), one), self.b.ins().sqrt(a));
                 self.b.ins().fdiv(one, root)
             }
@@ -281,17 +250,15 @@ impl Builder<'_, '_> {
 
     /// Returns the larger float of each lane if `largest`, and otherwise the smaller one.
     fn extreme(&mut self, width: Width, a: Value, b: Value, largest: bool) -> Value {
-        let (wins, nan) = match largest {
-            true => (self.compare_floats(width, FloatCC::LessThan, b, a), f64::NAN),
-            false => (self.compare_floats(width, FloatCC::LessThan, a, b), f64::NAN),
-        };
+        let (smaller, larger) = if largest { (b, a) } else { (a, b) };
+        let wins = self.compare_floats(width, FloatCC::LessThan, smaller, larger);
         let result = self.b.ins().bitselect(wins, a, b);
         // Of two equal numbers, only those of zeros may have different bits.
         let is_equal = self.compare_floats(width, FloatCC::Equal, a, b);
         let both = if largest { self.b.ins().band(a, b) } else { self.b.ins().bor(a, b) };
         let result = self.b.ins().bitselect(is_equal, both, result);
         let has_nan = self.compare_floats(width, FloatCC::Unordered, a, b);
-        let nan = self.all(width, if width.is_wide { nan.to_bits() } else { (nan as f32).to_bits().into() });
+        let nan = self.all_floats(width, f64::NAN);
         self.b.ins().bitselect(has_nan, nan, result)
     }
 
@@ -357,6 +324,11 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Returns a vector whose lanes are all one float.
+    fn all_floats(&mut self, width: Width, x: f64) -> Value {
+        self.all(width, if width.is_wide { x.to_bits() } else { (x as f32).to_bits().into() })
+    }
+
     /// Returns the bits of floats without their sign.
     fn magnitude(&mut self, width: Width, a: Value) -> Value {
         let mask = self.all(width, if width.is_wide { i64::MAX as u64 } else { i32::MAX as u64 });
@@ -365,7 +337,7 @@ impl Builder<'_, '_> {
 
     /// Returns ±1 for floats other than 0 and NaN, which stay as they are.
     fn float_sign(&mut self, width: Width, a: Value) -> Value {
-        let one = self.all(width, if width.is_wide { 1f64.to_bits() } else { 1f32.to_bits().into() });
+        let one = self.all_floats(width, 1.0);
         let sign = self.all(width, 1 << (width.bits() - 1));
         let (sign, zero) = (self.b.ins().band(a, sign), self.all(width, 0));
         let one = self.b.ins().bor(sign, one);

@@ -15,9 +15,8 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub(super) use frame::Interpreter;
-
 use super::code::Code;
+use super::interpreter::Interpreter;
 use crate::simd::Level;
 use frame::{Frame, Function};
 use memmap2::{Mmap, MmapMut};
