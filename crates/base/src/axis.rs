@@ -4,6 +4,7 @@
 use crate::Mesh;
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::DerefMut;
 
 /// An axis of a mesh, identified by its position.
@@ -32,10 +33,12 @@ impl fmt::Debug for AxisIndex {
 }
 
 /// The middle dimension of an axis of size `n` that is viewed as `[pre_size, size, n / (pre_size * size)]`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+///
+/// Searches for layouts copy and compare many of these, so the numbers take four bytes each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubAxis {
-    pub pre_size: usize,
-    pub size: usize,
+    pre_size: NonZeroU32,
+    size: NonZeroU32,
 }
 
 /// A whole axis, or a sub-axis of it (`"x":(2)4`).
@@ -51,21 +54,24 @@ impl AxisRef {
         AxisRef { axis, sub: None }
     }
 
-    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it. The numbers
-    /// are not checked.
+    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it. The axis may
+    /// have no such part.
+    ///
+    /// # Panics
+    /// Panics as [`SubAxis::new`] does.
     pub fn sub(mesh: &Mesh, axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
         let is_whole = pre_size == 1 && size == mesh.axis_size(axis);
-        AxisRef { axis, sub: (!is_whole).then_some(SubAxis { pre_size, size }) }
+        AxisRef { axis, sub: (!is_whole).then(|| SubAxis::new(pre_size, size)) }
     }
 
     /// Returns the size of the axis or sub-axis.
     pub fn size(self, mesh: &Mesh) -> usize {
-        self.sub.map_or_else(|| mesh.axis_size(self.axis), |s| s.size)
+        self.sub.map_or_else(|| mesh.axis_size(self.axis), SubAxis::size)
     }
 
     /// Returns the product of the sizes of the more major sub-axes of the same axis, which is 1 for a whole axis.
     pub fn pre_size(self) -> usize {
-        self.sub.map_or(1, |s| s.pre_size)
+        self.sub.map_or(1, SubAxis::pre_size)
     }
 
     /// Returns `pre_size * size`, which is the `pre_size` of the next more minor sub-axis.
@@ -78,7 +84,7 @@ impl AxisRef {
     pub fn coordinate(self, mesh: &Mesh, axis_coordinate: usize) -> usize {
         match self.sub {
             None => axis_coordinate,
-            Some(s) => axis_coordinate / (mesh.axis_size(self.axis) / (s.pre_size * s.size)) % s.size,
+            Some(s) => axis_coordinate / (mesh.axis_size(self.axis) / s.next_pre_size()) % s.size(),
         }
     }
 
@@ -94,7 +100,7 @@ impl AxisRef {
         fmt::from_fn(move |f| {
             write!(f, "\"{}\"", mesh.axis_name(self.axis))?;
             match self.sub {
-                Some(s) => write!(f, ":({}){}", s.pre_size, s.size),
+                Some(s) => write!(f, ":{s}"),
                 None => Ok(()),
             }
         })
@@ -175,7 +181,7 @@ impl AxisRef {
                 (None, _) => true,
                 (Some(_), None) => false,
                 (Some(a), Some(b)) => {
-                    a.can_coexist(b) && a.pre_size <= b.pre_size && a.next_pre_size() >= b.next_pre_size()
+                    a.can_coexist(b) && a.pre_size() <= b.pre_size() && a.next_pre_size() >= b.next_pre_size()
                 }
             }
     }
@@ -210,7 +216,7 @@ impl AxisRef {
         let (Some(a), Some(b)) = (self.sub, other.sub) else {
             return Some(if self.sub.is_none() { other } else { self });
         };
-        let (from, to) = (a.pre_size.max(b.pre_size), a.next_pre_size().min(b.next_pre_size()));
+        let (from, to) = (a.pre_size().max(b.pre_size()), a.next_pre_size().min(b.next_pre_size()));
         (to > from && a.can_coexist(b)).then(|| AxisRef::part(self.axis, from, to / from))
     }
 
@@ -250,7 +256,7 @@ impl AxisRef {
     /// be merged: `"x":(1)2`, `"x":(2)4`.
     pub fn can_merge(self, other: AxisRef) -> bool {
         match (self.sub, other.sub) {
-            (Some(a), Some(b)) => self.axis == other.axis && a.next_pre_size() == b.pre_size,
+            (Some(a), Some(b)) => self.axis == other.axis && a.next_pre_size() == b.pre_size(),
             _ => false,
         }
     }
@@ -279,36 +285,69 @@ impl AxisRef {
     }
 
     fn cmp_within_axis(self, other: AxisRef) -> Ordering {
-        let key = |a: AxisRef| (a.pre_size(), a.sub.map_or(usize::MAX, |s| s.size));
+        let key = |a: AxisRef| (a.pre_size(), a.sub.map_or(usize::MAX, SubAxis::size));
         key(self).cmp(&key(other))
     }
 
     fn shares_part(self, other: AxisRef) -> bool {
         self.axis == other.axis
             && match (self.sub, other.sub) {
-                (Some(a), Some(b)) => a.pre_size < b.next_pre_size() && b.pre_size < a.next_pre_size(),
+                (Some(a), Some(b)) => a.pre_size() < b.next_pre_size() && b.pre_size() < a.next_pre_size(),
                 _ => true,
             }
     }
 
     /// Returns the sub-axis `(pre_size)size` of `axis`, which must not be the whole axis.
     fn part(axis: AxisIndex, pre_size: usize, size: usize) -> AxisRef {
-        AxisRef { axis, sub: Some(SubAxis { pre_size, size }) }
+        AxisRef { axis, sub: Some(SubAxis::new(pre_size, size)) }
     }
 }
 
 impl SubAxis {
+    /// Returns the sub-axis `(pre_size)size`.
+    ///
+    /// # Panics
+    /// Panics if one of the numbers is 0 or larger than 4294967295.
+    pub fn new(pre_size: usize, size: usize) -> SubAxis {
+        let small = |n: usize| u32::try_from(n).ok().and_then(NonZeroU32::new);
+        let [pre_size, size] = [pre_size, size].map(|n| small(n).expect("a mesh has at most Mesh::MAX_DEVICES devices"));
+        SubAxis { pre_size, size }
+    }
+
+    /// Returns the product of the sizes of the more major parts of the axis.
+    pub fn pre_size(self) -> usize {
+        self.pre_size.get() as usize
+    }
+
+    /// Returns the size of the part.
+    pub fn size(self) -> usize {
+        self.size.get() as usize
+    }
+
     fn next_pre_size(self) -> usize {
-        self.pre_size * self.size
+        self.pre_size() * self.size()
     }
 
     fn can_coexist(self, other: SubAxis) -> bool {
-        let (start, late_start) = min_max(self.pre_size, other.pre_size);
+        let (start, late_start) = min_max(self.pre_size(), other.pre_size());
         let (early_end, end) = min_max(self.next_pre_size(), other.next_pre_size());
         if early_end <= late_start {
             return late_start % early_end == 0;
         }
         early_end % late_start == 0 && late_start % start == 0 && end % early_end == 0
+    }
+}
+
+/// Prints `(2)4`.
+impl fmt::Display for SubAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}){}", self.pre_size, self.size)
+    }
+}
+
+impl fmt::Debug for SubAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 

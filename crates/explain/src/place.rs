@@ -191,7 +191,7 @@ fn collect_open(module: &Module, func: &Func, region: Region, found: &mut Vec<Op
 pub fn rust_spec(layout: &Sharding) -> String {
     let name = |mesh: &Arc<Mesh>, a: &AxisRef| match a.sub {
         None => format!("{:?}", mesh.axis_name(a.axis)),
-        Some(sub) => format!("\"{}:({}){}\"", mesh.axis_name(a.axis), sub.pre_size, sub.size),
+        Some(sub) => format!("\"{}:{sub}\"", mesh.axis_name(a.axis)),
     };
     let names = |axes: &[AxisRef]| axes.iter().map(|a| name(&layout.mesh, a)).collect::<Vec<_>>();
     let dims = layout.dims.iter().map(|dim| match &names(&dim.axes)[..] {

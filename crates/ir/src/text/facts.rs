@@ -536,7 +536,7 @@ fn axis_text(axis: AxisRef, mesh: Option<&Mesh>) -> String {
     let name = mesh.and_then(|m| m.axes.get(axis.axis.index())).map(|a| &*a.name).filter(|n| is_plain_word(n));
     let name = name.map_or_else(|| format!("#{}", axis.axis.index()), str::to_string);
     match axis.sub {
-        Some(sub) => format!("{name}:({}){}", sub.pre_size, sub.size),
+        Some(sub) => format!("{name}:{sub}"),
         None => name,
     }
 }

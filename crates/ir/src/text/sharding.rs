@@ -455,7 +455,7 @@ impl<'t> Parser<'t> {
 fn write_axis(out: &mut String, mesh: &Mesh, axis: AxisRef) {
     out.push_str(&escape(mesh.axis_name(axis.axis)));
     if let Some(sub) = axis.sub {
-        write!(out, ":({}){}", sub.pre_size, sub.size).expect("writing to a string");
+        write!(out, ":{sub}").expect("writing to a string");
     }
 }
 
@@ -579,7 +579,7 @@ pub(super) fn write_mesh_axes(out: &mut String, mesh: &Mesh, axes: &[AxisRef]) {
         write!(out, "{comma}#stablehlo.axis_ref<name = {}", escape(mesh.axis_name(axis.axis)))
             .expect("writing to a string");
         if let Some(sub) = axis.sub {
-            write!(out, ", sub_axis_info = ({}){}", sub.pre_size, sub.size).expect("writing to a string");
+            write!(out, ", sub_axis_info = {sub}").expect("writing to a string");
         }
         out.push('>');
     }
