@@ -310,7 +310,8 @@ impl SubAxis {
     /// Panics if one of the numbers is 0 or larger than 4294967295.
     pub fn new(pre_size: usize, size: usize) -> SubAxis {
         let small = |n: usize| u32::try_from(n).ok().and_then(NonZeroU32::new);
-        let [pre_size, size] = [pre_size, size].map(|n| small(n).expect("a mesh has at most Mesh::MAX_DEVICES devices"));
+        let [pre_size, size] =
+            [pre_size, size].map(|n| small(n).expect("a mesh has at most Mesh::MAX_DEVICES devices"));
         SubAxis { pre_size, size }
     }
 

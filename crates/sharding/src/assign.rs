@@ -14,13 +14,14 @@
 //! dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
 
 mod bounds;
+mod lists;
 mod wide;
 
-use crate::{AxisList, Factor, FactorKind, IfMissing, Projection, Rule};
+use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
-use rustc_hash::FxHashMap;
+use lists::{AllCandidates, Candidates, Given, List, Lists, Own};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -95,14 +96,11 @@ impl LeastPrice {
     }
 }
 
-/// The axes that are chosen for each factor of an op, with the price of the choice and the conflicts that it settles.
+/// The axes that are chosen for each factor of an op, with the price of the choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assignment {
     /// The axes of each factor, by factor index.
     pub axes: Vec<AxisList>,
-    /// A conflict for each factor for which a tensor has other axes than the chosen ones, or axes that do not fit the
-    /// factor.
-    pub conflicts: Vec<FactorConflict>,
     /// An estimate of the bytes that the device that receives most receives, for all tensors and exchanges together.
     pub bytes_moved: u64,
     /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
@@ -125,9 +123,22 @@ pub struct RunnerUp {
 }
 
 impl Assignment {
-    /// Returns true if every tensor already has exactly the chosen axes for each of its factors.
-    pub fn is_unanimous(&self) -> bool {
-        self.conflicts.is_empty()
+    /// Returns a conflict for each factor for which a tensor has other axes than the chosen ones, or axes that do not fit
+    /// the factor. There is none if every tensor already has exactly the chosen axes for each of its factors.
+    ///
+    /// # Panics
+    /// Panics if the assignment is not one for this rule.
+    pub fn conflicts(&self, rule: &Rule, mesh: &Mesh, shardings: &[Option<&Sharding>]) -> Vec<FactorConflict> {
+        let mut lists = Lists::new(mesh);
+        let given = Given::new(rule, mesh, shardings, &mut lists);
+        let judge = |factor: Factor| {
+            let chosen = &self.axes[factor.index()];
+            let (won, lost): (Vec<Own>, Vec<Own>) =
+                given.of(factor).partition(|own| lists.axes(own.list) == chosen && !own.has_overflow);
+            let [won, lost] = [won, lost].map(|list| list.iter().map(|own| own.tensor).collect());
+            FactorConflict { factor, won, lost }
+        };
+        rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
     }
 
     /// Returns the closed sharding of tensor `index` (operands, then results) with which the op runs.
@@ -173,8 +184,8 @@ enum Wanted {
     TwoBest,
 }
 
-/// The prices of tensors computed so far, by [`Search::key`].
-type Known = RefCell<FxHashMap<u64, Price>>;
+/// The prices of tensors computed so far, by [`Search::key`]. There are few.
+type Known = RefCell<SmallVec<[(u64, Price); 16]>>;
 
 /// The number of bits of a [`Search::key`] that hold the index of a tensor.
 const INDEX_BITS: u32 = 8;
@@ -204,73 +215,87 @@ struct Search<'a> {
     wanted: Wanted,
     known: Known,
     /// For each tensor, the factors that its price depends on.
-    matters: Vec<SmallVec<[Factor; 4]>>,
-    projection: Projection,
+    matters: SmallVec<[SmallVec<[Factor; 4]>; 4]>,
+    lists: Lists<'a>,
+    /// The axes that the tensors have.
+    given: Given,
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.
-    candidates: Vec<Vec<AxisList>>,
+    candidates: AllCandidates,
     /// The numbers of shards and the lower bounds of prices that belong to the candidates.
     bounds: Bounds,
-    /// For each factor with several candidates, the bytes that a device receives in exchanges with each of them, if all
-    /// other factors are whole.
+    /// For each factor of which some candidate needs exchanges, the bytes that a device receives in them with each
+    /// candidate, if all other factors are whole.
     exchanges: Vec<(Factor, Vec<u64>)>,
-    /// For each factor, whether the op can run split along it over any axes. This is false for permutation factors.
-    is_splittable: Vec<bool>,
-    /// For each factor, whether it shares a dimension with other factors, so that its shards must be even.
-    is_in_compound: Vec<bool>,
+    /// The dimensions that consist of several factors.
+    compounds: SmallVec<[&'a DimFactors; 2]>,
 }
 
 impl<'a> Search<'a> {
     fn new(input: AssignInput<'a>, prices: &'a dyn Prices, wanted: Wanted) -> Search<'a> {
         let AssignInput { rule, mesh, shardings, .. } = input;
-        let projection = Projection::new(rule, mesh, shardings.iter().copied(), IfMissing::Closed);
-        let compound = |f: Factor| rule.mappings().flat_map(|m| &m.dims).any(|d| d.len() > 1 && d.contains(&f));
+        let mut lists = Lists::new(mesh);
         let mut search = Search {
             input,
             prices,
             wanted,
             known: Known::default(),
             matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
-            projection,
-            candidates: vec![],
+            given: Given::new(rule, mesh, shardings, &mut lists),
+            lists,
+            candidates: SmallVec::new(),
             bounds: Bounds::default(),
             exchanges: vec![],
-            is_splittable: vec![],
-            is_in_compound: rule.all_factors().map(compound).collect(),
+            compounds: rule.mappings().flat_map(|m| &m.dims).filter(|d| d.len() > 1).collect(),
         };
-        let can_split = |f: Factor| match rule.kind(f) {
-            FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(f)),
-            FactorKind::Reduction => true,
-            FactorKind::NeedReplication => false,
-            FactorKind::Permutation => true,
-        };
-        search.is_splittable =
-            rule.all_factors().map(|f| can_split(f) && rule.kind(f) != FactorKind::Permutation).collect();
-        search.candidates = rule
-            .all_factors()
-            .map(|f| match can_split(f) {
-                true if input.summed.contains(&f) => search.summed_candidates(f),
-                true => search.candidates(f),
-                false => vec![AxisList::new()],
-            })
-            .collect();
         for factor in rule.all_factors() {
-            if search.candidates[factor.index()].len() == 1 {
-                continue;
-            }
-            let price = |axes: &AxisList| if axes.is_empty() { Some(0) } else { prices.exchanged(factor, axes) };
-            let list = std::mem::take(&mut search.candidates[factor.index()]);
-            let (list, bytes) =
-                list.into_iter().filter_map(|axes| Some((price(&axes)?, axes))).map(|(p, a)| (a, p)).unzip();
-            search.candidates[factor.index()] = list;
-            search.exchanges.push((factor, bytes));
+            let candidates = match search.can_split(factor) {
+                true if search.is_fixed(factor) => search.summed_candidates(factor),
+                true => search.own_candidates(factor),
+                false => smallvec![Lists::empty()],
+            };
+            let candidates = search.without_impossible(factor, candidates);
+            search.candidates.push(candidates);
         }
-        search.bounds = Bounds::new(&input, &search.candidates, prices);
+        search.bounds = Bounds::new(&input, &search.lists, &search.candidates, prices);
         search
     }
 
+    /// Returns true if the op can run split along the factor over the axes that tensors have for it.
+    fn can_split(&self, factor: Factor) -> bool {
+        let rule = self.input.rule;
+        match rule.kind(factor) {
+            FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(factor)),
+            FactorKind::Reduction | FactorKind::Permutation => true,
+            FactorKind::NeedReplication => false,
+        }
+    }
+
+    /// Returns the candidates without those with which elements would have to be exchanged and cannot be. Records what
+    /// the others exchange.
+    fn without_impossible(&mut self, factor: Factor, mut candidates: Candidates) -> Candidates {
+        if candidates.len() == 1 {
+            return candidates;
+        }
+        let mut bytes = vec![];
+        candidates.retain(|list| {
+            let axes = self.lists.axes(*list);
+            let exchanged = if axes.is_empty() { Some(0) } else { self.prices.exchanged(factor, axes) };
+            bytes.extend(exchanged);
+            exchanged.is_some()
+        });
+        if bytes.iter().any(|&b| b > 0) {
+            self.exchanges.push((factor, bytes));
+        }
+        candidates
+    }
+
+    fn list_of(&self, factor: Factor, picks: &Picks) -> List {
+        self.candidates[factor.index()][picks[factor.index()]]
+    }
+
     fn axes(&self, factor: Factor, picks: &Picks) -> &AxisList {
-        &self.candidates[factor.index()][picks[factor.index()]]
+        self.lists.axes(self.list_of(factor, picks))
     }
 
     fn all_axes(&self, picks: &Picks) -> Vec<AxisList> {
@@ -294,38 +319,50 @@ impl<'a> Search<'a> {
     /// Returns the lists of axes that may split the factor: the empty list first, then the lists that some tensor has
     /// for the factor, their major parts, and their parts before the first overlap with the axes of another factor.
     /// Lists that do not fit the factor are left out.
-    fn candidates(&self, factor: Factor) -> Vec<AxisList> {
-        let mut found = vec![AxisList::new()];
-        let mut add = |axes: &[AxisRef]| {
-            if self.fits(factor, axes) && !found.iter().any(|f| f[..] == *axes) {
-                found.push(axes.into());
+    fn own_candidates(&mut self, factor: Factor) -> Candidates {
+        let mut found = smallvec![Lists::empty()];
+        let mut seen: Candidates = smallvec![Lists::empty()];
+        let of_factor: SmallVec<[Own; 4]> = self.given.of(factor).collect();
+        for own in of_factor {
+            if seen.contains(&own.list) {
+                continue;
             }
-        };
-        for list in self.projection.tensors.iter().filter_map(|t| t.get(factor)) {
-            (1..=list.axes.len()).for_each(|n| add(&list.axes[..n]));
-            let others = self.projection.tensors.iter().flat_map(|t| t.iter()).filter(|(f, _)| *f != factor);
-            for (_, other) in others.filter(|(_, other)| overlap(&list.axes, &other.axes)) {
-                let mut rest = list.axes.to_vec();
-                AxisRef::truncate_overlaps(&mut rest, &other.axes);
-                add(&rest);
+            seen.push(own.list);
+            let axes = self.lists.axes(own.list).clone();
+            (1..=axes.len()).for_each(|n| self.add_candidate(factor, &axes[..n], &mut found));
+            for at in 0..self.given.own.len() {
+                let other = self.given.own[at];
+                if other.factor != factor && self.lists.overlap(own.list, other.list) {
+                    let mut rest = axes.to_vec();
+                    AxisRef::truncate_overlaps(&mut rest, self.lists.axes(other.list));
+                    self.add_candidate(factor, &rest, &mut found);
+                }
             }
         }
         found
     }
 
-    /// Returns the axes that the first tensor with the factor has, operands first, as the only candidate if they fit,
-    /// else all candidates.
-    fn summed_candidates(&self, factor: Factor) -> Vec<AxisList> {
-        let own = self.projection.tensors.iter().find_map(|t| t.get(factor)).map(|own| own.axes.clone());
-        match own.filter(|axes| self.fits(factor, axes)) {
-            Some(axes) => vec![axes],
-            None => self.candidates(factor),
+    fn add_candidate(&mut self, factor: Factor, axes: &[AxisRef], found: &mut Candidates) {
+        let list = self.lists.number(axes);
+        if self.fits(factor, list) && !found.contains(&list) {
+            found.push(list);
         }
     }
 
-    fn fits(&self, factor: Factor, axes: &[AxisRef]) -> bool {
-        let (size, shards) = (self.input.rule.size(factor), AxisRef::total_size(self.input.mesh, axes));
-        match self.is_in_compound[factor.index()] {
+    /// Returns the axes that the first tensor with the factor has, operands first, as the only candidate if they fit,
+    /// else all candidates.
+    fn summed_candidates(&mut self, factor: Factor) -> Candidates {
+        let own = self.given.of(factor).next().map(|own| own.list);
+        match own.filter(|list| self.fits(factor, *list)) {
+            Some(list) => smallvec![list],
+            None => self.own_candidates(factor),
+        }
+    }
+
+    fn fits(&self, factor: Factor, list: List) -> bool {
+        let (size, shards) = (self.input.rule.size(factor), self.lists.shards(list));
+        // The shards of a factor that shares a dimension with others must be even.
+        match self.compounds.iter().any(|dim| dim.contains(&factor)) {
             true => size.is_multiple_of(shards) && shards <= size,
             false => shards <= size || size > 1 && self.input.rule.kind(factor) == FactorKind::PassThrough,
         }
@@ -333,8 +370,7 @@ impl<'a> Search<'a> {
 
     fn assignment(mut self) -> Assignment {
         let (picks, cost) = self.best().first.expect("nothing split at all is always possible");
-        let axes = self.all_axes(&picks);
-        Assignment { conflicts: self.conflicts(&axes), bytes_moved: cost.bytes_moved, price: cost.total, axes }
+        Assignment { axes: self.all_axes(&picks), bytes_moved: cost.bytes_moved, price: cost.total }
     }
 
     fn best(&mut self) -> Best {
@@ -396,8 +432,8 @@ impl<'a> Search<'a> {
     }
 
     fn is_free(&self, at: usize, candidate: usize, picks: &Picks) -> bool {
-        let axes = &self.candidates[at][candidate];
-        (0..at).all(|f| !overlap(&self.candidates[f][picks[f]], axes))
+        let list = self.candidates[at][candidate];
+        (0..at).all(|f| !self.lists.overlap(self.candidates[f][picks[f]], list))
     }
 
     /// Chooses the best axes for each factor, given those chosen for the factors before it and the first candidates of
@@ -408,8 +444,9 @@ impl<'a> Search<'a> {
             let mut local = Best::default();
             for candidate in 0..self.candidates[at].len() {
                 picks[at] = candidate;
-                let axes = &self.candidates[at][candidate];
-                let is_free = (0..picks.len()).all(|f| f == at || !overlap(&self.candidates[f][picks[f]], axes));
+                let list = self.candidates[at][candidate];
+                let overlaps = |f: usize| self.lists.overlap(self.candidates[f][picks[f]], list);
+                let is_free = (0..picks.len()).all(|f| f == at || !overlaps(f));
                 if is_free && self.is_whole(picks) && !self.is_beaten(picks, &local) {
                     local.offer(picks, self.cost(picks));
                 }
@@ -423,9 +460,8 @@ impl<'a> Search<'a> {
     /// Returns true if each dimension can be assembled: a factor is split only if all factors before it in its
     /// dimension are split into single elements.
     fn is_whole(&self, picks: &Picks) -> bool {
-        let rule = self.input.rule;
-        let is_full = |f: Factor| self.shards(f, picks) == rule.size(f);
-        rule.mappings().flat_map(|m| &m.dims).filter(|dim| dim.len() > 1).all(|dim| {
+        let is_full = |f: Factor| self.shards(f, picks) == self.input.rule.size(f);
+        self.compounds.iter().all(|dim| {
             let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
             dim.iter().skip(partial + 1).all(|f| self.axes(*f, picks).is_empty())
         })
@@ -479,11 +515,11 @@ impl<'a> Search<'a> {
             return Price::default();
         }
         let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
-        if let Some(price) = self.known.borrow().get(&key) {
+        if let Some((_, price)) = self.known.borrow().iter().find(|(known, _)| *known == key) {
             return *price;
         }
         let price = self.compute_price(index, picks);
-        self.known.borrow_mut().insert(key, price);
+        self.known.borrow_mut().push((key, price));
         price
     }
 
@@ -503,20 +539,9 @@ impl<'a> Search<'a> {
     fn compute_price(&self, index: usize, picks: &Picks) -> Price {
         let AssignInput { rule, mesh, .. } = self.input;
         let layout = rule.mapping(index).axes(rule, mesh, |f| self.axes(f, picks));
-        let is_result = index >= self.projection.operand_count;
+        let is_result = index >= rule.operands.len();
         let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
         self.prices.price(index, &layout, &partial)
-    }
-
-    fn conflicts(&self, axes: &[AxisList]) -> Vec<FactorConflict> {
-        let judge = |factor: Factor| {
-            let holders = self.projection.tensors.iter().enumerate().filter_map(|(i, t)| Some((i, t.get(factor)?)));
-            let has_chosen = |own: &crate::FactorSharding| own.axes == axes[factor.index()] && own.overflow.is_empty();
-            let (won, lost): (Vec<_>, Vec<_>) = holders.partition(|(_, own)| has_chosen(own));
-            let indices = |list: Vec<(usize, _)>| list.into_iter().map(|(i, _)| i).collect();
-            FactorConflict { factor, won: indices(won), lost: indices(lost) }
-        };
-        self.input.rule.all_factors().map(judge).filter(|v| !v.lost.is_empty()).collect()
     }
 }
 

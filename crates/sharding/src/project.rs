@@ -98,6 +98,13 @@ impl TensorFactors {
         tensor
     }
 
+    /// Distributes the axes of one closed dimension to its factors, as [`new`](TensorFactors::new) does.
+    pub(crate) fn of_dim(factors: &DimFactors, rule: &Rule, mesh: &Mesh, axes: &[AxisRef]) -> TensorFactors {
+        let mut tensor = TensorFactors::default();
+        tensor.deal(factors, rule, mesh, axes, true);
+        tensor
+    }
+
     fn deal(&mut self, factors: &DimFactors, rule: &Rule, mesh: &Mesh, axes: &[AxisRef], is_closed: bool) {
         let mut rest = Rest { mesh, axes, taken: None };
         let mut is_behind_overflow = false;

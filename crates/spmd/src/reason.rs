@@ -6,7 +6,7 @@ use crate::plan::local_bytes;
 use crate::strategy::{Cause, Decision};
 use shardwise_base::{Alternative, AxisRef, Mesh, Reason, ReasonCause, Sharding};
 use shardwise_ir::OpView;
-use shardwise_sharding::{Assignment, Factor, FactorConflict, FactorKind};
+use shardwise_sharding::{Factor, FactorConflict, FactorKind};
 
 /// The facts of a decision, as the pass that decides knows them.
 pub(crate) struct Facts<'a> {
@@ -114,8 +114,8 @@ fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
 }
 
 /// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if there is none.
-fn lost(decided: &Assignment, index: usize) -> Option<&FactorConflict> {
-    decided.conflicts.iter().find(|v| v.lost.contains(&index))
+fn lost(decided: &Decision, index: usize) -> Option<FactorConflict> {
+    decided.conflicts().into_iter().find(|v| v.lost.contains(&index))
 }
 
 /// Returns the indices (operands, then results) of the op's tensors whose layouts led to a collective:
@@ -133,7 +133,7 @@ pub(crate) fn concerned(decided: &Decision, cause: Cause) -> Vec<usize> {
     match cause {
         Cause::Tensor(index) if index >= traits.operand_count => vec![index],
         Cause::Tensor(index) => {
-            let Some(conflict) = lost(&decided.assignment, index) else { return vec![index] };
+            let Some(conflict) = lost(decided, index) else { return vec![index] };
             match conflict.won.first() {
                 Some(&winner) => vec![index, winner],
                 None => with(&|f| f == conflict.factor),
@@ -156,7 +156,8 @@ fn is_split(decided: &Decision, f: Factor) -> bool {
 pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, bytes: u64) -> Reason {
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
-    let conflict = lost(decided, index);
+    let conflict = lost(decision, index);
+    let conflict = conflict.as_ref();
     let factor = conflict.map(|v| v.factor.to_string()).unwrap_or_default();
     let winner = conflict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
     let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), dims(s))).unwrap_or_default();

@@ -10,8 +10,8 @@ use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::{STEP_BYTES, local_work};
 use shardwise_sharding::{
-    AssignInput, Assignment, DimFactors, Factor, FactorKind, LeastPrice, Mapping, Price, Prices, Rule, RunnerUp,
-    assign, runner_up,
+    AssignInput, Assignment, DimFactors, Factor, FactorConflict, FactorKind, LeastPrice, Mapping, Price, Prices, Rule,
+    RunnerUp, assign, runner_up,
 };
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -139,6 +139,12 @@ impl Decision {
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlaps(*b)))
+    }
+
+    /// Returns the conflicts that the decision settles.
+    pub fn conflicts(&self) -> Vec<FactorConflict> {
+        let Task { rule, mesh, .. } = &self.task;
+        self.assignment.conflicts(rule, mesh, &self.task.views())
     }
 
     /// Returns the bytes that a device receives when the op's elements move along split factors.
@@ -277,10 +283,13 @@ impl Task {
         free: &[AxisRef],
         search: impl FnOnce(AssignInput<'_>, &dyn Prices) -> T,
     ) -> T {
-        let shardings: Vec<Option<&Sharding>> = self.shardings.iter().map(Option::as_ref).collect();
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.traits.work, &self.asked_sums()[..]);
-        let input = AssignInput { rule, mesh, shardings: &shardings, work, summed, free };
+        let input = AssignInput { rule, mesh, shardings: &self.views(), work, summed, free };
         search(input, &Priced { task: self, view, prices })
+    }
+
+    fn views(&self) -> SmallVec<[Option<&Sharding>; 4]> {
+        self.shardings.iter().map(Option::as_ref).collect()
     }
 
     /// Returns the reduction factors that all operands with the factor split in the same way, over Explicit axes that

@@ -3,32 +3,43 @@
 //! A device holds no more of the block that it needs than the smaller of its block before and its block after along
 //! each dimension. If the major axes of a dimension differ, some device holds nothing of it.
 
+use super::lists::{Candidates, List, Lists};
 use super::{AssignInput, LeastPrice, Picks, Prices, reduction_factors};
-use crate::{AxisList, Factor};
+use crate::Factor;
 use shardwise_base::{AxisRef, Mesh};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 #[derive(Default)]
 pub(super) struct Bounds {
-    shards: Vec<Vec<usize>>,
+    /// The number of shards of each candidate, factor after factor.
+    shards: Vec<usize>,
+    /// For each factor, the position of its first candidate in `shards`.
+    first: SmallVec<[usize; 8]>,
     /// The tensors; `None` if nothing is known about one.
-    tensors: Vec<Option<Tensor>>,
+    tensors: SmallVec<[Option<Tensor>; 4]>,
+    /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
+    /// both before and after.
+    blocks: Vec<[u64; 2]>,
+    /// For each candidate of each summed factor of each summed tensor, the number of devices along those parts of the
+    /// candidate's axes over which the tensor should be split.
+    scattered: Vec<u64>,
     /// The factors over which results are summed.
-    summed: Vec<Factor>,
+    summed: SmallVec<[Factor; 2]>,
     operand_count: usize,
 }
 
 /// The blocks of a tensor.
 struct Tensor {
     least: LeastPrice,
-    /// True if the tensor is a result that is summed over all axes over which it is partial.
-    is_summed: bool,
-    /// For each summed factor, and each of its candidates, the number of devices along those parts of its axes over
-    /// which the tensor should be split. The list is empty if the tensor is not summed.
-    scattered: Vec<Vec<u64>>,
+    /// For each summed factor, the position of its first candidate in [`Bounds::scattered`], if the tensor is a result
+    /// that is summed over all axes over which it is partial.
+    scattered: Option<SmallVec<[usize; 2]>>,
     /// The elements that a device has in the layout that the tensor has, or should have.
     own: u64,
     dims: SmallVec<[Dim; 4]>,
+    /// For each number of decided factors, the elements along the dimensions of all other factors, of the whole tensor
+    /// and of the block that a device has in the layout that the tensor has, or should have.
+    rest: SmallVec<[[u64; 2]; 6]>,
     /// True if no two dimensions consist of the same factor.
     has_factors_once: bool,
 }
@@ -36,127 +47,167 @@ struct Tensor {
 /// A dimension that consists of one factor.
 struct Dim {
     factor: Factor,
-    size: u64,
-    /// The length of a block in the layout that the tensor has, or should have.
-    own: u64,
-    /// For each candidate of the factor, the length of a block and how much of it a device may hold both before and
-    /// after.
-    blocks: Vec<[u64; 2]>,
+    /// The position of the factor's first candidate in [`Bounds::blocks`].
+    first: usize,
 }
 
-impl Bounds {
-    pub fn new(input: &AssignInput<'_>, candidates: &[Vec<AxisList>], prices: &dyn Prices) -> Bounds {
-        let rule = input.rule;
-        let shards = |lists: &Vec<AxisList>| lists.iter().map(|axes| AxisRef::total_size(input.mesh, axes)).collect();
-        let shards: Vec<Vec<usize>> = candidates.iter().map(shards).collect();
-        let tensor = |i: usize| Tensor::new(input, i, candidates, &shards, prices);
-        let tensors = (0..rule.tensor_count()).map(tensor).collect();
-        Bounds { tensors, summed: reduction_factors(rule).collect(), operand_count: rule.operands.len(), shards }
-    }
+/// For each tensor, the elements of a block along the decided factors, and of the part of it that a device may hold both
+/// before and after.
+pub(super) type Decided = SmallVec<[[u64; 2]; 4]>;
 
-    pub fn all_shards(&self, factor: Factor) -> &[usize] {
-        &self.shards[factor.index()]
+impl Bounds {
+    pub fn new(input: &AssignInput<'_>, lists: &Lists<'_>, candidates: &[Candidates], prices: &dyn Prices) -> Bounds {
+        let rule = input.rule;
+        let mut bounds = Bounds {
+            summed: reduction_factors(rule).collect(),
+            operand_count: rule.operands.len(),
+            ..Bounds::default()
+        };
+        for candidates in candidates {
+            bounds.first.push(bounds.shards.len());
+            bounds.shards.extend(candidates.iter().map(|&list| lists.shards(list)));
+        }
+        for index in 0..rule.tensor_count() {
+            let tensor = bounds.tensor(input, index, lists, candidates, prices);
+            bounds.tensors.push(tensor);
+        }
+        bounds
     }
 
     pub fn shards(&self, factor: Factor, picks: &Picks) -> usize {
-        self.shards[factor.index()][picks[factor.index()]]
+        self.shards[self.first[factor.index()] + picks[factor.index()]]
     }
 
     /// Returns a number that is at most the price of tensor `index` for a choice. It is 0 if nothing is known about the
     /// tensor's blocks.
     pub fn of(&self, index: usize, picks: &Picks) -> u64 {
         let Some(tensor) = &self.tensors[index] else { return 0 };
-        let (mut block, mut held) = (1, 1);
+        let mut decided = [1, 1];
         for dim in &tensor.dims {
-            let [length, both] = dim.blocks[picks[dim.factor.index()]];
-            block *= length;
-            held *= both;
+            let [length, both] = self.blocks[dim.first + picks[dim.factor.index()]];
+            decided = [decided[0] * length, decided[1] * both];
         }
+        self.of_block(index, tensor, decided, picks)
+    }
+
+    /// Returns a number that is at most the price of all tensors together for a choice with these blocks.
+    pub fn of_decided(&self, decided: &Decided, picks: &Picks) -> u64 {
+        let tensors = self.tensors.iter().zip(decided).enumerate();
+        tensors.filter_map(|(i, (tensor, &block))| Some(self.of_block(i, tensor.as_ref()?, block, picks))).sum()
+    }
+
+    fn of_block(&self, index: usize, tensor: &Tensor, [block, held]: [u64; 2], picks: &Picks) -> u64 {
         if index < self.operand_count {
             return tensor.least.of(block - held);
         }
-        let summed = if tensor.is_summed { self.summands(tensor, block, picks) } else { 0 };
+        let summed = tensor.scattered.as_ref().map_or(0, |first| self.summands(first, block, picks));
         tensor.least.of(tensor.own - held + summed)
     }
 
-    /// Returns a number that is at most the price of all tensors together, for all choices with these picks for the first
-    /// `count` factors. The other factors split the op into at most `free` shards, which is not 0.
-    pub fn of_partial(&self, picks: &Picks, count: usize, free: u64) -> u64 {
-        (0..self.tensors.len()).map(|index| self.of_tensor_partial(index, picks, count, free)).sum()
+    /// Returns the blocks before any factor is decided.
+    pub fn undecided(&self) -> Decided {
+        smallvec![[1, 1]; self.tensors.len()]
     }
 
-    fn of_tensor_partial(&self, index: usize, picks: &Picks, count: usize, free: u64) -> u64 {
-        let Some(tensor) = &self.tensors[index] else { return 0 };
-        let (mut block, mut held, mut rest, mut rest_own) = (1, 1, 1, 1);
-        for dim in &tensor.dims {
-            if dim.factor.index() < count {
-                let [length, both] = dim.blocks[picks[dim.factor.index()]];
-                block *= length;
-                held *= both;
-            } else {
-                rest *= dim.size;
-                rest_own *= dim.own;
+    /// Returns the blocks after candidate number `pick` is chosen for a factor.
+    pub fn decide(&self, before: &Decided, factor: Factor, pick: usize) -> Decided {
+        let mut decided = before.clone();
+        for (tensor, blocks) in self.tensors.iter().zip(&mut decided) {
+            let dims = tensor.iter().flat_map(|tensor| &tensor.dims);
+            for dim in dims.filter(|dim| dim.factor == factor) {
+                let [length, both] = self.blocks[dim.first + pick];
+                *blocks = [blocks[0] * length, blocks[1] * both];
             }
         }
-        // Along the other dimensions, a device holds at most all of its block.
-        tensor.least.of(match index < self.operand_count {
-            true if tensor.has_factors_once => (block - held) * rest.div_ceil(free),
-            true => (block - held) * rest.min(1),
-            false => tensor.own - held * rest_own,
-        })
+        decided
+    }
+
+    /// Returns a number that is at most the price of all tensors together, for all choices in which the first `count`
+    /// factors are decided and lead to these blocks. The other factors split the op into at most `free` shards, which is
+    /// not 0.
+    pub fn of_partial(&self, decided: &Decided, count: usize, free: u64) -> u64 {
+        let of = |(index, (tensor, &[block, held])): (usize, (&Option<Tensor>, &[u64; 2]))| {
+            let tensor = tensor.as_ref()?;
+            let [rest, rest_own] = tensor.rest[count];
+            // Along the other dimensions, a device holds at most all of its block.
+            Some(tensor.least.of(match index < self.operand_count {
+                true if block == held => 0,
+                true if tensor.has_factors_once => (block - held) * rest.div_ceil(free),
+                true => (block - held) * rest.min(1),
+                false => tensor.own - held * rest_own,
+            }))
+        };
+        self.tensors.iter().zip(decided).enumerate().filter_map(of).sum()
     }
 
     /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
     /// part of the block in a reduce-scatter, and then those of an all-reduce of this part. The block has at most as
-    /// many parts as the summed axes over which the result is split have devices.
-    fn summands(&self, tensor: &Tensor, block: u64, picks: &Picks) -> u64 {
+    /// many parts as the summed axes over which the result is split have devices. `first` is that of
+    /// [`Tensor::scattered`].
+    fn summands(&self, first: &[usize], block: u64, picks: &Picks) -> u64 {
         let members = self.summed.iter().map(|&f| self.shards(f, picks) as u64).product::<u64>();
         if members == 1 {
             return 0;
         }
-        let parts =
-            self.summed.iter().zip(&tensor.scattered).map(|(f, sizes)| sizes[picks[f.index()]]).product::<u64>();
+        let parts = self.summed.iter().zip(first).map(|(f, first)| self.scattered[first + picks[f.index()]]);
+        let parts = parts.product::<u64>();
         let scattered = block - block.div_ceil(members);
         scattered.max((block + block / parts).saturating_sub(2 * block.div_ceil(members)))
     }
-}
 
-impl Tensor {
-    /// Returns the blocks of tensor `index`. `shards` are the numbers of shards of the candidates. Returns `None` if
+    /// Returns the blocks of tensor `index`, and records what its dimensions and summed factors need. Returns `None` if
     /// the tensor has no sharding, if nothing is known about its price, if a dimension consists of several factors, or
     /// if the sharding or a candidate splits a dimension unevenly.
-    fn new(
+    fn tensor(
+        &mut self,
         input: &AssignInput<'_>,
         index: usize,
-        candidates: &[Vec<AxisList>],
-        shards: &[Vec<usize>],
+        lists: &Lists<'_>,
+        candidates: &[Candidates],
         prices: &dyn Prices,
     ) -> Option<Tensor> {
         let AssignInput { rule, mesh, shardings, .. } = *input;
-        let own = &shardings[index]?.dims;
+        let own_dims = &shardings[index]?.dims;
         let least = Some(prices.least(index)).filter(|least| least.element_bytes > 0)?;
-        let is_summed = index >= rule.operands.len() && prices.is_summed(index);
-        let split: Vec<AxisRef> = own.iter().flat_map(|d| d.axes.iter().copied()).collect();
-        let scattered = |f: Factor| candidates[f.index()].iter().map(|axes| common_size(axes, &split, mesh)).collect();
-        let scattered = if is_summed { reduction_factors(rule).map(scattered).collect() } else { vec![] };
-        let mut tensor = Tensor { least, is_summed, scattered, own: 1, dims: SmallVec::new(), has_factors_once: true };
-        for (own, factors) in own.iter().zip(&rule.mapping(index).dims) {
+        let (mut own, mut has_factors_once) = (1, true);
+        let mut dims: SmallVec<[Dim; 4]> = SmallVec::new();
+        let mut sizes: SmallVec<[[u64; 2]; 4]> = SmallVec::new();
+        for (own_dim, factors) in own_dims.iter().zip(&rule.mapping(index).dims) {
             let &[factor] = &factors[..] else { return None };
-            let (size, count) = (rule.size(factor), own.shard_count(mesh));
-            let mut blocks = vec![];
-            for (axes, &shards) in candidates[factor.index()].iter().zip(&shards[factor.index()]) {
-                if !size.is_multiple_of(count) || !size.is_multiple_of(shards) {
+            let (size, count) = (rule.size(factor), own_dim.shard_count(mesh));
+            if !size.is_multiple_of(count) {
+                return None;
+            }
+            let first = self.blocks.len();
+            for &list in &candidates[factor.index()] {
+                let shards = lists.shards(list);
+                if !size.is_multiple_of(shards) {
                     return None;
                 }
-                let held = if are_apart(&own.axes, axes, mesh) { 0 } else { size / count.max(shards) };
-                blocks.push([size / shards, held].map(|n| n as u64));
+                let is_held = !are_apart(&own_dim.axes, lists.axes(list), mesh);
+                self.blocks.push([size / shards, if is_held { size / count.max(shards) } else { 0 }].map(|n| n as u64));
             }
-            let [size, own] = [size, size / count].map(|n| n as u64);
-            tensor.own *= own;
-            tensor.has_factors_once &= tensor.dims.iter().all(|other| other.factor != factor);
-            tensor.dims.push(Dim { factor, size, own, blocks });
+            own *= (size / count) as u64;
+            has_factors_once &= dims.iter().all(|other| other.factor != factor);
+            dims.push(Dim { factor, first });
+            sizes.push([size, size / count].map(|n| n as u64));
         }
-        Some(tensor)
+        let rest = |count: usize| {
+            let undecided = dims.iter().zip(&sizes).filter(|(dim, _)| dim.factor.index() >= count);
+            undecided.fold([1, 1], |rest, (_, size)| [rest[0] * size[0], rest[1] * size[1]])
+        };
+        let rest = (0..=candidates.len()).map(rest).collect();
+        let is_summed = index >= self.operand_count && prices.is_summed(index);
+        let scattered = is_summed.then(|| {
+            let split: SmallVec<[AxisRef; 4]> = own_dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
+            let size = |&list: &List| common_size(lists.axes(list), &split, mesh);
+            let add = |f: &Factor| {
+                self.scattered.extend(candidates[f.index()].iter().map(size));
+                self.scattered.len() - candidates[f.index()].len()
+            };
+            self.summed.iter().map(add).collect()
+        });
+        Some(Tensor { least, scattered, own, dims, rest, has_factors_once })
     }
 }
 
@@ -181,7 +232,7 @@ fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
 mod tests {
     use super::super::Price;
     use super::*;
-    use crate::Rule;
+    use crate::{AxisList, Rule};
     use shardwise_base::Sharding;
     use std::borrow::Cow;
     use std::sync::Arc;
@@ -236,7 +287,9 @@ mod tests {
         for [i, j, k, l] in [[8, 16, 32, 8], [1, 8, 8, 64], [8, 0, 16, 8], [6, 8, 8, 8]] {
             let text = format!("([i, j, k], [i, k, l])->([i, j, l]) {{i={i}, j={j}, k={k}, l={l}}} reduction={{k}}");
             let rule: Rule = text.parse().unwrap();
-            let candidates = vec![lists.clone(); rule.factors.len()];
+            let mut known = Lists::new(&mesh);
+            let numbers: Candidates = lists.iter().map(|axes| known.number(axes)).collect();
+            let candidates = vec![numbers; rule.factors.len()];
             for layouts in 0..3 * 4 * 3 * 4 {
                 let layout = |at: usize| {
                     let mut dims = vec![vec![]; 3];
@@ -247,16 +300,19 @@ mod tests {
                 let shardings: Vec<Option<&Sharding>> = own.iter().map(Some).collect();
                 let input =
                     AssignInput { rule: &rule, mesh: &mesh, shardings: &shardings, work: 0, summed: &[], free: &[] };
-                let bounds = Bounds::new(&input, &candidates, &Bytes);
-                choices(&candidates, &mut vec![], &mut |picks| {
+                let bounds = Bounds::new(&input, &known, &candidates, &Bytes);
+                choices(&vec![lists.clone(); rule.factors.len()], &mut vec![], &mut |picks| {
                     let all: u64 = (0..3).map(|i| bounds.of(i, picks)).sum();
-                    let mut free = mesh.size() as u64;
+                    let (mut free, mut decided) = (mesh.size() as u64, bounds.undecided());
                     for count in 0..=picks.len() {
-                        assert!(bounds.of_partial(picks, count, free) <= all, "{text} {own:?} {picks:?} {count}");
+                        assert!(bounds.of_partial(&decided, count, free) <= all, "{text} {own:?} {picks:?} {count}");
                         checked += 1;
-                        let next = picks.get(count).map_or(1, |&pick| bounds.all_shards(Factor::new(count))[pick]);
-                        free /= next as u64;
+                        let Some(&pick) = picks.get(count) else { break };
+                        let factor = Factor::new(count);
+                        free /= bounds.shards(factor, picks) as u64;
+                        decided = bounds.decide(&decided, factor, pick);
                     }
+                    assert_eq!(bounds.of_decided(&decided, picks), all, "{text} {own:?} {picks:?}");
                 });
             }
         }

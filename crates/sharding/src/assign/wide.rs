@@ -1,9 +1,11 @@
 //! Choices that split a factor over axes which no tensor has for it.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Decided};
+use super::lists::{AllCandidates, Candidates, List, Lists};
 use super::{AssignInput, Best, Choice, Cost, MAX_COMBINATIONS, Picks, Search, Wanted};
-use crate::{AxisList, Factor};
+use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::{AxisIndex, AxisRef};
+use smallvec::SmallVec;
 
 /// In a product, a device may compute more elements than the least possible number, by that number divided by this
 /// constant. An uneven split that moves little is then not ruled out by its padding.
@@ -12,6 +14,7 @@ const PADDING: u64 = 16;
 /// With more parts of axes than this, only the lists that tensors have are tried.
 const MAX_PARTS: usize = 6;
 
+#[derive(Clone, Copy)]
 struct Candidate {
     /// The parts of axes that it uses, a bit for each.
     used: u64,
@@ -22,7 +25,7 @@ struct Candidate {
 
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
-    candidates: Vec<Vec<Candidate>>,
+    candidates: SmallVec<[SmallVec<[Candidate; 12]>; 4]>,
     /// The number of shards into which the parts of axes can split the op.
     shards: u64,
     /// For each number of decided factors, the elements along all other factors.
@@ -60,12 +63,7 @@ impl Search<'_> {
         if is_free && (!is_limited || uses_all(first)) || !is_limited && !self.has_displaced_axes() {
             return;
         }
-        let orders = self.orders(&wide);
-        let mut candidates: Vec<Vec<AxisList>> =
-            self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        let mut bounds = Bounds::new(&self.input, &candidates, self.prices);
-        std::mem::swap(&mut self.candidates, &mut candidates);
-        std::mem::swap(&mut self.bounds, &mut bounds);
+        let (candidates, bounds) = self.add_candidates(&wide);
         if !self.search_wide(&parts, is_limited, best) {
             // The limit was found, but not within the number of choices that may be made.
             (self.candidates, self.bounds) = (candidates, bounds);
@@ -93,9 +91,7 @@ impl Search<'_> {
         if first.1.bytes_moved == 0 || fine.len() > MAX_PARTS || fine == parts || !parts.iter().all(is_cut) {
             return;
         }
-        let orders = self.orders(&fine);
-        self.candidates = self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
-        self.bounds = Bounds::new(&self.input, &self.candidates, self.prices);
+        self.add_candidates(&fine);
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
         wide.most = self.moved(&first.1);
@@ -104,6 +100,15 @@ impl Search<'_> {
         if finer.first != best.first {
             best.second = std::mem::replace(&mut best.first, finer.first);
         }
+    }
+
+    /// Adds the candidates that consist of these parts of axes. Returns the candidates and bounds that there were.
+    fn add_candidates(&mut self, parts: &[AxisRef]) -> (AllCandidates, Bounds) {
+        let orders = self.orders(parts);
+        let candidates: AllCandidates =
+            self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        let bounds = Bounds::new(&self.input, &self.lists, &candidates, self.prices);
+        (std::mem::replace(&mut self.candidates, candidates), std::mem::replace(&mut self.bounds, bounds))
     }
 
     fn moved(&self, cost: &Cost) -> u64 {
@@ -143,21 +148,19 @@ impl Search<'_> {
     }
 
     /// Returns true if the program places the sum along the factor.
-    fn is_fixed(&self, factor: Factor) -> bool {
+    pub(super) fn is_fixed(&self, factor: Factor) -> bool {
         self.input.summed.contains(&factor)
     }
 
     fn has_displaced_axes(&self) -> bool {
-        let factors = self.projection.tensors.iter().flat_map(|t| t.iter());
-        factors.into_iter().any(|(f, own)| self.candidates[f.index()].len() == 1 && !own.axes.is_empty())
+        self.given.own.iter().any(|own| self.candidates[own.factor.index()].len() == 1 && own.list != Lists::empty())
     }
 
     /// Returns the parts of axes in which all tensors' lists can be written, or `None` if there are more than 64, or if
     /// tensors cut an axis in contradictory ways.
     fn parts(&self) -> Option<Vec<AxisRef>> {
         let mesh = self.input.mesh;
-        let lists = self.projection.tensors.iter().flat_map(|t| t.iter());
-        let all: Vec<AxisRef> = lists.flat_map(|(_, own)| own.axes.iter().chain(&own.overflow).copied()).collect();
+        let all = self.given.axes(&self.lists);
         let mut parts = vec![];
         for axis in (0..mesh.axes.len()).map(AxisIndex::new) {
             let own = || all.iter().filter(|a| a.axis == axis);
@@ -179,32 +182,29 @@ impl Search<'_> {
     /// Returns the lists of axes that are tried: every set of parts that is not empty, in the order of `parts` and in
     /// the order of each list of several axes that a tensor has for a factor. Parts that continue one another are
     /// merged, and no list is returned twice.
-    fn orders(&self, parts: &[AxisRef]) -> Vec<AxisList> {
+    fn orders(&mut self, parts: &[AxisRef]) -> Vec<List> {
         let mesh = self.input.mesh;
-        let own: Vec<&AxisList> = self
-            .projection
-            .tensors
-            .iter()
-            .flat_map(|t| t.iter())
-            .map(|(_, s)| &s.axes)
-            .filter(|a| a.len() > 1)
-            .collect();
-        let mut found: Vec<AxisList> = vec![];
-        for set in 1..1usize << parts.len() {
-            let chosen: Vec<AxisRef> = (0..parts.len()).filter(|i| set >> i & 1 == 1).map(|i| parts[i]).collect();
-            let place =
-                |list: &AxisList, part: AxisRef| list.iter().position(|a| a.contains(part)).unwrap_or(list.len());
-            let mut sorted = vec![chosen.clone()];
-            for list in &own {
-                let mut like = chosen.clone();
-                like.sort_by_key(|&part| place(list, part));
-                sorted.push(like);
+        let mut own: SmallVec<[List; 8]> = SmallVec::new();
+        for list in self.given.own.iter().map(|own| own.list).filter(|&list| self.lists.axes(list).len() > 1) {
+            if !own.contains(&list) {
+                own.push(list);
             }
+        }
+        let mut found = Vec::with_capacity(1 << parts.len());
+        for set in 1..1usize << parts.len() {
+            let chosen: SmallVec<[AxisRef; 8]> =
+                (0..parts.len()).filter(|i| set >> i & 1 == 1).map(|i| parts[i]).collect();
             // Lists of different sets differ, so a list is only compared with those of its own set.
             let first = found.len();
-            for order in sorted {
+            for like in [None].into_iter().chain(own.iter().copied().map(Some)) {
+                let mut order = chosen.clone();
+                if let Some(like) = like {
+                    let like = self.lists.axes(like);
+                    order.sort_by_key(|part| like.iter().position(|a| a.contains(*part)).unwrap_or(like.len()));
+                }
                 let mut list = AxisList::new();
                 order.into_iter().for_each(|part| AxisRef::push_or_merge(&mut list, part, mesh));
+                let list = self.lists.number(&list);
                 if !found[first..].contains(&list) {
                     found.push(list);
                 }
@@ -216,24 +216,22 @@ impl Search<'_> {
     /// Returns the candidates of a factor, followed by the other lists of `orders` that fit it, split it evenly and
     /// need no exchange. Returns only the candidates if the op cannot run split along the factor over arbitrary axes,
     /// or if the program places its sum.
-    fn wide_candidates(&self, factor: Factor, orders: &[AxisList]) -> Vec<AxisList> {
+    fn wide_candidates(&self, factor: Factor, orders: &[List]) -> Candidates {
         let mut candidates = self.candidates[factor.index()].clone();
-        if !self.may_split(factor) || self.is_fixed(factor) {
+        let may_split = self.can_split(factor) && self.input.rule.kind(factor) != FactorKind::Permutation;
+        if !may_split || self.is_fixed(factor) {
             return candidates;
         }
-        let (size, mesh) = (self.input.rule.size(factor), self.input.mesh);
-        let is_even = |list: &AxisList| size.is_multiple_of(AxisRef::total_size(mesh, list));
+        let size = self.input.rule.size(factor);
+        let is_even = |list: List| size.is_multiple_of(self.lists.shards(list));
         let own = candidates.len();
-        for list in orders.iter().filter(|list| is_even(list) && self.fits(factor, list)) {
-            if !candidates[..own].contains(list) && self.prices.exchanged(factor, list) == Some(0) {
-                candidates.push(list.clone());
+        for &list in orders.iter().filter(|&&list| is_even(list) && self.fits(factor, list)) {
+            let is_own = candidates[..own].contains(&list);
+            if !is_own && self.prices.exchanged(factor, self.lists.axes(list)) == Some(0) {
+                candidates.push(list);
             }
         }
         candidates
-    }
-
-    fn may_split(&self, factor: Factor) -> bool {
-        self.is_splittable[factor.index()]
     }
 
     /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split
@@ -251,6 +249,8 @@ struct State {
     count: usize,
     /// The parts of axes that the decided factors use.
     used: u64,
+    /// The number of shards into which the decided factors split the op.
+    shards: u64,
     /// The number of shards into which the other parts of axes can split the op.
     free: u64,
     /// The elements along the decided factors that one device computes.
@@ -260,17 +260,16 @@ struct State {
 impl<'a, 'b> Wide<'a, 'b> {
     fn new(search: &'a Search<'b>, parts: &[AxisRef]) -> Wide<'a, 'b> {
         let AssignInput { rule, mesh, .. } = search.input;
-        let bits = |axes: &AxisList| {
+        let used = search.lists.map(|axes| {
             let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
             parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
-        };
-        let candidates = |f: Factor| -> Vec<Candidate> {
-            let of = |(axes, &shards): (&AxisList, &usize)| Candidate {
-                used: bits(axes),
-                shards: shards as u64,
-                block: rule.size(f).div_ceil(shards) as u64,
+        });
+        let candidates = |f: Factor| {
+            let of = |&list: &List| {
+                let shards = search.lists.shards(list);
+                Candidate { used: used[list], shards: shards as u64, block: rule.size(f).div_ceil(shards) as u64 }
             };
-            search.candidates[f.index()].iter().zip(search.bounds.all_shards(f)).map(of).collect()
+            search.candidates[f.index()].iter().map(of).collect()
         };
         let sizes: Vec<usize> = rule.all_factors().map(|f| rule.size(f)).collect();
         let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
@@ -286,7 +285,7 @@ impl<'a, 'b> Wide<'a, 'b> {
     }
 
     fn start(&self) -> State {
-        State { count: 0, used: 0, free: self.shards, computed: 1 }
+        State { count: 0, used: 0, shards: 1, free: self.shards, computed: 1 }
     }
 
     fn with(&self, state: State, candidate: usize) -> Option<State> {
@@ -294,6 +293,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         (state.used & used == 0).then(|| State {
             count: state.count + 1,
             used: state.used | used,
+            shards: state.shards * shards,
             free: state.free / shards,
             computed: state.computed.saturating_mul(block),
         })
@@ -337,7 +337,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         let search = self.search;
         let finds_one = best.wanted == Wanted::Best;
         let mut listed = Listed { most: best.limit(), finds_one, picks: vec![], bounds: vec![] };
-        self.list(self.start(), &mut vec![0; self.candidates.len()], &mut listed);
+        let undecided = search.bounds.undecided();
+        self.list(self.start(), &undecided, &mut vec![0; self.candidates.len()], &mut listed);
         listed.bounds.sort_unstable();
         let known = best.first.as_ref().map(|(picks, _)| picks.clone());
         let mut fresh = Best::of(best.wanted);
@@ -357,14 +358,15 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Adds the choices that continue `state` to `listed`, with their bounds.
-    fn list(&mut self, state: State, picks: &mut Picks, listed: &mut Listed) {
+    /// Adds the choices that continue `state`, with these blocks, to `listed`, with their bounds.
+    fn list(&mut self, state: State, decided: &Decided, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {
             if listed.finds_one && listed.most == u64::MAX && search.is_whole(picks) {
                 listed.most = search.cost(picks).total;
             }
-            listed.bounds.push((search.bound(picks), listed.bounds.len()));
+            let bound = search.bounds.of_decided(decided, picks) + search.input.work / state.shards;
+            listed.bounds.push((bound, listed.bounds.len()));
             listed.picks.extend_from_slice(picks);
             return;
         };
@@ -379,9 +381,10 @@ impl<'a, 'b> Wide<'a, 'b> {
             }
             self.left -= 1;
             picks[state.count] = candidate;
-            let moves = search.bounds.of_partial(picks, next.count, next.free.max(1));
+            let decided = search.bounds.decide(decided, Factor::new(state.count), candidate);
+            let moves = search.bounds.of_partial(&decided, next.count, next.free.max(1));
             if moves < self.most && moves + work <= listed.most {
-                self.list(next, picks, listed);
+                self.list(next, &decided, picks, listed);
             }
         }
         picks[state.count] = 0;
