@@ -7,7 +7,7 @@ use super::lists::{Candidates, List, Lists};
 use super::{AssignInput, LeastPrice, Picks, Prices, reduction_factors};
 use crate::Factor;
 use shardwise_base::{AxisRef, Mesh};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 #[derive(Default)]
 pub(super) struct Bounds {
@@ -51,9 +51,10 @@ struct Dim {
     first: usize,
 }
 
-/// For each tensor, the elements of a block along the decided factors, and of the part of it that a device may hold both
-/// before and after.
-pub(super) type Decided = SmallVec<[[u64; 2]; 4]>;
+/// Partial choices, each of which decides one factor more than the one before. For each of them and each tensor, the list
+/// has the elements of a block along the decided factors, and of the part of it that a device may hold both before and
+/// after.
+pub(super) type Decided = Vec<[u64; 2]>;
 
 impl Bounds {
     pub fn new(input: &AssignInput<'_>, lists: &Lists<'_>, candidates: &[Candidates], prices: &dyn Prices) -> Bounds {
@@ -90,9 +91,10 @@ impl Bounds {
         self.of_block(index, tensor, decided, picks)
     }
 
-    /// Returns a number that is at most the price of all tensors together for a choice with these blocks.
+    /// Returns a number that is at most the price of all tensors together for the last choice of `decided`, which is
+    /// complete.
     pub fn of_decided(&self, decided: &Decided, picks: &Picks) -> u64 {
-        let tensors = self.tensors.iter().zip(decided).enumerate();
+        let tensors = self.tensors.iter().zip(self.last(decided)).enumerate();
         tensors.filter_map(|(i, (tensor, &block))| Some(self.of_block(i, tensor.as_ref()?, block, picks))).sum()
     }
 
@@ -104,27 +106,36 @@ impl Bounds {
         tensor.least.of(tensor.own - held + summed)
     }
 
-    /// Returns the blocks before any factor is decided.
+    /// Returns the choice that decides no factor.
     pub fn undecided(&self) -> Decided {
-        smallvec![[1, 1]; self.tensors.len()]
+        vec![[1, 1]; self.tensors.len()]
     }
 
-    /// Returns the blocks after candidate number `pick` is chosen for a factor.
-    pub fn decide(&self, before: &Decided, factor: Factor, pick: usize) -> Decided {
-        let mut decided = before.clone();
-        for (tensor, blocks) in self.tensors.iter().zip(&mut decided) {
+    fn last<'d>(&self, decided: &'d Decided) -> &'d [[u64; 2]] {
+        &decided[decided.len() - self.tensors.len()..]
+    }
+
+    /// Adds the choice that continues the last one with candidate number `pick` of a factor.
+    pub fn decide(&self, decided: &mut Decided, factor: Factor, pick: usize) {
+        let first = decided.len();
+        decided.extend_from_within(first - self.tensors.len()..);
+        for (tensor, blocks) in self.tensors.iter().zip(&mut decided[first..]) {
             let dims = tensor.iter().flat_map(|tensor| &tensor.dims);
             for dim in dims.filter(|dim| dim.factor == factor) {
                 let [length, both] = self.blocks[dim.first + pick];
                 *blocks = [blocks[0] * length, blocks[1] * both];
             }
         }
-        decided
     }
 
-    /// Returns a number that is at most the price of all tensors together, for all choices in which the first `count`
-    /// factors are decided and lead to these blocks. The other factors split the op into at most `free` shards, which is
-    /// not 0.
+    /// Removes the last choice.
+    pub fn undo(&self, decided: &mut Decided) {
+        decided.truncate(decided.len() - self.tensors.len());
+    }
+
+    /// Returns a number that is at most the price of all tensors together, for all choices that continue the last one,
+    /// which decides the first `count` factors. The other factors split the op into at most `free` shards, which is not
+    /// 0.
     pub fn of_partial(&self, decided: &Decided, count: usize, free: u64) -> u64 {
         let of = |(index, (tensor, &[block, held])): (usize, (&Option<Tensor>, &[u64; 2]))| {
             let tensor = tensor.as_ref()?;
@@ -137,7 +148,7 @@ impl Bounds {
                 false => tensor.own - held * rest_own,
             }))
         };
-        self.tensors.iter().zip(decided).enumerate().filter_map(of).sum()
+        self.tensors.iter().zip(self.last(decided)).enumerate().filter_map(of).sum()
     }
 
     /// Returns a number of summands that a device receives at least until a block of a result is summed: those of its
@@ -310,7 +321,7 @@ mod tests {
                         let Some(&pick) = picks.get(count) else { break };
                         let factor = Factor::new(count);
                         free /= bounds.shards(factor, picks) as u64;
-                        decided = bounds.decide(&decided, factor, pick);
+                        bounds.decide(&mut decided, factor, pick);
                     }
                     assert_eq!(bounds.of_decided(&decided, picks), all, "{text} {own:?} {picks:?}");
                 });

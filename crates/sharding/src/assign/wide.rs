@@ -337,8 +337,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         let search = self.search;
         let finds_one = best.wanted == Wanted::Best;
         let mut listed = Listed { most: best.limit(), finds_one, picks: vec![], bounds: vec![] };
-        let undecided = search.bounds.undecided();
-        self.list(self.start(), &undecided, &mut vec![0; self.candidates.len()], &mut listed);
+        self.list(self.start(), &mut search.bounds.undecided(), &mut vec![0; self.candidates.len()], &mut listed);
         listed.bounds.sort_unstable();
         let known = best.first.as_ref().map(|(picks, _)| picks.clone());
         let mut fresh = Best::of(best.wanted);
@@ -358,8 +357,8 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Adds the choices that continue `state`, with these blocks, to `listed`, with their bounds.
-    fn list(&mut self, state: State, decided: &Decided, picks: &mut Picks, listed: &mut Listed) {
+    /// Adds the choices that continue `state`, the last one of `decided`, to `listed`, with their bounds.
+    fn list(&mut self, state: State, decided: &mut Decided, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {
             if listed.finds_one && listed.most == u64::MAX && search.is_whole(picks) {
@@ -381,11 +380,12 @@ impl<'a, 'b> Wide<'a, 'b> {
             }
             self.left -= 1;
             picks[state.count] = candidate;
-            let decided = search.bounds.decide(decided, Factor::new(state.count), candidate);
-            let moves = search.bounds.of_partial(&decided, next.count, next.free.max(1));
+            search.bounds.decide(decided, Factor::new(state.count), candidate);
+            let moves = search.bounds.of_partial(decided, next.count, next.free.max(1));
             if moves < self.most && moves + work <= listed.most {
-                self.list(next, &decided, picks, listed);
+                self.list(next, decided, picks, listed);
             }
+            search.bounds.undo(decided);
         }
         picks[state.count] = 0;
     }
