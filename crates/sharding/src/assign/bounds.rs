@@ -17,6 +17,8 @@ pub(super) struct Bounds {
     first: SmallVec<[usize; 8]>,
     /// The tensors; `None` if nothing is known about one.
     tensors: SmallVec<[Option<Tensor>; 4]>,
+    /// The dimensions of all tensors, each with the index of its tensor.
+    dims: Vec<(usize, Dim)>,
     /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
     /// both before and after.
     blocks: Vec<[u64; 2]>,
@@ -45,6 +47,7 @@ struct Tensor {
 }
 
 /// A dimension that consists of one factor.
+#[derive(Clone, Copy)]
 struct Dim {
     factor: Factor,
     /// The position of the factor's first candidate in [`Bounds::blocks`].
@@ -70,6 +73,7 @@ impl Bounds {
         }
         for index in 0..rule.tensor_count() {
             let tensor = bounds.tensor(input, index, lists, candidates, prices);
+            bounds.dims.extend(tensor.iter().flat_map(|tensor| &tensor.dims).map(|&dim| (index, dim)));
             bounds.tensors.push(tensor);
         }
         bounds
@@ -119,12 +123,10 @@ impl Bounds {
     pub fn decide(&self, decided: &mut Decided, factor: Factor, pick: usize) {
         let first = decided.len();
         decided.extend_from_within(first - self.tensors.len()..);
-        for (tensor, blocks) in self.tensors.iter().zip(&mut decided[first..]) {
-            let dims = tensor.iter().flat_map(|tensor| &tensor.dims);
-            for dim in dims.filter(|dim| dim.factor == factor) {
-                let [length, both] = self.blocks[dim.first + pick];
-                *blocks = [blocks[0] * length, blocks[1] * both];
-            }
+        for &(tensor, dim) in self.dims.iter().filter(|(_, dim)| dim.factor == factor) {
+            let [length, both] = self.blocks[dim.first + pick];
+            let [block, held] = &mut decided[first + tensor];
+            (*block, *held) = (*block * length, *held * both);
         }
     }
 
