@@ -69,7 +69,7 @@ pub(super) struct Prices<'a> {
     rated: EntityVec<Site, Rc<Rated>>,
     known: FxHashMap<RatingKey, Rc<Rated>>,
     /// The moves of each value that some site needs.
-    moves: EntityVec<Value, SmallVec<[Move; 1]>>,
+    moves: EntityVec<Value, Moves>,
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
     total: u64,
@@ -114,6 +114,9 @@ struct Move {
     price: u64,
     bytes: u64,
 }
+
+/// The moves of one value, each once, with the number of sites that need it. Many sites may share a weight.
+type Moves = SmallVec<[(Move, usize); 1]>;
 
 /// A layout of a value with which a site would cost less, and the price that it would save. The value is named by its
 /// index at the site, or by its group.
@@ -282,8 +285,11 @@ impl<'a> Prices<'a> {
         self.work -= rated.work;
         for (index, gone) in &rated.moves {
             self.change_moves(self.value(site, *index), |list| {
-                let at = list.iter().position(|m| m == gone).expect("the site entered it");
-                list.swap_remove(at);
+                let at = list.iter().position(|(m, _)| m == gone).expect("the site entered it");
+                list[at].1 -= 1;
+                if list[at].1 == 0 {
+                    list.swap_remove(at);
+                }
             });
         }
     }
@@ -293,11 +299,14 @@ impl<'a> Prices<'a> {
         self.received += rated.received;
         self.work += rated.work;
         for (index, new) in &rated.moves {
-            self.change_moves(self.value(site, *index), |list| list.push(*new));
+            self.change_moves(self.value(site, *index), |list| match list.iter_mut().find(|(m, _)| m == new) {
+                Some((_, count)) => *count += 1,
+                None => list.push((*new, 1)),
+            });
         }
     }
 
-    fn change_moves(&mut self, v: Value, change: impl FnOnce(&mut SmallVec<[Move; 1]>)) {
+    fn change_moves(&mut self, v: Value, change: impl FnOnce(&mut Moves)) {
         let (price, bytes) = self.price_of_moves(v);
         change(&mut self.moves[v]);
         let (new_price, new_bytes) = self.price_of_moves(v);
@@ -323,7 +332,7 @@ impl<'a> Prices<'a> {
     /// receives. Sites that need it in the same layout share a move.
     fn price_of_moves(&self, v: Value) -> (u64, u64) {
         let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
-        for new in &self.moves[v] {
+        for (new, _) in &self.moves[v] {
             match dearest.iter_mut().find(|known| known.to == new.to) {
                 Some(known) => {
                     known.price = known.price.max(new.price);
