@@ -15,7 +15,7 @@ use shardwise_ir::OpView;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::{ArgReduce, arg_reduce};
 
-/// The number of elements of a part, which has at least one result.
+/// The largest number of elements that a part reduces if it has several results. A part has at least one result.
 const PART: usize = 1 << 14;
 
 struct ArgKernel {
@@ -23,10 +23,11 @@ struct ArgKernel {
     run: Run,
     /// The sizes of an element of each of the results, in bytes.
     sizes: [usize; 2],
-    /// The loops over the results, and over the rows of elements of a result.
+    /// The loops over the results.
     results: Loops,
+    /// The loops over the rows of elements of a result.
     rows: Loops,
-    /// The number of elements of a row, and the distance between them.
+    /// The number of elements of a row, and the distance between them, in elements.
     row: (usize, isize),
 }
 
@@ -52,13 +53,14 @@ impl Loops {
 }
 
 /// Returns the step of a `reduce` to the largest or smallest value and its index. Returns `None` for other ops, for
-/// elements that are no numbers, and for arrays without elements.
+/// complex values and those of types that kernels do not compute on, for indices that are not `i32`, `i64` or `ui32`,
+/// if initial values or results have other types than the arrays, and for arrays without elements.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(view)?;
     Some(plan.kernel(view, kernel))
 }
 
-/// Returns the routine for a small array of which [`step`] returns the step. Returns `None` as it does.
+/// Returns the routine for an op of which [`step`] returns the step. Returns `None` as it does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     Some(Box::new(kernel(view)?))
 }
@@ -88,7 +90,7 @@ fn kernel(view: &OpView<'_>) -> Option<ArgKernel> {
 /// A function that computes results, from number `first` on, from the bytes of both arrays and of both initial values.
 type Run = fn(&ArgKernel, first: usize, [&[u8]; 4], [&mut [u8]; 2]);
 
-/// Returns the function for two element types, or `None` for those without one.
+/// Returns the function for the element types of the values and of the indices, or `None` for types without one.
 fn run_of(elems: [Elem; 2]) -> Option<Run> {
     match elems[1] {
         Elem::I32 => run_with::<i32>(elems[0]),

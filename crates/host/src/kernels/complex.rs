@@ -42,8 +42,9 @@ impl Number for Complex64 {
 /// The most products of elements in a product of arrays.
 const MAX_PRODUCTS: usize = 1 << 13;
 
-/// Returns the routine of a sum along dimensions, or of a product of two arrays of one type. Returns `None` for other
-/// ops, and for large products.
+/// Returns the routine of a `reduce` by sums or of a `dot_general`, whose operands and results all have one type, which
+/// must be complex. Returns `None` for other ops and types, for a product without results or with more than
+/// [`MAX_PRODUCTS`] products of elements, and for sums for which [`Rows::of`] does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor().map(|ty| ty.dtype));
     let types: Vec<DType> = types.collect::<Option<_>>()?;

@@ -167,8 +167,8 @@ impl<'m> PlanCx<'m> {
         [watch(before, true), watch(after, false)]
     }
 
-    /// Adds a step that must run before the step that is being built. Its work is set to the number of elements that it
-    /// writes for one instance.
+    /// Adds a step that must run before the step that is being built. The step is marked as one that prepares an
+    /// operand, and its work is set to the number of elements that it writes for one instance.
     pub fn before(&mut self, mut step: Step) {
         // The step only moves elements, whatever the op that needs it computes.
         step.prepares = true;
@@ -258,8 +258,8 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
-    /// How small programs compute the op, if block programs do not compute it and it is no view. Small programs compute
-    /// those ops, too.
+    /// How small programs compute the op if block programs do not compute it and it is no view. `None` if they do not.
+    /// Ops that block programs compute, and views, need none: small programs compute them, too.
     pub small: Option<Small>,
 }
 

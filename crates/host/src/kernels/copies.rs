@@ -9,7 +9,8 @@ use crate::plan::{Input, Kernel, KernelCx, Points, StepKind};
 use crate::pool::Workers;
 use shardwise_ir::{OpView, TensorType, Value};
 
-/// The kernel of a step that copies elements of its inputs to its output by one move or more.
+/// The kernel of a step that fills its output with one element, if there is a filler, and then copies elements of its
+/// inputs to the output by any number of moves.
 pub struct Moves {
     /// For each move, the number of the input, the byte of it from which elements are read, the byte of the output from
     /// which they are written, and the move itself.
@@ -62,8 +63,8 @@ impl Moves {
 }
 
 /// Adds a step before the one that is being built. It runs `kernel` on the values `from` and writes an array of type
-/// `ty`. Returns the input from which the instances of `points` read this array. The step has the instances of its
-/// value if there is only one, else those of `points`.
+/// `ty`. Returns the input from which the instances of `points` read this array. If `from` is a single value, the step
+/// has the instances of this value, else those of `points`.
 pub fn prepared<'m>(
     plan: &mut PlanCx<'m>,
     view: &OpView<'m>,

@@ -33,7 +33,7 @@ use std::collections::HashSet;
 struct Source {
     value: Value,
     strides: Vec<isize>,
-    /// The copy of the value that has the strides, if the value does not have them.
+    /// The move that makes a copy with these strides, which is read instead. `None` if the value itself has them.
     copy: Option<Move>,
 }
 
@@ -77,11 +77,11 @@ pub struct Sum {
 
 /// Returns the additions of a block that run as part of the product that they add, in program order.
 ///
-/// One operand of such an addition is a product whose kernel can add to the other operand without rounding a sum in
-/// between. Both operands must be used by the addition alone, have the same instances as its result, and be results of
-/// ops of this block. Each of these ops has operands and is no view, and block programs do not compute it, unless it is
-/// itself a returned addition: a value that a block program computes is better computed by the pass that reads the
-/// product.
+/// The result of such an addition has elements. One operand is a product whose kernel can add to the other operand
+/// without rounding a sum in between. Both operands are used by the addition alone, have the instances of its result,
+/// and are results of ops of this block. Each of these ops has operands and is no view, and block programs do not
+/// compute it, unless it is itself a returned addition: a value that a block program computes is better computed by the
+/// pass that reads the product.
 pub fn sums(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses) -> Vec<Sum> {
     let block: HashSet<Op> = ops.iter().copied().collect();
     let mut found: Vec<Sum> = vec![];

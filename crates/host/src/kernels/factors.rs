@@ -3,13 +3,13 @@
 use super::strides::{positions, row_major};
 use shardwise_ops::dot::DotDims;
 
-/// The least number of results of a run that are computed in vectors.
+/// The least number of results of a run for which larger products are accepted, because they are computed in vectors.
 pub const MIN_RUN: usize = 8;
 
 /// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
 /// an operand without it.
 pub struct Factors {
-    /// The dimensions of the result of more than one element, major to minor.
+    /// The dimensions of the result whose size is not 1, major to minor.
     pub results: Vec<(usize, [isize; 2])>,
     pub contracted: Vec<(usize, [isize; 2])>,
 }
@@ -30,16 +30,18 @@ impl Factors {
         self.results.iter().chain(&self.contracted).map(|(size, _)| size).product()
     }
 
-    /// Returns the number of results of a run, and by how much the places of both factors differ from one result of a run
-    /// to the next. An element of operand `k` is `places[k]` places after the one before, which is 0 or 1.
+    /// Returns the number of results of a run, and by how much the places of both factors differ from one result of a
+    /// run to the next. An element of operand `k` is `places[k]` places after the one before, which is 0 or 1. A run
+    /// has all results along the last dimension if both differences are 0 or 1. Otherwise, and if there is no such
+    /// dimension, it has one result, and the differences are 0.
     pub fn runs(&self, places: [u32; 2]) -> (usize, [u32; 2]) {
         let Some(&(size, strides)) = self.results.last() else { return (1, [0, 0]) };
         let steps = [0, 1].map(|k| strides[k] * places[k] as isize);
         if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
     }
 
-    /// Returns the numbers of both elements of each product, for the first result of each run of `run` results. The
-    /// products of one result follow each other.
+    /// Returns the numbers of both elements of each product, for the first result of each run. The products of one
+    /// result follow each other. `run` is 1, or the number of results of a run that [`Factors::runs`] returns.
     pub fn numbers(&self, run: usize) -> impl Iterator<Item = [usize; 2]> {
         let outer = self.results.len() - usize::from(run > 1);
         let dims = || self.results[..outer].iter().chain(&self.contracted);

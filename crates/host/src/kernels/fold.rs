@@ -26,7 +26,7 @@ use std::ops::RangeInclusive;
 /// kernel run by the reference evaluation.
 pub(super) const MAX_FOLDED: usize = 1 << 20;
 
-/// The number of elements that one pass folds in, as long as so many are left.
+/// The number of elements that one pass folds in, as long as so many are left and there is a program for it.
 const SEVERAL: usize = 8;
 
 pub(super) struct FoldKernel {
@@ -51,14 +51,15 @@ pub(super) struct FoldKernel {
 pub(super) enum Elements {
     /// They are those of the input with this number.
     Input(usize),
-    /// They are those of the input with this number, of 32 bits each. Those of a result follow each other, and each pass
-    /// moves those that it folds in.
+    /// They are those of the input with this number, of 32 bits each. Those of a result follow each other, and each
+    /// pass moves those that it folds in.
     Rows(usize),
     /// They are the same for all results, and have these bytes.
     Same(Vec<u8>),
 }
 
-/// The numbers of results for which elements are moved. Fewer results take little time, and several workers compute more.
+/// The numbers of results for which elements are moved. Fewer results take little time, and more results are computed
+/// by several workers.
 const MOVED: RangeInclusive<usize> = SEVERAL..=4096;
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns

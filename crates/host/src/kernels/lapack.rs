@@ -20,13 +20,14 @@ struct Lapack {
     part: usize,
 }
 
-/// Returns the step of a call of LAPACK, or `None` for other ops.
+/// Returns the step of a call of LAPACK, a `cholesky` or a `triangular_solve`. Returns `None` as [`Batch::of`] does.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = Lapack::of(view)?;
     Some(plan.kernel(view, kernel))
 }
 
-/// Returns the routine for a call of LAPACK that is not worth several workers. Returns `None` for other ops.
+/// Returns the routine for an op of which [`step`] returns the step, if all matrices fit into one part. Returns `None`
+/// for larger batches, and as [`step`] does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let lapack = Lapack::of(view)?;
     (lapack.batch.count <= lapack.part).then(|| Box::new(lapack) as Box<dyn Routine>)

@@ -11,7 +11,7 @@ use crate::small::Routine;
 use shardwise_ir::OpView;
 use shardwise_ops::elementwise::Rows;
 
-/// The number of elements of a part.
+/// The largest number of elements of a part.
 const PART: usize = 1 << 12;
 
 struct Elements {
@@ -22,7 +22,8 @@ struct Elements {
     output_bytes: usize,
 }
 
-/// Returns the step of an elementwise op that is a function of rows. Returns `None` for others.
+/// Returns the step of an elementwise op, by the function of the reference for rows of elements ([`Rows`]). Returns
+/// `None` for ops and types without such a function.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let rows = Rows::of(view)?;
     let whole = view.result_shape(0);
@@ -32,7 +33,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, Elements { rows, operands, element_bytes, output_bytes }))
 }
 
-/// Returns the routine of an elementwise op that is a function of rows. Returns `None` for others.
+/// Returns the routine of an elementwise op of which [`step`] returns the step. Returns `None` as it does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     struct Row(Rows);
     impl Routine for Row {

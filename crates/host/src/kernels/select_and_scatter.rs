@@ -23,7 +23,7 @@ use shardwise_ops::reducer::reduce_kind;
 use shardwise_ops::window::{WindowDim, selecting_window};
 use shardwise_ops::{Opcode, ReduceKind};
 
-/// Windows of more elements run by the reference evaluation.
+/// Ops with windows of more elements than this run by the reference evaluation.
 const MAX_CHAIN: usize = 128;
 /// With fewer windows than this in all instances together, no worker is woken to combine the sources.
 const SMALL: usize = 1 << 14;

@@ -11,8 +11,8 @@ pub fn parse(source: &str) -> Module {
     verify(&module).or(module).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
-/// Runs a program on four engines, two of which fill new memory with different bytes. The last one runs ops on small
-/// arrays by their kernels, and the others by small programs. Returns the instructions of the last one.
+/// Runs a program on four engines. All but the first fill new memory with a byte, the last two with the same one. The
+/// last one runs ops on small arrays by their kernels, and the others by small programs. Returns its instructions.
 /// Panics if the results of any engine do not have the bits of the interpreter's.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<Instruction> {
     let [_, by_kernels] = run_both(source, inputs);
@@ -48,7 +48,7 @@ pub fn results(engine: &HostEngine, module: &Module, inputs: &[Literal]) -> (Vec
     attempt(engine, module, inputs).expect("it runs")
 }
 
-/// Runs a program as [`results`] does. Fails if the program has exceeded its budget.
+/// Runs a program as [`results`] does. Fails if the run does, for example because it has exceeded its budget.
 pub fn attempt(
     engine: &HostEngine,
     module: &Module,

@@ -55,8 +55,8 @@ pub(crate) enum Action {
     /// Copies an array to words that may come before it.
     Move { len: u32, to: u32, from: Place },
     /// Sets each of `len` results to the combination of `rows` rows of `row_len` words that follow each other, in the
-    /// order of `shardwise_mathfn::order`. All numbers are at least 1, and `rows` is at most `order::CHUNK`. Each run of
-    /// `run` results has a part of the table, with the number of the first word of each row of its first result. The
+    /// order of `shardwise_mathfn::order`. All numbers are at least 1, and `rows` is at most `order::CHUNK`. Each run
+    /// of `run` results has a part of the table, with the number of the first word of each row of its first result. The
     /// rows of the next results begin one word later each. `run` divides `len`, and is 1 unless `row_len` is.
     Fold { op: Op, identity: u64, len: u32, to: u32, rows: u32, row_len: u32, run: u32, table: Range<u32> },
     /// Sets each of `len` elements to a sum of products, of which all elements have the same number. Each run of `run`
@@ -67,8 +67,8 @@ pub(crate) enum Action {
     Window { to: u32, window: Window },
     /// Copies `update` into a window of the array that starts at word `at`.
     Update { at: u32, update: Place, window: Window },
-    /// Copies `update` into a window of the array that starts at word `at`, or combines each word of the window with the
-    /// word of `update`. Does nothing if a start is not among the numbers from 0 to the largest one.
+    /// Copies `update` into a window of the array that starts at word `at`, or combines each word of the window with
+    /// the word of `update`. Skips each slice one of whose starts is not among the numbers from 0 to the largest one.
     Put { combine: Option<Op>, at: u32, update: Place, window: Window },
     /// Sets elements to those of a window of a large array, which is input number `array`.
     Read { elem: Elem, array: u32, to: u32, window: Window },
@@ -86,8 +86,9 @@ pub(crate) struct Window {
     pub table: Range<u32>,
     /// The part of [`Code::starts`] with the starts of the window. It is empty if the window does not move.
     pub starts: Range<u32>,
-    /// The part of [`Code::tables`] with two numbers for each slice: by how many elements it comes later than if it were
-    /// the first, and by how many words its indices do. It is empty if there is one slice.
+    /// The part of [`Code::tables`] with two numbers for each slice: by how many elements it comes later than if it
+    /// were the first, and by how many words its indices do. If it is empty, there is one slice, and both numbers are
+    /// 0.
     pub slices: Range<u32>,
 }
 
@@ -180,7 +181,7 @@ pub(crate) struct Mark {
 }
 
 impl Code {
-    /// Returns a place for an array of `len` elements.
+    /// Adds words for an array of `len` elements, and returns its place.
     pub fn place(&mut self, elem: Elem, len: usize) -> Place {
         self.words.add(elem, len)
     }
@@ -197,7 +198,8 @@ impl Code {
         place
     }
 
-    /// Returns the place of an array with these bytes, one element after the other.
+    /// Returns the place of a constant array with these bytes, one element after the other. If all elements are equal,
+    /// they are one word.
     pub fn array(&mut self, elem: Elem, bytes: &[u8]) -> Place {
         let wide = elem.is_wide();
         let bits = |e: &[u8]| if wide { word::<u64>(elem, e) } else { word::<u32>(elem, e).into() };

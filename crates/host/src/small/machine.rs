@@ -96,11 +96,13 @@ impl Program {
     }
 
     /// Runs the program, by machine code if it has run often or if `is_eager`. `inputs[i]` has the bytes of the code's
-    /// input number `i`, for writing if the code writes it. `outputs` has the bytes of those outputs that are small
-    /// arrays, in their order. May unwind if the run is cancelled or has exceeded its limit of steps.
+    /// input number `i`, which must be for writing if the code writes it. `outputs` has the bytes of those outputs that
+    /// are small arrays, in their order. Outputs for which it has none are not written. May unwind if the run is
+    /// cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
-    /// Panics if an input or output is missing, does not have the bytes of its elements, or is not for writing.
+    /// Panics if there are not as many inputs as the code has, or if an input or output does not have the bytes of its
+    /// elements.
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]], is_eager: bool) {
         let Program { code, tier, spare } = self;
         assert_eq!(inputs.len(), code.inputs.len(), "all inputs");
@@ -252,7 +254,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Returns the number of elements by which slice number `k` of a window moves if its starts were 0 before.
+    /// Returns the number of elements by which slice number `k` of a window comes later than the first slice does if
+    /// all its starts are 0. The starts of the slice are clamped.
     #[inline(always)]
     fn moved(&self, window: &Window, k: usize) -> usize {
         let slice = self.code.slice(window, k);
@@ -332,7 +335,7 @@ impl Run<'_, '_> {
         }]
     }
 
-    /// Counts the instructions of a turn of a loop as steps of the budget.
+    /// Counts the instructions of a turn of a loop. Takes them as steps of the budget once there are [`POLLED`].
     #[inline(always)]
     fn pay(&mut self, instructions: u32) {
         self.unpaid += instructions;

@@ -28,7 +28,7 @@ impl Place {
         self.at as usize + self.step as usize * i
     }
 
-    /// Returns the number of words of an array with `len` elements.
+    /// Returns the number of words of an array with `len` elements: one if all elements are one word.
     pub fn count(self, len: usize) -> usize {
         if self.step == 0 { 1 } else { len }
     }

@@ -51,8 +51,8 @@ impl Conv {
     }
 
     /// Returns the number of input features for which a feature group has room in memory, given that it has `features`.
-    /// For `bf16`, and if the kernel has several positions, this is the next even number, because pieces of windows
-    /// consist of whole pairs. Otherwise it is `features`.
+    /// For `bf16` elements and a kernel with several positions, `features` is rounded up to an even number, because
+    /// pieces of windows consist of whole pairs. Otherwise it is `features`.
     pub fn padded_features(&self, features: usize) -> usize {
         let places: usize = self.window.iter().map(|w| w.size).product();
         if self.elem == Elem::BF16 && places > 1 { features.next_multiple_of(2) } else { features }

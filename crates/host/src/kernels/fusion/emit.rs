@@ -22,7 +22,7 @@ pub struct Compiled {
 }
 
 /// Compiles some ops, given in program order, to one block program that computes the result of the last of them.
-/// Returns `None` if they cannot be one program.
+/// Returns `None` if there are no ops, or if they cannot be one program.
 pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
 }
@@ -67,9 +67,9 @@ pub fn repeated_region(
 }
 
 /// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
-/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything else,
-/// if the argument is complex or of a type that kernels do not compute on, or if more than [`MAX_REGION_VALUES`] values
-/// are needed.
+/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything but
+/// this argument and constants, if the argument is complex or of a type that kernels do not compute on, or if more than
+/// [`MAX_REGION_VALUES`] values are needed.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
     Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value], 1)
 }
@@ -109,8 +109,8 @@ fn counted_in(iota: &OpView<'_>) -> Elem {
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }
 }
 
-/// The largest number of values that a region's program computes. A chain of values is as deep a recursion when the
-/// program is compiled.
+/// The largest number of values that the program of a region computes, all its repetitions together. To compile a chain
+/// of values takes a recursion as deep as the chain is long.
 const MAX_REGION_VALUES: usize = 256;
 
 /// Builds the block program of a group of ops, or of a region of scalar ops.

@@ -13,14 +13,16 @@ use shardwise_ops::Opcode;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use std::collections::HashSet;
 
-/// The largest number of ops of a group. Larger groups are not faster, because there are few temporaries.
+/// The largest number of ops of a group, with the views through which they read. Larger groups are not faster, because
+/// there are few temporaries.
 const MAX_OPS: usize = 48;
 /// The largest distance, in ops, from the root to a producer that joins.
 const WINDOW: usize = 160;
 
-/// If a row has fewer lanes than this, indices are always read from an array.
+/// If the innermost dimension of the space is smaller than this, no iota joins: its indices are read from an array.
 const FEW_LANES: usize = 16;
-/// The largest array of indices that is made so that short rows with more lanes can be merged.
+/// The largest number of elements of an iota that does not join where the innermost dimension is at least [`FEW_LANES`]
+/// and less than [`SHORT_ROW`]. Its indices are read from an array, so that the short rows can be merged.
 const FEW_INDICES: usize = 1 << 16;
 
 /// Ops that run as one step, at the position of the last of them.

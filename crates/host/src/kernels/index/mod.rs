@@ -18,11 +18,12 @@ use shardwise_ops::index::IndexDims;
 use shardwise_ops::{ReduceKind, reducer};
 use std::ops::Range;
 
-/// With fewer bytes to write than this, no worker is woken. Longer runs are copied in pieces of this size.
+/// With fewer bytes to write than this, no worker is woken. A longer piece of a window is copied in parts of this size.
 const SMALL: usize = 1 << 18;
-/// Windows of more pieces than this run by the reference evaluation.
+/// Ops whose windows have more pieces than this run by the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
-/// Runs of at most this many bytes are copied at once, and polls are paced by whole windows.
+/// A piece of a window of at most this many bytes is copied without a poll of the budget of its own. The windows before
+/// it count for the polls.
 const SHORT: usize = 64;
 
 /// Returns the step of a `gather`, or `None` if there is no kernel for it.
@@ -195,7 +196,7 @@ struct Run<'a> {
     places: &'a [usize],
     /// The position of the first window in the slices.
     slices: usize,
-    /// The number of elements in the slices from window to window.
+    /// The number of elements in the slices from window to window, or 0 if the batch has no dimensions.
     step: usize,
 }
 

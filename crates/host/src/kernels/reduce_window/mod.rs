@@ -61,8 +61,8 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.step_with(view, StepKind::Kernel(kernel), inputs, outputs, points))
 }
 
-/// Returns the routine for a `reduce_window` of small arrays by a named reducer. Returns `None` for other ones, and if
-/// the operands must be copied first.
+/// Returns the routine for a `reduce_window` of one small array by a named reducer. Returns `None` for other reducers
+/// and several arrays, and if neither [`running`] nor a [`Chain`] computes the result from the operand without a copy.
 pub fn routine(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let window = reduced_window(view);
     if let Some(kernel) = running::kernel(plan, view, &window) {
@@ -202,7 +202,8 @@ impl Kernel for Chain {
 
 /// Returns the kernel for any region of elementwise ops: for each position of the window, one pass over all results.
 /// Returns `None` for a named reducer of `bf16` or `f16`, which rounds only once, if an operand and its result have
-/// different types, if a window has more than [`MAX_FOLDED`] elements, or if [`FoldKernel::new`] returns `None`.
+/// different types or one that kernels do not compute on, if a window has more than [`MAX_FOLDED`] elements, or if
+/// [`FoldKernel::new`] returns `None`.
 fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKernel> {
     let (n, out) = (view.results().len(), view.result_shape(0));
     let elems = (0..n).map(|i| Elem::of(view.operand_tensor(i).dtype)).collect::<Option<Vec<_>>>()?;

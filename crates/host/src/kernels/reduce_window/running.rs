@@ -30,9 +30,9 @@ const TALL: usize = LONG / LANES;
 pub struct Running {
     walk: Walk,
     len: usize,
-    /// The number of lines that are side by side.
+    /// The number of lines of a group. The lines of a group are side by side.
     inner: usize,
-    /// The number of groups of lines that are side by side.
+    /// The number of groups, which follow each other.
     outer: usize,
     size: usize,
 }

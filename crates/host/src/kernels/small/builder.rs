@@ -30,7 +30,7 @@ pub struct Builder<'a, 'm> {
     pub replaceable: HashSet<Value>,
     /// True while the ops of a region are added.
     pub is_in_region: bool,
-    /// The largest number of elements of an array that becomes a small one.
+    /// The largest number of real elements of an array that becomes a small one.
     pub max_size: usize,
     /// The arrays that ops compute from constants alone. They become words when an op reads them.
     known: HashMap<Value, Literal>,
@@ -81,7 +81,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         State { code: self.code.mark(), views: self.views.len(), held: self.order.len() }
     }
 
-    /// Removes all that was added since the program had this state.
+    /// Removes all that was added to the program since it had this state, which must be one outside of regions.
     pub fn return_to(&mut self, state: &State) {
         self.code.cut(&state.code);
         self.inputs.truncate(self.code.inputs.len());
@@ -122,7 +122,8 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the type and the number of the real elements of an array. A complex element is two real ones that follow
-    /// each other. Returns `None` for other values, and for arrays whose elements cannot be counted by 32 bits.
+    /// each other. Returns `None` for other values, for arrays of types that kernels do not compute on, and for arrays
+    /// whose elements cannot be counted by 32 bits.
     pub fn elements(&self, v: Value) -> Option<(Elem, usize)> {
         let ty = self.plan.body.ty(v).as_tensor()?;
         let elem = Elem::of(ty.dtype)?;
@@ -152,7 +153,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.hold(v, Held::Words(place));
     }
 
-    /// Makes an array without elements a small array. Returns `None` if its elements are not real.
+    /// Makes an array without elements a small array. Returns `None` if kernels do not compute on its type.
     pub fn define_empty(&mut self, v: Value) -> Option<()> {
         let (elem, _) = self.shape(v)?;
         self.arrange(v, elem, &[]);
@@ -180,8 +181,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         Some(place)
     }
 
-    /// Returns the elements of a constant, or of an array that ops compute from constants alone. Returns `None` for other
-    /// values.
+    /// Returns the elements of a constant, or of an array that ops compute from constants alone. Returns `None` for
+    /// other values.
     pub fn known(&self, v: Value) -> Option<&Literal> {
         self.known.get(&v).or_else(|| constant_value(&self.plan.view(self.plan.body.def_op(v)?)))
     }
@@ -198,8 +199,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the number of the input that a large array is. One that the program does not hold becomes an input,
-    /// which is only read. Returns `None` for small arrays, and for arrays that are not of real elements or whose
-    /// elements cannot be counted by 32 bits.
+    /// which is only read. Returns `None` for small arrays, and for values for which [`Builder::elements`] does.
     pub fn array(&mut self, v: Value) -> Option<u32> {
         match self.held(v) {
             Some(Held::Array(array)) => Some(array),
@@ -212,14 +212,15 @@ impl<'a, 'm> Builder<'a, 'm> {
         }
     }
 
-    /// Makes a large array an input, of which the program changes a copy, if it `is_written`. Returns `None` as
-    /// [`Builder::array`] does.
+    /// Makes a large array an input, and returns its number. If it `is_written`, the program changes it, or a copy if
+    /// it is needed unchanged. Returns `None` for arrays of few enough elements to be small, and for values for which
+    /// [`Builder::elements`] does.
     pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
         let (elem, size) = self.elements(v).filter(|(_, size)| *size > self.max_size)?;
         Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
     }
 
-    /// Returns true if the program reads windows of large arrays.
+    /// Returns true if a large array is an input of the program.
     pub fn reads_arrays(&self) -> bool {
         self.code.inputs.iter().any(|input| matches!(input, Input::Array { .. }))
     }
@@ -249,7 +250,7 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.define(v, place);
     }
 
-    /// Adds the instruction that copies the words with these numbers, of which there is at least one.
+    /// Adds the instruction that copies the words with these numbers, of which there is at least one, to a place.
     pub fn copy(&mut self, to: Place, words: &[u32]) {
         let [times, run] = [0, 1].map(|step| run_by(words, step));
         let table = self.code.table(words.iter().copied().step_by(times.max(run)));

@@ -25,7 +25,7 @@ pub fn computed(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) 
 }
 
 /// Adds an op without operands as words that are constant, by its reference evaluation. Returns `None` if the result
-/// is no small array.
+/// is no small array, or if the evaluation fails.
 fn evaluated(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     let results = shardwise_ops::evaluate(view, &[], &mut NoRegions).ok()?;
@@ -191,7 +191,7 @@ fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
 
 /// The rows of a reduction, each of which is the words that follow each other from its first one on.
 pub struct Rows {
-    /// The number of elements that are reduced.
+    /// The number of elements of the operand.
     element_count: usize,
     /// The number of results of a run. The rows of the next one of a run begin one element later.
     pub run: usize,
@@ -204,8 +204,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the elements of a `reduce`. A row is along the trailing dimensions that are reduced, as in block
-    /// programs. Returns `None` if a result has more than [`CHUNK`] rows.
+    /// Returns the rows of a `reduce`. A row is along the trailing dimensions that are reduced, as in block programs.
+    /// Returns `None` if a result has more than [`CHUNK`] rows.
     pub fn of(view: &OpView<'_>) -> Option<Rows> {
         let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
         reduced.sort_unstable();

@@ -14,7 +14,7 @@ use shardwise_ops::reducer::reduce_kind_of;
 /// The largest number of slices.
 const MAX_SLICES: usize = 1 << 13;
 
-/// The largest number of elements of the result of a scatter that is copied from both operands.
+/// The largest number of real elements of the result of a scatter that is a copy of words of the input and the updates.
 const MAX_COPIED: usize = 256;
 
 /// The slices of an op, and the windows of the operand that they are.
@@ -75,8 +75,8 @@ impl Slices<'_> {
         self.dims.index_map.iter().enumerate().map(start).collect()
     }
 
-    /// Returns the window that the slices are. `first` is the number of the operand's first real element, `place` is that of
-    /// the indices, and `shape` is their shape.
+    /// Returns the window that the slices are. `first` is the number of the operand's first real element, `place` is
+    /// that of the indices, and `shape` is their shape.
     fn window(&self, builder: &mut Builder<'_, '_>, first: u32, place: Place, shape: &[usize]) -> Window {
         let (strides, from) = (row_major(self.operand), builder.code.starts.len() as u32);
         for (d, most, index) in self.starts(shape) {
@@ -90,8 +90,9 @@ impl Slices<'_> {
         Window { slices, ..window_at(builder, &self.elements(), first, starts) }
     }
 
-    /// Returns the number of the operand's first real element of each slice, given the indices. `None` stands for a slice with
-    /// a start that is not between 0 and the largest one. If `is_clamped`, such starts become the nearest of these.
+    /// Returns the number of the operand's first real element of each slice, given the indices. `None` stands for a
+    /// slice with a start that is not between 0 and the largest one. If `is_clamped`, such starts become the nearest of
+    /// these.
     fn known_firsts(&self, indices: &Literal, is_clamped: bool) -> Vec<Option<isize>> {
         let (strides, starts) = (row_major(self.operand), self.starts(indices.shape()));
         let first = |(base, at): (isize, isize)| {
@@ -154,8 +155,8 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
 }
 
 /// Adds a `scatter` to a small array. Returns `None` if it has too many slices or several inputs, if its computation is
-/// not a replacement or a reduction of elements that fill words, if a slice may be partly outside of the array, or if
-/// the program cannot hold one of its arrays.
+/// not a replacement or a reduction of real elements that fill words, if a slice may be partly outside of the array, or
+/// if the program cannot hold one of its arrays. The updates are applied slice by slice.
 pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [input, indices, updates] = *view.operands() else { return None };
     let (elem, len) = builder.shape(view.result(0))?;

@@ -80,7 +80,7 @@ fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<V
     Some((0..moved[0].len()).flat_map(|i| moved.iter().map(move |part| part[i])).collect())
 }
 
-/// Adds `real`, `imag` or `complex`. Returns `None` if an array is not small.
+/// Adds `real`, `imag` or `complex`. Returns `None` for other ops, and if an array is not small.
 pub fn parts<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
@@ -136,7 +136,8 @@ pub fn window_at(builder: &mut Builder<'_, '_>, elements: &Elements<'_>, first: 
     Window { run: run as u32, table, starts, slices: 0..0 }
 }
 
-/// Adds a `dynamic_slice`, of a small or a large array. Returns `None` if the program cannot hold an operand.
+/// Adds a `dynamic_slice`, of a small or a large array. Returns `None` if the result is not small, or if the program
+/// cannot hold an operand.
 pub fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     if builder.shape(view.operand(0)).is_none() {
@@ -156,7 +157,7 @@ pub fn dynamic_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Op
 }
 
 /// Adds a `dynamic_update_slice`. It may change a large array if the program writes that one in place. Returns `None`
-/// for other large arrays.
+/// for other large arrays, and if the program cannot hold an operand.
 pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let update = operand(builder, view.operand(1))?;
     let Some((elem, len)) = builder.shape(view.result(0)) else {
@@ -200,7 +201,7 @@ fn window<'m>(
 }
 
 /// Adds a product of two small arrays whose elements have the type of the result, and fill a word. Returns `None` for
-/// any other product.
+/// any other product, and for one with more products of elements than [`MAX_PRODUCTS`] or [`MAX_SINGLE_PRODUCTS`].
 pub fn dot<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let is_same = view.operands().iter().all(|&v| builder.shape(v).is_some_and(|(e, _)| e == elem));
@@ -236,8 +237,9 @@ const MAX_PRODUCTS: usize = 1 << 15;
 /// The most products of elements in other products of arrays.
 const MAX_SINGLE_PRODUCTS: usize = 1 << 13;
 
-/// Returns the place of operand `k` of a product, with its elements in an order such that those of the results' last
-/// dimension follow each other. It is a copy unless they do already.
+/// Returns the place of operand `k` of a product, with its elements in an order such that those along the results' last
+/// dimension follow each other. If they do not yet, this is a copy, and the operand's strides in `factors` become those
+/// of the copy. Otherwise it is the given place.
 fn arranged(builder: &mut Builder<'_, '_>, factors: &mut Factors, elem: Elem, k: usize, place: Place) -> Place {
     let Some((last, others)) = factors.results.split_last_mut().filter(|(last, _)| last.1[k] > 1 && place.step == 1)
     else {

@@ -141,7 +141,8 @@ fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> 
         && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
-/// Returns the result of an op that computes a small array from small constants alone. Returns `None` for other ops.
+/// Returns the result of an op without regions that computes one small array from nothing or from small arrays that are
+/// known ([`Builder::known`]). Returns `None` for other ops, and if the evaluation fails.
 fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
     let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
     let &[result] = view.results() else { return None };
@@ -152,7 +153,7 @@ fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<L
 }
 
 /// Adds the ops of a loop's region, and of loops in it, whose operands no turn changes: they run once, before the loop.
-/// Returns `None` if the program would become too large.
+/// Returns `None` if an op of the region is not for small programs, or if the program would become too large.
 fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
     let plan = builder.plan;
     for &op in body_ops(plan, region) {
@@ -168,7 +169,7 @@ fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
     Some(())
 }
 
-/// Returns true if an op reads small arrays alone, all of which the program holds or knows.
+/// Returns true if each value that an op reads is in words of the program, or is known ([`Builder::known`]).
 fn is_invariant(builder: &Builder<'_, '_>, view: &OpView<'_>) -> bool {
     let is_there = |v: &Value| matches!(builder.held(*v), Some(Held::Words(_))) || builder.known(*v).is_some();
     view.operands().iter().chain(&view.captured()).all(is_there)
@@ -188,7 +189,8 @@ fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> 
     }
 }
 
-/// Adds a call of the routine that computes the results of an op. Returns `None` if one of the op's arrays is not small.
+/// Adds a call of the routine that computes the results of an op. Returns `None` if one of the op's arrays is not
+/// small.
 fn call<'m>(builder: &mut Builder<'_, 'm>, routine: Box<dyn Routine>, view: &OpView<'m>) -> Option<()> {
     let (mut operands, mut results) = (vec![], vec![]);
     for &v in view.operands() {
@@ -221,8 +223,8 @@ fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop that is in no other loop or branch. Some of its arrays may be larger than those outside, if the mean size
-/// is not.
+/// Adds a loop that is in no other loop or branch. Some of its arrays may be larger than those outside, if the mean
+/// size is not. Returns `None` if the loop is not for small programs.
 fn outer_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| builder.plan.body.walk_region(region, &mut ops));
@@ -305,8 +307,9 @@ fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Ve
     (builder.uses.of(last).len() == 1).then_some(replaced)
 }
 
-/// Returns the array that replaces `array` in a region, or `None` unless all other uses are windows that are read
-/// before.
+/// Returns the array that replaces `array` in a region: the result of the last op that uses it, which is a
+/// `dynamic_update_slice` of it or a loop that replaces it in turn. Returns `None` for other last ops, and unless all
+/// other uses are windows that are read before.
 fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
     let ops = &builder.plan.body[region].ops;
     let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));

@@ -10,8 +10,8 @@ use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
-/// The least number of ops of a run, constants and ops that only rename their operands included. One op alone is as
-/// fast by its own kernel.
+/// The least number of ops of a run, with those in their regions and the views that only the run reads. Constants count
+/// only in regions. One op alone is as fast by its own kernel.
 const MIN_OPS: usize = 2;
 
 /// Some units of a block that run as one step.
@@ -25,7 +25,7 @@ pub struct Run {
     pub points: Points,
     pub inputs: Vec<Value>,
     pub outputs: Vec<Value>,
-    /// The ops, in program order.
+    /// The ops of the units, one unit after the other.
     pub ops: Vec<Op>,
 }
 
@@ -44,7 +44,7 @@ struct Finder<'a, 'm> {
     uses: &'a Uses,
     units: &'a [Vec<Op>],
     unit_of: HashMap<Op, usize>,
-    /// The results of views of values that later units compute, which read through the views.
+    /// The results of views that join no run, because a later unit defines what they read. Kernels read through them.
     deferred: HashSet<Value>,
     open: Option<Open<'a, 'm>>,
     runs: Vec<Run>,
@@ -127,8 +127,8 @@ impl Finder<'_, '_> {
         true
     }
 
-    /// Closes the open run and opens one with this unit, if it is for small programs. Otherwise changes nothing and
-    /// returns false.
+    /// Closes the open run and opens one with this unit, if it has results and is for small programs. Otherwise changes
+    /// nothing and returns false.
     fn open_for(&mut self, unit: usize) -> bool {
         let ops = &self.units[unit];
         let Some(&last) = self.results(unit).last() else { return false };
@@ -197,7 +197,7 @@ impl Finder<'_, '_> {
         constant_value(&self.plan.view(op)).is_some()
     }
 
-    /// Returns the values from outside that the ops read, with those that their regions read. Constants are left out.
+    /// Returns the values that the ops read, with those from outside that their regions read. Constants are left out.
     fn reads(&self, ops: &[Op]) -> Vec<Value> {
         let of = |&op: &Op| {
             let view = self.plan.view(op);

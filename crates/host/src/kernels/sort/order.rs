@@ -25,9 +25,10 @@ pub struct Order {
 /// The keys of a line as numbers in the same order.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// Keys of 32 bits or fewer, in the high halves. Each has its position in the line in the low half.
+    /// Keys of 32 bits or fewer, in the high halves, unless they are [`Numbers::Partial`]. Each has its position in the
+    /// line in the low half.
     Short(Vec<u64>),
-    /// Keys of 64 bits, without positions.
+    /// Keys of 64 bits, without positions, unless they are [`Numbers::Partial`].
     Long(Vec<u64>),
     /// Keys of floats that are compared as numbers, without positions. `None` is NaN.
     Partial(Vec<Option<u64>>),
@@ -233,8 +234,8 @@ fn sorted_by_key(list: &[u64]) -> Vec<u32> {
 }
 
 /// Returns, for each position in the sorted line, the position from which its element comes. The line is sorted by the
-/// first key, then by the second, and so on. Elements with equal keys keep their order. In a partial order, NaN counts
-/// as the largest number. Panics if there are no keys.
+/// first key, then by the second, and so on. Elements with equal keys keep their order. In a partial order, NaN comes
+/// after all numbers. Panics if there are no keys.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));

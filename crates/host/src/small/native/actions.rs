@@ -12,7 +12,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
 
-/// The largest number of vectors that an instruction computes or copies in line. The interpreter is as fast for more.
+/// The largest number of vectors that an instruction computes or copies in line, or of words if it handles them one by
+/// one. The interpreter is as fast for more. Folds and products may have a few times as many.
 const MOST: usize = 16;
 
 impl<'c> Builder<'_, 'c> {
@@ -299,8 +300,8 @@ impl<'c> Builder<'_, 'c> {
         }
     }
 
-    /// Copies an array to a window, or combines it with the words there. If a window may have starts outside of the
-    /// array, `is_conditional`, and nothing is done for it then. Returns `None` if the interpreter must do it.
+    /// Copies an array to a window, or combines it with the words there. A slice with a start that would be clamped is
+    /// skipped if `is_conditional`, and otherwise starts are clamped. Returns `None` if the interpreter must do it.
     fn put(
         &mut self,
         width: Width,
@@ -346,8 +347,8 @@ impl<'c> Builder<'_, 'c> {
         Some(())
     }
 
-    /// Returns, for each vector of a slice, the number of the first element in the array if all starts are 0, that in
-    /// all slices, and the number of lanes.
+    /// Returns, for each vector of a slice, the number of its first element in the array as if the slice were the first
+    /// and all starts were 0, the number of that element among those of all slices, and the number of lanes.
     fn slice_pieces(&self, width: Width, window: &Window, k: usize) -> Vec<(usize, usize, usize)> {
         let (run, first) = (window.run as usize, k * window.slice_len());
         let of_run = |(i, &to): (usize, &u32)| {

@@ -72,7 +72,7 @@ struct Known {
 const MAX_LANES: usize = 4;
 
 impl Known {
-    /// Forgets all pieces that have one of these words.
+    /// Forgets all vectors that have one of these words.
     fn forget(&mut self, words: Range<usize>) {
         let from = words.start.saturating_sub(MAX_LANES);
         let pieces = self.pieces.extract_if(from..words.end, |at, piece| at + piece.lanes > words.start);
@@ -132,7 +132,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.b.finalize(config);
     }
 
-    /// Returns from the function.
+    /// Adds a return from the function, with the result 0.
     pub fn exit(&mut self) {
         let zero = self.b.ins().iconst(types::I32, 0);
         self.b.ins().return_(&[zero]);
@@ -149,13 +149,14 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.known = Default::default();
     }
 
-    /// Calls a function at a constant address, and returns from this one if it ends the run.
+    /// Adds a call of the function at a constant address, and a return from this one if that one has ended the run.
     pub fn call(&mut self, address: usize, argument: u32) {
         let address = self.b.ins().iconst(types::I64, address as i64);
         self.call_at(address, argument);
     }
 
-    /// Calls the function whose address is at a constant address, as [`Builder::call`] does.
+    /// Adds a call of the function whose address is at a constant address, as [`Builder::call`] does, with the argument
+    /// 0.
     pub fn call_part(&mut self, address: usize) {
         let address = self.b.ins().iconst(types::I64, address as i64);
         let function = self.b.ins().load(types::I64, flags(), address, 0);
@@ -171,7 +172,8 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.b.switch_to_block(next);
     }
 
-    /// Calls a function at a constant address that has no effects. It may ignore the last arguments.
+    /// Adds a call of the function at a constant address, which has no effects, and returns its result. The function
+    /// may ignore the last arguments.
     pub fn call_formula(&mut self, address: usize, arguments: &[Value], result: Type) -> Value {
         let mut signature = Signature::new(self.b.func.signature.call_conv);
         let param = |&value: &Value| AbiParam::new(self.b.func.dfg.value_type(value));
@@ -183,7 +185,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Runs instruction number `at` by the interpreter.
+    /// Adds a call of the interpreter for instruction number `at`, and forgets the words that the instruction sets.
     pub fn interpret(&mut self, at: u32, ins: &Ins) {
         self.call(step as *const () as usize, at);
         for (is_wide, words) in self.code.written(ins) {
@@ -191,7 +193,8 @@ impl<'f, 'c> Builder<'f, 'c> {
         }
     }
 
-    /// Counts instructions of loops for which no steps were taken yet, and takes them if there are many.
+    /// Adds code that counts instructions of loops for which no steps were taken yet, and takes the steps if there are
+    /// [`POLLED`] or more.
     pub fn pay(&mut self, instructions: u32) {
         let offset = offset_of!(Frame<'_>, unpaid) as i32;
         let unpaid = self.b.ins().load(types::I32, flags(), self.frame, offset);

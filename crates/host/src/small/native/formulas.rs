@@ -42,7 +42,7 @@ extern "sysv64" fn binary<F: Binary, W: Word>(a: W, b: W) -> W {
 macro_rules! of_op {
     (unary_functions { $($_op:ident $unary:ident $_unary_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
      binary_functions { $($_op2:ident $binary:ident $_binary_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }) => {
-        /// Returns the function that computes an operation, or `None` if it is no such function.
+        /// Returns the function that computes an operation, or `None` for operations without one.
         pub fn formula(op: Op) -> Option<Formula> {
             Some(match op {
                 $(Op::$unary => of_op!(@$how vector unary $unary),)*

@@ -72,7 +72,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Calls a function: once if it takes vectors, and otherwise for each lane.
+    /// Adds calls of a function: one call if it takes vectors of words of this width, and otherwise one for each lane.
     fn formula(&mut self, width: Width, formula: Formula, of: Operands) -> Value {
         let Formula { narrow, takes_vectors, wide } = formula;
         if takes_vectors && !width.is_wide {
@@ -156,7 +156,7 @@ impl Builder<'_, '_> {
         self.cast(width.ints(), result)
     }
 
-    /// Converts between integers and floats.
+    /// Converts between integers and floats, or rounds words of 64 bits to `f32`.
     fn converted(&mut self, op: Op, width: Width, of: Operands) -> Value {
         use Op::*;
         if width.is_wide {
@@ -248,7 +248,8 @@ impl Builder<'_, '_> {
         if width.is_wide { self.each_lane(width, of, one) } else { one(self, of.a, of.b) }
     }
 
-    /// Returns the larger float of each lane if `largest`, and otherwise the smaller one.
+    /// Returns the larger float of each lane if `largest`, and otherwise the smaller one, or NaN if one of them is. The
+    /// zero 0 is larger than -0.
     fn extreme(&mut self, width: Width, a: Value, b: Value, largest: bool) -> Value {
         let (smaller, larger) = if largest { (b, a) } else { (a, b) };
         let wins = self.compare_floats(width, FloatCC::LessThan, smaller, larger);

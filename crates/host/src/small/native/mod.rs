@@ -1,8 +1,8 @@
 //! Machine code for small programs that run often.
 //!
 //! The interpreter takes about 10 ns for an instruction, because the processor cannot predict where its `match` jumps.
-//! Machine code does not jump. It computes the same words at the same places, so a run can change from the interpreter to
-//! machine code wherever a block of instructions starts. Instructions that have no form here are steps of the
+//! Machine code does not jump. It computes the same words at the same places, so a run can change from the interpreter
+//! to machine code wherever a block of instructions starts. Instructions that have no form here are steps of the
 //! interpreter, which the machine code calls.
 #![expect(unsafe_code, reason = "machine code is called")]
 
@@ -36,7 +36,8 @@ pub(super) struct Native {
 }
 
 impl Native {
-    /// Returns the machine code of a program. Returns `None` if this machine has none, or no memory for it.
+    /// Returns the machine code of a program. Returns `None` as [`program::functions`] does, if the processor lacks
+    /// AVX2, and if there is no memory for the code.
     pub fn new(code: &Code) -> Option<Native> {
         if Level::best() < Level::Avx2 {
             return None;

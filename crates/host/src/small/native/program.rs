@@ -27,10 +27,10 @@ pub struct Functions {
     pub starts: Vec<u32>,
 }
 
-/// The largest number of instructions of a function. Larger functions take long to compile.
+/// The largest number of instructions of a part, and of a program without parts. Larger functions take long to compile.
 const MOST: usize = 512;
 
-/// Returns the machine code of a program, or `None` if this machine has none.
+/// Returns the machine code of a program, or `None` if this machine has none, or as [`Compiler::function`] does.
 pub fn functions(code: &Code) -> Option<Functions> {
     static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
     let isa = ISA.get_or_init(isa).as_ref()?;
@@ -82,7 +82,8 @@ fn constants(code: &Code) -> [Vec<bool>; 2] {
     constant
 }
 
-/// Returns the number of the first instruction of each block, ascending.
+/// Returns the number of the first instruction of each block, ascending. A block at the end may have no instructions.
+/// Its number is then that of all instructions.
 fn starts(code: &Code) -> Vec<u32> {
     let mut starts = BTreeSet::from([0]);
     for (at, ins) in (1..).zip(&code.instructions) {
@@ -131,7 +132,7 @@ struct Compiler<'c> {
 }
 
 impl Compiler<'_> {
-    /// Adds a function. Returns `None` if it cannot be compiled.
+    /// Adds a function. Returns `None` if it cannot be compiled, which is a panic in debug builds.
     fn function(&mut self, body: impl FnOnce(&mut Builder<'_, '_>)) -> Option<()> {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I32)]);
@@ -227,7 +228,7 @@ fn jump(builder: &mut Builder<'_, '_>, at: u32, ins: &Ins, block_of: impl Fn(u32
     }
 }
 
-/// Jumps to the block with this number.
+/// Adds a jump to the block with this number in the list, or to the last one if there is no such block.
 fn jump_to_one_of(builder: &mut Builder<'_, '_>, index: ir::Value, blocks: &[Block]) {
     let pool = &mut builder.b.func.dfg.value_lists;
     let mut calls: Vec<BlockCall> = blocks.iter().map(|&block| BlockCall::new(block, [], pool)).collect();

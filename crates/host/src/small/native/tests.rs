@@ -48,8 +48,8 @@ fn bytes(is_wide: bool, words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(width)).collect()
 }
 
-/// Runs a program with one output of `size` bytes by the interpreter, and then by machine code, for each list of inputs.
-/// Calls `check` with both results.
+/// Runs a program with one output of `size` bytes by the interpreter, and then by machine code, for each list of
+/// inputs. Calls `check` with both results.
 fn compare(code: Code, inputs: &[Vec<Vec<u8>>], size: usize, check: impl Fn(&[u8], &[u8])) {
     let program = Program::new(code);
     let run = |is_eager: bool| {
