@@ -8,7 +8,7 @@ pub enum Datum {
     Tensor(Literal),
     Token,
     Tuple(Vec<Datum>),
-    /// The results of a started collective, which are available when it is done.
+    /// The results of an op that was started asynchronously, until its `async_done`.
     Future(Vec<Datum>),
 }
 
