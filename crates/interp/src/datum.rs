@@ -15,8 +15,7 @@ pub enum Datum {
 impl Datum {
     /// Returns the array.
     ///
-    /// # Panics
-    /// Panics if this is no array. The verifier excludes this.
+    /// # Panics Panics if this is no array.
     pub fn tensor(&self) -> &Literal {
         match self {
             Datum::Tensor(l) => l,

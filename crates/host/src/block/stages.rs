@@ -253,7 +253,8 @@ impl<'p> Splitter<'p> {
         matches!(self.program.nodes[node], Node::Unary(..) | Node::Binary(..) | Node::Select(..))
     }
 
-    /// Returns the row values that are not saved yet, and that the lanes of a level are computed from.
+    /// Returns the results of operations that are row values, that are not saved yet, and that the lanes of a level are
+    /// computed from.
     fn row_values(&self, level: usize, outputs: &[(usize, usize)]) -> Vec<usize> {
         let targets = self.reduced(level).into_iter().map(|r| r.1).chain(outputs.iter().map(|o| o.1));
         let mut open: Vec<usize> = targets.chain(self.crossing(level)).collect();
