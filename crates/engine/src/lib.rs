@@ -119,7 +119,8 @@ pub enum Argument {
     Donated(ArrayHandle),
 }
 
-/// The memory of one run of a program, in bytes of all devices together.
+/// The memory of one run of a program, in bytes of all devices together, as the engine charges them: it may round sizes
+/// up, and counts an array once that several devices share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunMemory {
     /// The bytes of the arguments, with the layouts that the program requires.
@@ -131,7 +132,8 @@ pub struct RunMemory {
     /// cannot be counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
-    /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.
+    /// are not donated. A donated argument that no op reads may be counted, too. An upper bound where `peak_bytes` is
+    /// one. `usize::MAX` if they cannot be counted.
     pub result_bytes: usize,
 }
 
@@ -210,10 +212,11 @@ pub trait Engine: Send + Sync {
     }
 
     /// Compiles a localized module to a program that ends with the error `not-finite` at the first op that makes a
-    /// number which `checks` refuses. Such a program may be slower, and computes the same.
+    /// number which `checks` refuses. Such a program may be slower, and computes the same. Engines may differ in
+    /// whether they check the ops in the regions of reducers and comparators.
     ///
     /// # Errors
-    /// Fails if the module has no function, if an argument or result is not an array, or if the engine cannot run the
-    /// module.
+    /// Fails if the module has no function, if an argument or result is not an array, if the engine cannot run the
+    /// module, or if there is no memory for its constants.
     fn compile_checked(&self, module: &Module, checks: NumberChecks) -> Result<Arc<dyn Executable>, Diagnostics>;
 }

@@ -50,7 +50,7 @@ impl NumberChecks {
     }
 
     /// Returns the error for the op `name` at `loc`, which made such numbers in a result of type `ty` on the devices in
-    /// `found`. With a mesh, it lists the numbers of these devices.
+    /// `found`. With a mesh, it lists the numbers of these devices, or those of the first 16 if there are more.
     pub fn error(self, name: &str, loc: &Loc, ty: &str, found: &[Found], mesh: Option<&Mesh>) -> Diagnostic {
         let (what, check) = match (self.nans, self.infs) {
             (true, false) => ("NaN", "`--check-nans`, or `debug::check_nans` in Rust"),

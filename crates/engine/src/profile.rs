@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct RunProfile {
     /// The engine and the machine: `host, 2 workers`. Empty if the engine measures no times.
     pub machine: Arc<str>,
-    /// The number of devices that the run served.
+    /// The number of devices that the run served, or 0 if the engine measures no times.
     pub device_count: usize,
     /// The number of workers that run the instructions, or 0 if it is not known.
     pub worker_count: usize,
@@ -23,8 +23,8 @@ pub struct RunProfile {
     /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones
     /// are missing, and only `totals` counts them.
     pub runs: Vec<InstructionRun>,
-    /// When each worker worked on the runs that several workers shared, sorted by run and then by start. A run that is
-    /// not listed was run by worker 0 alone.
+    /// When each worker worked on the runs that several workers shared, sorted by run and then by start. If there were
+    /// too many for the list, the last ones are missing. Any other run that is not listed was run by worker 0 alone.
     pub worker_runs: Vec<WorkerTime>,
     /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
     pub at_peak: Arc<[MemoryPart]>,
@@ -45,16 +45,16 @@ pub struct InstructionTotal {
 pub struct Instruction {
     /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`.
     pub name: String,
-    /// The full names of the ops that it computes.
+    /// The full names of the ops that it computes, or whose operands it prepares, or whose numbers it checks.
     pub ops: Vec<String>,
     pub loc: Loc,
-    /// The types of the results on a device.
+    /// The types of the results on a device. A token counts as an empty array.
     pub shape: String,
     /// The element type of the first result. `None` if there is no result.
     pub dtype: Option<DType>,
     /// The layout of the first result, if the program states it.
     pub sharding: Option<String>,
-    /// For a collective, the reason why it is there, if it is known.
+    /// The reason for which the partitioner inserted one of its ops, such as a collective, if it is known.
     pub reason: Option<String>,
     /// The number of loops and branches that contain the instruction.
     pub depth: usize,
@@ -85,14 +85,17 @@ pub struct InstructionRun {
     pub instruction: usize,
     /// The number of instructions.
     pub count: usize,
-    /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
+    /// The number of results that were computed. It is less than that of the instruction if only some devices ran it,
+    /// and 1 for several instructions.
     pub instances: usize,
     /// The times since the first instruction started.
     pub start: Duration,
     pub end: Duration,
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
-    /// The largest number of bytes that are in use while it runs, of all devices together.
+    /// The bytes that are in use when it has computed its results and its operands are still in memory, of all devices
+    /// together, without scratch memory. For several instructions, the most of these. For a loop or a branch, the bytes
+    /// in use after it.
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,

@@ -255,7 +255,7 @@ fn optimizer() -> Timed {
     Timed { name: "optimizer", text, op_count: b.count }
 }
 
-/// Draws 500 times eight random words by the cipher Threefry, from keys that follow each other.
+/// Draws eight random words by the cipher Threefry 500 times. The words of one draw are the keys of the next.
 fn random() -> Timed {
     let t = "tensor<4xui32>";
     repeated("random", 500, &format!("%x: {t}, %y: {t}"), &[("%a", "%x", t), ("%c", "%y", t)], |b| {

@@ -97,7 +97,7 @@ impl Elem {
         matches!(self, Elem::I64 | Elem::U64 | Elem::F64)
     }
 
-    /// Returns true if this is a real type whose elements have the bits of the words that compute it.
+    /// Returns true if this is a real type of 32 or 64 bits, whose elements fill the words of a program for the type.
     pub const fn fills_words(self) -> bool {
         matches!(self, Elem::F32 | Elem::F64 | Elem::I32 | Elem::U32 | Elem::I64 | Elem::U64)
     }

@@ -8,15 +8,14 @@ pub enum Datum {
     Tensor(Literal),
     Token,
     Tuple(Vec<Datum>),
-    /// The results of a started collective, which are available when it is done.
+    /// The results of an op that was started asynchronously, until its `async_done`.
     Future(Vec<Datum>),
 }
 
 impl Datum {
     /// Returns the array.
     ///
-    /// # Panics
-    /// Panics if this is no array. The verifier excludes this.
+    /// # Panics Panics if this is no array.
     pub fn tensor(&self) -> &Literal {
         match self {
             Datum::Tensor(l) => l,

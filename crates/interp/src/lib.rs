@@ -37,6 +37,9 @@ use shardwise_ir::{Func, Module};
 /// # Errors
 /// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
 /// fails, or if the run is stopped.
+///
+/// # Panics
+/// Panics if a result of the main function is not an array.
 pub fn run(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     run_printing(module, args).results
 }
@@ -50,6 +53,9 @@ pub struct Outcome {
 
 /// Runs a module as [`run`] does. Returns the results or the errors, and the text that ops of the `interpreter` dialect
 /// printed, also if an op failed or the run was stopped.
+///
+/// # Panics
+/// Panics as [`run`] does.
 pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
     let failed = |e| Outcome { results: Err(e), printed: String::new() };
     let func = match main_func(module).and_then(|f| check_args(f, args).map(|()| f)) {
@@ -69,6 +75,9 @@ pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
 ///
 /// # Errors
 /// Fails if the module has no functions, if an op fails, or if the run is stopped.
+///
+/// # Panics
+/// Panics if a result of the main function is not an array.
 pub fn run_grid(
     module: &Module,
     process_count: usize,
@@ -81,6 +90,9 @@ pub fn run_grid(
 ///
 /// # Errors
 /// Fails as [`run_grid`] does, and with `not-finite` if an op makes such a number.
+///
+/// # Panics
+/// Panics as [`run_grid`] does.
 pub fn run_grid_checked(
     module: &Module,
     process_count: usize,
@@ -99,6 +111,9 @@ pub fn run_grid_checked(
 /// # Errors
 /// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
 /// fails, if the run is stopped, or if devices that should hold equal parts do not.
+///
+/// # Panics
+/// Panics if a result of the main function is not an array.
 pub fn run_by_shards(module: &Module, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     shards::run(module, main_func(module)?, args)
 }

@@ -26,7 +26,7 @@ const MAX_DEPTH: usize = 400;
 /// Runs one module.
 pub struct Machine<'m> {
     pub module: &'m Module,
-    /// The op that is running, with its body, or `None` before the first one.
+    /// The op that was started last, with its body, or `None` before the first one.
     running: Option<(&'m Body, Op)>,
     depth: usize,
     /// The function that `run_main` runs, to which diagnostics without an op point. `None` in a run by shards and in a
@@ -133,13 +133,13 @@ impl<'m> Machine<'m> {
         Ok(results.into_iter().map(|r| r.into_iter().map(tensor).collect()).collect())
     }
 
-    /// Runs a function with all processes, and returns its results. Fails if an op fails. If the run is stopped,
-    /// returns an error at the op that was running.
+    /// Runs a function with all processes, and returns its results. Fails as [`Machine::region`] does. If the run is
+    /// stopped, returns an error at the op that was started last.
     pub fn run(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>) -> Results {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
 
-    /// Runs a function with the active processes, and returns its results. Fails if an op of its body does.
+    /// Runs a function with the active processes, and returns its results. Fails as [`Machine::region`] does.
     pub fn call(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>, active: &Active) -> Results {
         let mut env = Env::new(&func.body);
         self.region(&mut env, frame, func.body.entry(), args, active)
@@ -428,7 +428,7 @@ pub(crate) struct Regions<'a, 'm> {
 
 impl RegionEval for Regions<'_, '_> {
     /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
-    /// capture. Fails if an op of the region does.
+    /// capture. Fails as [`Machine::region`] does.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         // A region may have no op that takes steps.
         budget::take_steps(1);

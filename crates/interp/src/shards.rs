@@ -276,7 +276,8 @@ struct Partial {
     is_sliced: bool,
     /// The operands that are initial values, which only one of the partial results may include.
     once: Range<usize>,
-    /// The reducer that combines partial results. `None` if the op has no rule, or no such reducer.
+    /// The reducer that combines partial results. `None` if the op has no rule, or no such reducer: then `axes` and
+    /// `dims` are empty, and the op is evaluated on whole operands.
     kind: Option<ReduceKind>,
 }
 

@@ -7,7 +7,7 @@ use shardwise_view::{
 use std::ops::Range;
 use std::time::Duration;
 
-/// The largest number of instructions that the name of several lists.
+/// The largest number of instructions that the name of a span of several instructions lists.
 const LISTED: usize = 4;
 
 /// The note of a span for small instructions.
@@ -116,8 +116,8 @@ impl Spans<'_> {
         }
     }
 
-    /// Returns the spans of the last runs of those instructions whose results these ones read, sorted. They end no
-    /// later than `start`.
+    /// Returns the spans of the last runs of those instructions whose results these ones read, sorted. Spans that end
+    /// after `start` are left out.
     fn after(&self, own: &[Instruction], start: Picoseconds) -> Vec<SpanIndex> {
         let read = own.iter().flat_map(|i| &i.after).filter_map(|&i| self.last.get(i).copied().flatten());
         let mut spans: Vec<SpanIndex> = read.filter(|&i| self.spans[i].end <= start).map(SpanIndex::new).collect();
@@ -147,7 +147,8 @@ impl Spans<'_> {
     }
 }
 
-/// Returns the work of some parts of a span, of which there are `all`. The work of adjacent ranges of parts adds up.
+/// Returns the flops and the bytes of memory of some parts of a span, of which there are `all`, for all its instances.
+/// Those of adjacent ranges of parts add up.
 fn share(span: &Span, parts: Range<u64>, all: u64) -> Work {
     let until = |amount: u64, part: u64| {
         let whole = u128::from(amount) * span.instances as u128 * u128::from(part) / u128::from(all);

@@ -21,8 +21,9 @@ use std::ops::Range;
 
 /// Memory is prefetched in rows of at least this number of lanes.
 const AHEAD_LANES: usize = 2048;
-/// The most work between two calls of [`Pace::spend`]: the number of lanes times the number of instructions that run on
-/// each. Some instructions take 30 ns for a lane. A block that has more work runs in one piece.
+/// The most work of full blocks that run before a call of [`Pace::spend`]: the number of lanes times the number of
+/// instructions that run on each. Some instructions take 30 ns for a lane. A block that has more work runs in one
+/// piece. Partial blocks are not counted.
 const POLLED: usize = 1 << 17;
 
 /// The number of lanes of a tile, whose intermediate results fit into the first cache.
@@ -33,11 +34,12 @@ pub(super) struct Binding<'a> {
     pub code: &'a Code,
     pub machine: Machine,
     /// For each of the program's operands, its index among the operands of an instance. It is `None` for an operand
-    /// that counts an index, which has no memory.
+    /// that counts an index, which has no memory. Empty for a stage, whose operands [`Bound::run_at`] gets.
     pub slots: &'a [Option<usize>],
-    /// The number of operands of an instance.
+    /// The number of operands of an instance, or 0 for a stage.
     pub operand_count: usize,
-    /// The addresses of the operands of all instances: those of the first instance, then those of the next ones.
+    /// The addresses of the operands of all instances: those of the first instance, then those of the next ones. Empty
+    /// for a stage.
     pub pointers: &'a [Pointer],
     /// True if stores to aligned rows bypass the caches.
     pub streaming: bool,
@@ -168,15 +170,15 @@ impl<'a, W: Word> Bound<'a, W> {
         bound
     }
 
-    /// Lets the operands be those of an instance.
+    /// Sets the addresses of the operands to those of an instance.
     pub(super) fn select(&mut self, instance: usize) {
         self.instance = instance;
         let own = self.binding.places(instance).map(|p| p.map_or(std::ptr::null_mut(), |p| p.0));
         self.places.iter_mut().zip(own).for_each(|(place, own)| *place = own);
     }
 
-    /// Runs code of one phase for all rows, with its operands at these addresses. For an operand that counts an index,
-    /// this is its first number.
+    /// Runs the code for all rows, with its operands at these addresses. For an operand that counts an index, this is
+    /// its first number.
     ///
     /// # Safety
     /// The operands must have all bytes that the code reaches from there.

@@ -50,7 +50,8 @@ pub struct Kernel {
     /// For each operand of an instance, its number among the program's operands, and the bytes that the kernel reaches.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
-    /// If rows are short, or if few lanes of leading dimensions are kept, what runs in place of `code`.
+    /// What runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short rows, or of
+    /// leading dimensions of which few lanes are kept.
     stages: Option<Stages>,
 }
 
@@ -180,8 +181,8 @@ impl Kernel {
     /// Computes the outputs of all instances. `operands` has [`Kernel::operand_count`] operands for the first instance,
     /// followed by those of the next ones.
     ///
-    /// With `streaming`, stores to aligned rows bypass the caches if the kernel is not small. This is for outputs that
-    /// are larger than the caches and are not read soon.
+    /// With `streaming`, stores to aligned rows may bypass the caches if the kernel is not small. This is for outputs
+    /// that are larger than the caches and are not read soon.
     ///
     /// # Panics
     /// Panics if the last instance lacks operands, or if an operand does not match the program or has fewer bytes than

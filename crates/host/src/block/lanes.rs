@@ -22,8 +22,8 @@ impl<W: Word> Lanes<'_, W> {
         }
     }
 
-    /// Sets each result to that of the function for the operand. If vectors are registers, words are computed as vectors,
-    /// because a word takes as long.
+    /// Sets each result to that of the function for the operand. If vectors are registers, words are computed as
+    /// vectors, because a word takes as long.
     #[inline(always)]
     pub fn function<V: Vector<Word = W>, F: Unary>(&mut self) {
         if !V::IN_REGISTERS {

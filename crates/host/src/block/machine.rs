@@ -163,7 +163,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Computes a unary or binary operation on lanes.
+            /// Computes a unary or binary operation on lanes. Panics for any other operation.
             #[inline(always)]
             pub(crate) fn on_lanes<V: Vector>(self, lanes: &mut Lanes<'_, V::Word>) {
                 match self {
@@ -180,8 +180,8 @@ macro_rules! machine {
                 }
             }
 
-            /// Folds a row of two or more words into one, in the order that `shardwise_mathfn::order` states for a row
-            /// with `N` partial results. `identity` changes no element.
+            /// Folds a row of words into one by this reduction, in the order that `shardwise_mathfn::order` states for
+            /// a row with `N` partial results. `identity` changes no element. Panics if this is no reduction.
             #[inline(always)]
             pub(crate) fn fold_row<W: Word, const N: usize>(self, identity: W, row: &[W]) -> W {
                 let mut partials = [identity; N];
@@ -198,7 +198,8 @@ macro_rules! machine {
                 }
             }
 
-            /// Combines each word with the word at the same place in `others`.
+            /// Combines each word by this reduction with the word at the same place in `others`. Panics if this is no
+            /// reduction.
             #[inline(always)]
             pub(crate) fn combine_each<W: Word>(self, words: &mut [W], others: &[W]) {
                 match self {
@@ -207,7 +208,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Combines two words.
+            /// Combines two words by this reduction. Panics if this is no reduction.
             #[inline(always)]
             pub(crate) fn combine<W: Word>(self, a: W, b: W) -> W {
                 match self {
@@ -217,7 +218,7 @@ macro_rules! machine {
             }
 
             /// Folds the upper half of the partial results into the lower until one is left, and returns it. Their
-            /// number must be a power of two.
+            /// number must be a power of two. Panics if this is no reduction.
             pub(crate) fn fold<W: Word>(self, partials: &mut [W]) -> W {
                 match self {
                     $(Op::$reduce => fold_halves(partials, |a, b| a.$reduce_fn(b)),)*
@@ -225,7 +226,7 @@ macro_rules! machine {
                 }
             }
 
-            /// Folds words by this reduction.
+            /// Folds words by this reduction. Panics if this is no reduction.
             ///
             /// # Safety
             /// The conditions of [`Fold::run`] must hold.
@@ -677,7 +678,7 @@ unsafe fn fold_portable<W: Word>(op: Op, words: &Fold) {
 }
 
 impl Op {
-    /// Returns the operation that combines two words as a reduction does.
+    /// Returns the operation that combines two words as this reduction does. Panics if this is no reduction.
     pub(crate) fn combination(self) -> Op {
         match self {
             Op::SumF => Op::FAdd,

@@ -292,7 +292,8 @@ impl Program {
     }
 
     /// Adds the comparison of two floats in the total order of IEEE 754, which distinguishes -0 from +0, and NaNs from
-    /// each other. Returns `None` if they do not fill a lane, because NaNs may then be others there.
+    /// each other. Returns `None` if they are no floats, or if they do not fill a lane, because NaNs may then be others
+    /// there.
     ///
     /// # Panics
     /// Panics if `a` and `b` have different types.
@@ -315,7 +316,7 @@ impl Program {
     }
 
     /// Adds the float next to `a` in the direction of `b`, which is `b` if both are equal, and NaN if one is. Returns
-    /// `None` if they do not fill a lane.
+    /// `None` if they are no floats or do not fill a lane.
     ///
     /// # Panics
     /// Panics if `a` and `b` have different types.
@@ -393,9 +394,10 @@ impl Program {
         Some(Value { node: self.fit(a.elem, node), elem: a.elem })
     }
 
-    /// Adds the conversion of `a` to another type. Integers wrap and floats round to nearest. Conversions from floats
-    /// to integers truncate and saturate, and NaN becomes 0. Conversions to truth values are true if `a` is not 0.
-    /// Returns `None` if one of the types is complex, or if `to` needs 64-bit lanes and the program has 32-bit lanes.
+    /// Adds the conversion of `a` to another type. Integers wrap and floats round to nearest. Numbers that become
+    /// `bf16` or `f16` are rounded to `f32` first. Conversions from floats to integers truncate and saturate, and NaN
+    /// becomes 0. Conversions to truth values are true if `a` is not 0. Returns `None` if one of the types is complex,
+    /// or if `to` needs 64-bit lanes and the program has 32-bit lanes.
     pub fn convert(&mut self, a: Value, to: Elem) -> Option<Value> {
         if a.elem.is_complex() || to.is_complex() || (to.is_wide() && !self.wide) {
             return None;
@@ -669,8 +671,9 @@ fn signed_of(elem: Elem) -> Elem {
     }
 }
 
-/// Returns the machine's reduction and the word of its neutral element, which for integers is that of a whole lane. That
-/// of a sum of floats is -0, because the sum of -0 and +0 is +0. Returns `None` for complex elements, and for `And` and `Or` of floats.
+/// Returns the machine's reduction and the word of its neutral element, which for integers is that of a whole lane.
+/// That of a sum of floats is -0, because the sum of -0 and +0 is +0. Returns `None` for complex elements, and for
+/// `And` and `Or` of floats.
 pub(crate) fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });

@@ -12,13 +12,13 @@ use crate::elem::Elem;
 use shardwise_mathfn::order::CHUNK;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The number of elements of a tile.
+/// The largest number of elements of a tile, unless one [`CHUNK`] of reduced rows has more.
 const TILE: usize = 4096;
 /// Fewer rows are run one after the other.
 const ROWS: usize = 8;
 
-/// One thread folds this number of elements, or any number if there are at most [`NARROW`] lanes. Other reductions of
-/// leading dimensions are divided among threads.
+/// One thread folds at most this number of elements, or any number if there are at most [`NARROW`] lanes. Other
+/// reductions of leading dimensions are divided among threads.
 const LONG: usize = 1 << 18;
 const NARROW: usize = 16;
 
@@ -34,7 +34,7 @@ pub(super) struct Stages {
     pub is_serial: bool,
     /// The number of bytes of a word.
     pub word: usize,
-    /// The sizes of the other loops, with their numbers among the kernel's.
+    /// The other loops over kept dimensions, each with its number among the kernel's loops and its size.
     pub around: Vec<(usize, usize)>,
     pub whole: Variant,
     /// The stages for a last tile of another size.
@@ -45,7 +45,8 @@ pub(super) struct Stages {
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
     pub stages: Vec<Stage>,
-    /// The stages that follow when all tiles along a reduced axis have run, or one of another axis.
+    /// The stages that follow when all tiles along a reduced axis have run, or one of another axis. Empty if rows are
+    /// reduced.
     pub last: Vec<Stage>,
     /// The number of words of the scratch memory.
     pub words: usize,
@@ -80,7 +81,7 @@ pub(super) enum Place {
 }
 
 impl Stages {
-    /// Returns the stages of a program, or `None` if it is better run row by row.
+    /// Returns the stages of a program, or `None` if it cannot be run in stages or is better run row by row.
     pub fn new(program: &Program) -> Option<Stages> {
         let layout = Layout::new(program).ok()?;
         let classes = classify(program, &layout).ok()?;
@@ -211,7 +212,8 @@ impl<'p> Splitter<'p> {
         Some(Variant { stages, last: self.stages, words: self.words, elements })
     }
 
-    /// Returns the outputs of a level, or its row outputs: the number of each operand and the node that it holds.
+    /// Returns the outputs of a level, or its row outputs: the number of each operand and the node that it holds. If
+    /// leading dimensions are reduced, all outputs belong to every level.
     fn outputs(&self, level: usize, of_rows: bool) -> Vec<(usize, usize)> {
         let wanted = |(o, operand): (usize, &Operand)| match operand.role {
             Role::Output(n) if !of_rows && (self.layout.columns || self.classes[n].level == level) => Some((o, n)),
@@ -251,7 +253,8 @@ impl<'p> Splitter<'p> {
         matches!(self.program.nodes[node], Node::Unary(..) | Node::Binary(..) | Node::Select(..))
     }
 
-    /// Returns the row values that are not saved yet, and that the lanes of a level are computed from.
+    /// Returns the results of operations that are row values, that are not saved yet, and that the lanes of a level are
+    /// computed from.
     fn row_values(&self, level: usize, outputs: &[(usize, usize)]) -> Vec<usize> {
         let targets = self.reduced(level).into_iter().map(|r| r.1).chain(outputs.iter().map(|o| o.1));
         let mut open: Vec<usize> = targets.chain(self.crossing(level)).collect();
@@ -291,7 +294,8 @@ impl<'p> Splitter<'p> {
         Some(())
     }
 
-    /// Returns the operand whose words are the values of a node, if they are contiguous along a row.
+    /// Returns the operand whose words are the values of a node. Returns `None` if the node is no input, or if its
+    /// elements are not whole words that are contiguous along a row.
     fn read_directly(&self, node: usize) -> Option<usize> {
         let Node::Input(o) = self.program.nodes[node] else { return None };
         let walk = &self.layout.walks[o];
@@ -341,6 +345,7 @@ impl<'p> Splitter<'p> {
     }
 
     /// Adds a stage over these dimensions that saves nodes and writes outputs. Adds none if there is nothing to do.
+    /// Returns `None` if a node needs a reduction that was not saved, or if there is no code for the stage.
     fn stage(&mut self, saves: &[usize], outputs: &[(usize, usize)], dims: [usize; 3]) -> Option<()> {
         if saves.is_empty() && outputs.is_empty() {
             return Some(());
@@ -375,8 +380,8 @@ impl<'p> Splitter<'p> {
         stage.operand(walk.operand.elem, &strides, role, Place::Operand(operand))
     }
 
-    /// Adds the value of a node to a stage: what was saved, or what is read or computed again. Returns `None` for a
-    /// reduction that was not saved.
+    /// Adds the value of a node to a stage: what was saved, or what is read or computed again. Returns `None` if it
+    /// needs a reduction that was not saved.
     fn import(&self, stage: &mut Stager, node: usize) -> Option<usize> {
         if let Some(&known) = stage.known.get(&node) {
             return Some(known);

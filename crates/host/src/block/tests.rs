@@ -669,7 +669,8 @@ fn numbers(count: usize, random: &mut Random) -> Vec<f32> {
     (0..count).map(|_| random.next() as i32 as f32 / 1e9).collect()
 }
 
-/// Tests a chain of two levels of reductions over rows, whose operands do not flatten, and vary by row, by lane or both.
+/// Tests a chain of two levels of reductions over rows, whose operands do not flatten, and vary by row, by lane or
+/// both.
 #[test]
 fn chains_on_short_rows_are_those_on_each_row() {
     for [a, b, c] in [[1, 9, 2], [3, 40, 8], [2, 700, 7], [5, 33, 127], [2, 64, 64]] {

@@ -32,7 +32,7 @@ pub(super) struct Tiles<'a, W> {
 struct Worker<'a, W> {
     tiles: &'a Tiles<'a, W>,
     words: *mut u8,
-    /// The code of each stage of each variant.
+    /// The code of each stage of each variant, or `None` for a fold.
     bound: [Vec<Option<Bound<'a, W>>>; 2],
     /// The addresses of the operands at the current indices of the loops around the tiles.
     places: Vec<*mut u8>,

@@ -22,7 +22,7 @@ entity! {
 /// The properties of a slot.
 #[derive(Clone, Debug)]
 pub struct SlotInfo {
-    /// The type on one device.
+    /// The type on one device, or that of an empty array for a value that is no tensor.
     pub ty: TensorType,
     pub points: Points,
     /// The number of instances.
@@ -237,7 +237,7 @@ pub struct Members {
     /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for a
     /// device that is in no group and gets zeros.
     pub groups: Vec<Group>,
-    /// For each instance of the result, its position in its group.
+    /// For each instance of the result, its position in its group, or 0 for an empty group.
     pub positions: Vec<usize>,
     /// For each instance of the result, the instance on the first device of its group. For an empty group, it is the
     /// instance itself.
@@ -323,6 +323,9 @@ impl KernelCx<'_> {
     /// Takes the buffer that [`KernelCx::input`] returns, for writing into it. Returns `None` if it was not computed or
     /// was taken, if its length is not `bytes`, if it has another owner, or if any two instances of the step read the
     /// same instance of the input's slot.
+    ///
+    /// # Panics
+    /// Panics if there is no such input or instance.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();
