@@ -18,7 +18,8 @@ fn moe_local(w: &Array, a: &Array, b: &Array) -> Array {
     out
 }
 
-/// Does the same as [`moe_local`] with the tokens grouped by expert. A token of expert `E` or more gets zeros.
+/// Does the same as [`moe_local`] with the tokens grouped by expert. A token of expert `E` or more gets zeros. No
+/// expert may be negative.
 fn moe_ragged_dot(w: &Array, a: &Array, b: &Array) -> Array {
     let by_expert = b.argsort(0);
     let out = ragged_dot(a.i(&by_expert), w, b.bincount(w.dim(0)));

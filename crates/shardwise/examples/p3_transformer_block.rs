@@ -7,12 +7,14 @@ use shardwise::prelude::*;
 mod chapter;
 
 /// Computes 3.1, `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: each tile's all-reduce overlaps with the next tile's matmul.
+/// There are 8 tiles, so F must be a multiple of 8.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     let tile = w.dim(1) / 8;
     concatenate((0..8).map(|i| a.matmul(w.i((.., i * tile..(i + 1) * tile))).psum("Y")), 1)
 }
 
 /// Computes 3.2, `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: a partial sum visits every device and ends at its owner.
+/// D must be a multiple of the number of devices along Y.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let chunk = w.dim(1) / n;
@@ -48,7 +50,8 @@ fn block_of(x: &Array, w_in: &Array, w_out: &Array, overlap: Overlap) -> Array {
 }
 
 /// Prints a table that compares variants of `A · W` with a split contracting dimension: by the compiler, by `f`, and by
-/// `library` with each kind of overlap. `out` is the layout of the result.
+/// `library` with each kind of overlap. `out` is the layout of the result. Fails if a variant cannot be compiled or
+/// run, and panics if a result is not close to the compiler's.
 fn matmul(title: &str, out: P, f: fn(&Array, &Array) -> Array, library: Library) -> Result<()> {
     println!("════ {title}\n");
     let [ka, kw] = Key::new(0).split();

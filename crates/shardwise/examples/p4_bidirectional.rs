@@ -6,7 +6,8 @@ use shardwise::prelude::*;
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows its results")]
 mod chapter;
 
-/// Computes `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum is sent up the ring, and half down.
+/// Computes `Tmp[B_X, F_Y] · W[F_Y, D] -> Out[B_X, D_Y]`: half of each sum is sent up the ring, and half down. D must
+/// be a multiple of twice the number of devices along Y.
 fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let half = w.dim(1) / n / 2;

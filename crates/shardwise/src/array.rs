@@ -803,8 +803,8 @@ impl Array {
         }
     }
 
-    /// Returns the part that each device holds, in the order of the mesh. An array that is not on a mesh has one part,
-    /// on device 0.
+    /// Returns the part that each device holds, in the order of the mesh. The parts of an unreduced array are summands.
+    /// An array that is not on a mesh has one part, on device 0.
     ///
     /// # Errors
     ///

@@ -1294,7 +1294,8 @@ pub fn axis_index(axes: impl Axes) -> Array {
     })
 }
 
-/// Returns the number of devices along the axes. For axes of batches, returns the number of indices along them.
+/// Returns the number of devices along the axes. For axes of batches, returns the number of indices along them, and for
+/// axes of both kinds the product.
 ///
 /// # Errors
 ///

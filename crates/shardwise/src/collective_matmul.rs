@@ -396,7 +396,8 @@ struct Gather<'a> {
     passing: [Array; 2],
     flights: [Option<Future>; 2],
     steps: usize,
-    /// The device's own piece and the received ones, each with the number of steps up the ring that it came from.
+    /// The device's own piece and the received ones that [`keep`](Gather::keep) kept, each with the number of steps up
+    /// the ring from here to the device that it comes from.
     kept: Vec<(isize, Array)>,
 }
 

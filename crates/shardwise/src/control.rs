@@ -83,9 +83,10 @@ pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R)
     as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
 }
 
-/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results.
+/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results, and are lost if
+/// the results have no arrays.
 ///
-/// Returns an error only if there are no results that could carry the mistakes.
+/// Fails with the mistakes if `f` has no result, because it returns an error or ends its trace.
 pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result<R>) -> Result<R> {
     let loc = context::loc(at);
     let mut kept = None;
@@ -156,6 +157,7 @@ fn here(dtype: DType, n: i128) -> Array {
 /// - `tree-form` if the body changes the form of the carry. Steps that are unrolled may change it.
 /// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
 /// - `too-large` if the number of steps or the last step does not fit an `i32`.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
 /// other mistakes end the trace, and outside of a trace, this function panics with them.
@@ -226,6 +228,7 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
 ///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the result carries this mistake. The
 /// other mistakes end the trace, and outside of a trace, this function panics with them.
@@ -279,8 +282,8 @@ fn while_of<C: Tree>(name: &'static str, init: C, at: At, condition: impl Fn(&C)
     tree::with_leaves(&init, carried.apply(&explicit::lay(&results, &layouts)))
 }
 
-/// Returns the tree with zeros in place of mistakes, which are recorded. This way the body is still traced, and the
-/// types of its results are known. Ends the trace if the type of a mistake is not known.
+/// Returns the tree with zeros in place of arrays that carry mistakes, which are recorded. This way the body is still
+/// traced, and the types of its results are known. Ends the trace if the type of such an array is not known.
 fn usable<T: Tree>(tree: &T) -> T {
     tree.rebuild(&mut |a| match a.mistakes() {
         Some(wrong) => {
@@ -362,6 +365,7 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 ///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
 /// - `too-large` if the number of steps does not fit an `i32`.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the results carry this mistake. The
 /// other mistakes end the trace, and outside of a trace, this function panics with them.
@@ -542,6 +546,7 @@ fn close_composite<C: Tree, X: Tree>(
 /// - `unreduced` if the predicate is unreduced, in per-device code.
 /// - `branch-types` if the results have different types or layouts, or are unreduced over different axes.
 /// - `tree-form` if the results have different forms.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `branch-types`, tracing continues. Outside of a trace, the result carries this mistake. The other mistakes end
 /// the trace, and outside of a trace, this function panics with them.
@@ -580,6 +585,7 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
 /// - `unreduced` if the index is unreduced, in per-device code.
 /// - `branch-types` if the results have different types or layouts, or are unreduced over different axes.
 /// - `tree-form` if the results have different forms.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `branch-types` and `unreduced`, tracing continues, and the result carries `unreduced`. Outside of a trace, the
 /// result carries `branch-types`. The other mistakes end the trace, and outside of a trace, this function panics with

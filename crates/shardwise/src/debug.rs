@@ -43,9 +43,9 @@ use std::panic::Location;
 ///
 /// # Panics
 ///
-/// Panics outside of a trace, and ends the trace inside, with the mistake that the array carries, or with `no-layout`
-/// if the layout is not known: that of a traced array in Auto mode is chosen when the program is compiled. Use
-/// [`inspect`] there.
+/// Panics outside of a trace, and ends the trace inside, with the mistakes of an array whose type is not known, or with
+/// `no-layout` for a traced array whose layout is not known: in Auto mode, it is chosen when the program is compiled.
+/// Use [`inspect`] there.
 ///
 /// # Examples
 ///

@@ -74,7 +74,7 @@ fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {
 }
 
 /// Multiplies each group of rows with a matrix of its own: the first `group_sizes[0]` rows with the first matrix, and
-/// so on. Rows after the last group become zeros.
+/// so on. Rows after the last group become zeros. A negative size counts as 0, and groups end at the last row.
 ///
 /// # Shapes
 ///

@@ -105,7 +105,7 @@ impl Diagnostic {
         &self.0.message
     }
 
-    /// Returns the location of the mistake.
+    /// Returns the location of the mistake or warning. It formats as `unknown` if it is not known.
     pub fn location(&self) -> SourceLocation {
         let unknown = || SourceLocation { file: "".into(), line: 0, column: 0 };
         SourceLocation::of(&self.0.loc).unwrap_or_else(unknown)

@@ -36,7 +36,8 @@ pub struct Explanation(explain::Explanation);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remedy {
-    /// The place of the layout: ``argument `arg0.w` ``, `result 0`, `.shard` or `a new .shard`.
+    /// The place of the layout: ``argument `arg0.w` ``, `argument 0` for one without a name, `result 0`, `.shard` or
+    /// `a new .shard`.
     pub place: String,
     /// The line of a `.shard`, or the line after which a new one is added, or the place of an argument; `None` if it is
     /// not known.
@@ -47,7 +48,7 @@ pub struct Remedy {
     pub bytes_saved: u64,
     /// The bytes of memory that a device needs in addition. They are negative if it needs less.
     pub memory_price: i64,
-    /// True if each device computes more than before.
+    /// True if each device computes over 1 % more than before.
     pub replicates_work: bool,
 }
 
@@ -57,8 +58,8 @@ impl Explanation {
         self.0.figures.bytes_received
     }
 
-    /// Returns the change that costs the least for the whole program, among those with which no device computes more.
-    /// Returns `None` if no change of one layout that was tried moves less.
+    /// Returns the change that costs the least for the whole program, among those with which it communicates less,
+    /// takes less time if times are predicted, and no device computes more. Returns `None` if no such change was tried.
     pub fn best(&self) -> Option<Remedy> {
         self.0.best().map(Remedy::of)
     }

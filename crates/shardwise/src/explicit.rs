@@ -98,7 +98,8 @@ struct Pending {
     /// The possible layouts, by preference. If the first one is taken without asking, the others may be missing.
     candidates: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
-    /// The name of the function whose result this is, or of the op if no function made it.
+    /// The name of the function whose result this is, or of the op if no function made it. Empty for a result of
+    /// [`like`] outside of a function.
     name: &'static str,
     /// The index of the first op that this function made, or of the op.
     first_op: usize,
@@ -286,8 +287,8 @@ impl State {
         self.sharding(&vec![AxisList::new(); rank], Sums::default())
     }
 
-    /// Completes a layout that a program asks for. Where it says `_`, the dimension keeps its axes in `own`, and is
-    /// open if the mesh has axes that are not part of types.
+    /// Completes a layout that a program asks for, as [`settle`](crate::layout::settle) does. If the mesh has axes that
+    /// are not part of types, dimensions that say `_` stay open.
     pub fn settle_open(&self, wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         let settled = crate::layout::settle(wanted, own);
         if !self.is_mixed {
@@ -404,7 +405,8 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── one op
-/// Sets the layouts of the results of the op that was made last, or makes the results pending.
+/// Sets the layouts of the results of `op`, or makes the results pending. Does nothing if layouts are not part of
+/// types, or inside a function that makes arrays out of nothing.
 ///
 /// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
@@ -415,7 +417,7 @@ pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
 }
 
 /// Sets the layout of `result`, the result of the op that was started as `op`, or makes the result pending. Does
-/// nothing if layouts are not part of types.
+/// nothing where [`of_op`] does nothing.
 ///
 /// Errors: those of [`of_op`].
 pub(crate) fn of_done(t: &mut Trace, op: Op, result: Value) -> Result<(), Diagnostic> {
@@ -481,8 +483,8 @@ pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// Returns the layout of a value, or `None` for a constant, whose users decide its layout, and if layouts are not part
-/// of types.
+/// Returns the layout of a value, or `None` if it has none, as a constant, whose users decide its layout, and if
+/// layouts are not part of types.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {
@@ -514,7 +516,7 @@ pub(crate) fn stacked(x: &Array) -> Option<Sharding> {
     Some(crate::trace::with(|t| t.explicit.sharding(&layout, sums)))
 }
 
-/// Returns the layout of `x[i]`, or `None` if [`given`] returns none for `x`.
+/// Returns the layout of `x[i]`, or `None` if [`given`] returns none for `x`. Panics if `x` is a scalar with a layout.
 pub(crate) fn row(x: &Array) -> Option<Sharding> {
     let own = given(x)?;
     let layout: Layout = own.dims[1..].iter().map(|d| AxisList::from_slice(&d.axes)).collect();

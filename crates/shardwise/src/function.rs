@@ -374,8 +374,9 @@ struct Ready<R> {
 ///
 /// # Errors
 ///
-/// A call returns the mistakes of the arguments and of `f`, those of what cannot be partitioned or run, `mesh-mismatch`
-/// if the arguments are on different meshes, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+/// A call returns the mistakes of the arguments and of `f`, those of [`Array::ready`] for arguments and captured
+/// arrays, those of what cannot be partitioned or run, `mesh-mismatch` if the arguments are on different meshes, and
+/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -437,8 +438,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     ///
     /// # Errors
     ///
-    /// A call returns `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid`
-    /// if the machine has no such grid.
+    /// A call returns `topology-mesh` if the mesh has another number of devices than the machine, and those of
+    /// [`Topology::summary`].
     ///
     /// # Examples
     ///
@@ -712,8 +713,9 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         &self.traced.finished.module
     }
 
-    /// Returns a warning for each line where the program communicates over Explicit axes without asking for it, with
-    /// the bytes that are moved.
+    /// Returns a warning for each line where the program communicates over Explicit axes without asking for it, and
+    /// where [`Communicate::Warn`](crate::Communicate::Warn) applies. It has the bytes that are moved, unless the
+    /// program cannot be partitioned.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warned.of(self.module()).iter()
     }
@@ -753,8 +755,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     ///
     /// # Errors
     ///
-    /// Returns an error for each op that cannot be partitioned or run, at its line, and `run-memory`, `run-steps` or
-    /// `run-cancelled` if a limit is reached.
+    /// Returns an error for each op that cannot be partitioned or run, at its line, those of [`Jit::scheduled_for`],
+    /// and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(self) -> Result<Compiled<A, R>> {
         let (form, types, donated) = (self.traced.form.clone(), self.traced.types.clone(), self.donated);
@@ -857,8 +859,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid` if the machine
-    /// has no such grid.
+    /// `topology-mesh` if the mesh has another number of devices than the machine, and those of [`Topology::summary`].
     #[track_caller]
     pub fn simulate(&self, topology: &Topology) -> Result<Timeline> {
         self.simulate_with(topology, Overlap::Off)

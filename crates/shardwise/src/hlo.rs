@@ -260,7 +260,8 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     op(Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated.
+/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated. Panics if
+/// `x` has more dimensions than `shape`.
 pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     let rank = x.tensor().rank();
     let dims: Vec<usize> = (shape.len() - rank..shape.len()).collect();
@@ -415,7 +416,7 @@ pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: us
     op_with(Opcode::ReduceWindow, &[x, &init], attrs, vec![body], &[ty]).pop().expect("one result")
 }
 
-/// How windows move over an array, with an entry for each dimension.
+/// How windows move over an array, with an entry for each dimension, or for each spatial one for [`convolution`].
 pub(crate) struct Window {
     pub strides: Vec<usize>,
     pub padding: Vec<(i64, i64)>,

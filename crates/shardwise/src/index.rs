@@ -32,8 +32,8 @@ pub struct Ds {
 
 /// Selects `size` elements from `start`, which may be an array: a dynamic slice.
 ///
-/// A number as the `start` counts from the end if it is negative, and is a mistake if the slice is out of bounds. A
-/// start in an array is clamped so that the slice is within bounds.
+/// A negative `start` counts from the end. With a number, a slice that is out of bounds is a mistake. A start in an
+/// array is clamped so that the slice is within bounds, and only a `size` above that of the dimension is a mistake.
 pub fn ds(start: impl Operand, size: usize) -> Ds {
     let start = match start.operand() {
         Either(EitherKind::Array(a)) => Entry::Array(a),

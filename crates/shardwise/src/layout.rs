@@ -26,7 +26,8 @@ impl Array {
     /// - `layout-manual` if the layout uses an axis over which the code is per device.
     /// - `mesh-mismatch` if the active program runs on another mesh.
     /// - `deleted` if the array has been deleted, and `traced-escaped` for a traced array outside of its trace.
-    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached, and `not-finite` if a value that is
+    ///   computed now fails a check of [`debug`](crate::debug).
     #[doc(alias("device_put", "with_sharding_constraint", "reshard", "out_sharding"))]
     #[track_caller]
     pub fn shard(&self, spec: impl Layout) -> Array {

@@ -43,7 +43,7 @@ impl Scope {
 }
 
 impl Scope {
-    /// Returns true if there are axes in this scope over which the compiler decides layouts.
+    /// Returns true if the mesh has Auto axes that are not among the manual axes of this scope.
     pub fn has_auto(&self) -> bool {
         let axes = self.mesh.axes.iter().enumerate();
         axes.filter(|(i, _)| !self.axes.contains(&AxisIndex::new(*i))).any(|(_, a)| a.kind == AxisKind::Auto)
@@ -174,8 +174,8 @@ pub(crate) fn axes_argument(axes: &AxisSet, mesh: &base::Mesh) -> String {
 
 /// Returns the states of the results of an op other than a collective. Returns `None` outside of manual code.
 ///
-/// Loops, composites and `shard_map`s set the states of their results themselves. They may take unreduced operands, and
-/// their results count as replicated until then.
+/// Loops, composites and `shard_map`s set the states of their results themselves. They may take unreduced operands,
+/// with which their results count as replicated until then.
 ///
 /// Errors: `unreduced` if an operand is unreduced, and the op is not linear in it, or another operand varies over the
 /// same axes or is unreduced over others.
@@ -243,7 +243,7 @@ impl Predicate {
 /// The values that run through a loop or come out of a branch. Their states are widened until they hold every time.
 pub(crate) struct Carried {
     scope: Option<Arc<Scope>>,
-    /// The states of each value, or `None` while only mistakes were found for it.
+    /// The states of each value, or `None` while only mistakes were found for it. Empty outside of manual code.
     types: Vec<Option<ManualType>>,
     predicate: Option<Predicate>,
 }
@@ -259,8 +259,9 @@ impl Carried {
         self.predicate.clone()
     }
 
-    /// Returns the arrays with the states along the manual axes that have been found for the carried values so far.
-    /// This adds no op. Outside of manual code, returns the arrays as they are.
+    /// Returns the arrays with the states along the manual axes that have been found for the carried values so far. An
+    /// array for which none have been found keeps its own. This adds no op. Outside of manual code, returns the arrays
+    /// as they are.
     pub fn apply(&self, arrays: &[Array]) -> Vec<Array> {
         match self.scope {
             None => arrays.to_vec(),

@@ -581,9 +581,9 @@ unary! {
     cos Inexact |x| hlo::unary(Opcode::Cosine, x);
     /// Returns the tangent.
     tan Inexact |x| hlo::unary(Opcode::Tan, x);
-    /// Returns the inverse of the sine, from -π/2 to π/2; NaN below -1 and above 1.
+    /// Returns the inverse of the sine, from -π/2 to π/2; NaN for floats below -1 and above 1.
     asin Inexact |x| hlo::unary(Opcode::ChloAsin, x);
-    /// Returns the inverse of the cosine, from 0 to π; NaN below -1 and above 1.
+    /// Returns the inverse of the cosine, from 0 to π; NaN for floats below -1 and above 1.
     acos Inexact |x| hlo::unary(Opcode::ChloAcos, x);
     /// Returns the inverse of the tangent, from -π/2 to π/2.
     atan Inexact |x| hlo::unary(Opcode::ChloAtan, x);
@@ -593,9 +593,9 @@ unary! {
     cosh Inexact |x| hlo::unary(Opcode::ChloCosh, x);
     /// Returns the inverse of the hyperbolic sine.
     asinh Inexact |x| hlo::unary(Opcode::ChloAsinh, x);
-    /// Returns the inverse of the hyperbolic cosine; NaN below 1.
+    /// Returns the inverse of the hyperbolic cosine; NaN for floats below 1.
     acosh Inexact |x| hlo::unary(Opcode::ChloAcosh, x);
-    /// Returns the inverse of the hyperbolic tangent; infinite at -1 and 1, and NaN beyond them.
+    /// Returns the inverse of the hyperbolic tangent; infinite for the floats -1 and 1, and NaN for those beyond them.
     atanh Inexact |x| hlo::unary(Opcode::ChloAtanh, x);
     /// Returns the hyperbolic tangent.
     tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
@@ -699,9 +699,10 @@ methods! {
     pow Numbers prim::pow;
     /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
     atan2 Inexact prim::atan2;
-    /// Shifts the bits to the left by `b`.
+    /// Shifts the bits to the left by `b`. A shift by the width, by more, or by a negative number shifts all bits out.
     shl Integers prim::shl;
-    /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others.
+    /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others. A shift by
+    /// the width, by more, or by a negative number shifts all bits out.
     shr Integers |a, b| match a.tensor().dtype.kind() {
         DTypeKind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),

@@ -66,7 +66,8 @@ use std::sync::Arc;
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Params {
-    /// The parameters with their paths. During an update, each has the layout of its arrays in the state.
+    /// The parameters with their paths. During an update, each has the layout of its array of the same shape in the
+    /// state, if there is one and its layout is known.
     pub(crate) leaves: Vec<(Path, Array)>,
     /// The axis over which arrays of the state are split in addition to their parameters' layouts. It is `None` if
     /// there is no such axis, and during an update.
@@ -113,8 +114,9 @@ pub trait Optimizer: Send + Sync {
     ///
     /// # Errors
     ///
-    /// `optimizer-setting` if a setting is out of range, and `spec-unknown-axis` if the mesh does not have the axis of
-    /// [`states_over`](Optimizer::states_over). The arrays of the state carry them.
+    /// `optimizer-setting` if a setting is out of range, `spec-unknown-axis` if the mesh does not have the axis of
+    /// [`states_over`](Optimizer::states_over), and the mistakes of parameters whose types are not known. The arrays of
+    /// the state carry them.
     #[track_caller]
     fn init<P: Tree>(&self, params: &P) -> State<P>
     where
@@ -133,7 +135,8 @@ pub trait Optimizer: Send + Sync {
     /// - `gradient-type` if the gradient of a parameter that is updated does not have its shape and dtype.
     /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
     ///   another optimizer.
-    /// - `optimizer-setting` if a setting is out of range.
+    /// - `optimizer-setting` if a setting is out of range: momenta, `b1` and `b2` are at least 0 and less than 1, and
+    ///   other numbers that are checked are finite and not negative.
     /// - The errors of the learning rate, such as `schedule` if [`linear`] has no steps.
     #[track_caller]
     fn update<P: Tree>(&self, grads: &P, state: State<P>, params: &P) -> (P, State<P>)

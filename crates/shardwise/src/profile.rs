@@ -14,7 +14,8 @@ scoped! {
 }
 
 /// Runs `f` twice: first to compile its programs, then to time each of their instructions. The profile has the times of
-/// the second run.
+/// the second run. Programs that run with checks for numbers ([`debug`](crate::debug)) or on other threads are not
+/// timed.
 ///
 /// # Errors
 ///

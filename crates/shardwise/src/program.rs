@@ -430,8 +430,7 @@ impl CompiledProgram {
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the machine, and `topology-grid` if the machine
-    /// has no such grid.
+    /// `topology-mesh` if the mesh has another number of devices than the machine, and those of [`Topology::summary`].
     #[track_caller]
     pub fn simulate(&self, topology: &Topology) -> Result<Timeline> {
         self.simulate_with(topology, Overlap::Off)

@@ -252,8 +252,8 @@ pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
     limits::run_at(|| module.loc.clone(), || Ok(partition(module)?.communication))
 }
 
-/// Returns the name of each pass and the text of the program after it. The first entry is the program itself. Fails if
-/// a pass does.
+/// Returns the name of each pass and the text of the program after it. The first entry, `input`, is the program itself.
+/// Fails if a pass does.
 pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     let mut stages = vec![];
     let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));

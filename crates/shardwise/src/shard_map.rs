@@ -76,11 +76,11 @@ struct Shared<'f, T, R: Returns> {
 ///   `spec-not-manual` for each argument or result that does not fit its spec.
 /// - `in-spec-layout` and `captured-layout` if an array would have to be moved over Explicit axes.
 /// - `out-spec-varying`, `out-spec-unreduced` and `out-spec-reduced` if the state of a result does not fit its spec.
-/// - All mistakes of the function.
+/// - All mistakes of the arguments and of the function.
 ///
 /// After `captured-layout` and mistakes of ops, tracing continues. Outside of a trace, the results carry these
-/// mistakes. The other mistakes leave no result. If `f` returns `Result`, the call returns them. Otherwise, they end
-/// the trace, and outside of a trace, the call panics with them.
+/// mistakes, and those of the run. The other mistakes leave no result. If `f` returns `Result`, the call returns them.
+/// Otherwise, they end the trace, and outside of a trace, the call panics with them.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -356,7 +356,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
 
     // ── the op
     /// Ends the body with `out` and builds the op. Returns its results, as the code around it sees them. Records
-    /// `captured-layout` for captured arrays that are split over Explicit axes.
+    /// `captured-layout` for captured arrays that are not whole over the manual Explicit axes.
     #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
         &self,

@@ -3,8 +3,8 @@
 //! Each thread has a stack of traces, and new ops go to the topmost one. A trace is a stack of functions that are being
 //! built (the body of a loop may be a function of its own), and each function has a stack of open regions. When an
 //! inner function uses a value of an outer one, the value becomes an argument of the inner function
-//! ([`Trace::import`]). When a program uses an array that has a value, the array becomes a hidden argument of the whole
-//! program.
+//! ([`Trace::import`]). When a program uses an array that is not traced, the array becomes a hidden argument of the
+//! whole program.
 
 use crate::ambient::scoped;
 use crate::error::{Found, Mistakes};
@@ -79,7 +79,7 @@ pub(crate) struct Trace {
     id: u64,
     pub module: Module,
     frames: Vec<Frame>,
-    /// Arrays with values that the program uses, each with the argument that stands for it.
+    /// Arrays that are not traced and that the program uses, each with the argument that stands for it.
     captured: Vec<(Array, Traced)>,
     wrong: Found,
     pub mesh: Option<Mesh>,
@@ -313,7 +313,8 @@ impl Trace {
     }
 
     /// Returns the array as a value of the function that is being built, or the reason why it cannot be used here. A
-    /// layout that is pending is settled. An array with a value becomes a hidden argument of the program.
+    /// layout that is pending is settled. An array that is not traced becomes a hidden argument of the program. Panics
+    /// if it has no type.
     pub fn operand(&mut self, array: &Array, loc: &Loc) -> Result<Value, Diagnostic> {
         match array.traced() {
             Some(t) => {

@@ -212,7 +212,7 @@ pub trait MapLeaves {
     type Leaf;
     /// The tree with leaves of another type.
     type With<U>;
-    /// Returns the tree with the result of `f` for each leaf, in order.
+    /// Returns the tree with the result of `f` for each leaf, in order. `float0` arrays are leaves here.
     fn map_leaves<U>(&self, f: &mut dyn FnMut(&Self::Leaf) -> U) -> Self::With<U>;
 }
 

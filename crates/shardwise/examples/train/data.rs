@@ -5,7 +5,8 @@ use shardwise::prelude::*;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A text, of which the first 19 of 20 parts are for training, and the last one is for evaluation.
+/// The bytes for training and those for evaluation. [`Text::new`] divides a text: the first 19 of 20 parts, whose
+/// length is rounded down, are for training, and the rest is for evaluation.
 pub struct Text {
     pub train: Vec<u8>,
     pub test: Vec<u8>,

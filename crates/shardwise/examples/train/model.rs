@@ -46,8 +46,9 @@ pub struct Params<T = Array> {
 }
 
 impl Model {
-    /// Returns the layouts of the weights: split over "data" (FSDP), and over "model" by heads, hidden units or
-    /// experts.
+    /// Returns the layouts of the weights. Matrices are split over "data" (FSDP), and over "model" by heads, hidden
+    /// units, experts or, for the embedding, bytes. Positions are split over "data" only. Norms and the router are
+    /// whole.
     pub fn specs(&self) -> Params<P> {
         let has_experts = self.experts > 0;
         let layers = Layers {
@@ -61,7 +62,7 @@ impl Model {
         Params { embed: P!("model", "data"), positions: P!(None, "data"), layers, norm: P!() }
     }
 
-    /// Draws the weights.
+    /// Draws the weights. The scales of the norms are 1.
     pub fn init(&self, key: Key) -> Params {
         let &Model { width, heads, hidden, layers, sequence, experts, .. } = self;
         let [a, b, c, d, e, f, g] = key.split();
@@ -82,8 +83,9 @@ impl Model {
         Params { embed, positions: normal(g, [sequence, width], F32) * 0.05, layers, norm: ones(&[width]) }
     }
 
-    /// Returns the logits of the next byte at each position, `i32[b, s] -> f32[b, s, VOCAB]`, and how unevenly the
-    /// experts are used: the sum over the layers of a number that is 1 if they are used evenly, and 0 without experts.
+    /// Returns the logits of the next byte at each position, `i32[b, sequence] -> f32[b, sequence, VOCAB]`, and how
+    /// unevenly the experts are used: the sum over the layers of a number that is 1 if they are used evenly, and 0
+    /// without experts.
     pub fn forward(&self, params: &Params, tokens: &Array) -> (Array, Array) {
         let p = tree::map(params, |w| w.astype(self.compute));
         let x = (p.embed.i(tokens) + &p.positions).shard(P!("data"));
@@ -137,8 +139,8 @@ fn layer(x: &Array, w: &Layers) -> (Array, Array) {
 /// Sends each token to the [`CHOSEN`] experts with the highest scores, and adds their results, weighted by their shares
 /// of the sum of these scores. Also returns how unevenly the experts are used: 1 if they are used evenly.
 ///
-/// An expert has room for a quarter more tokens of each row than there are for it on average. A token for which it has
-/// no room left is not sent to it.
+/// An expert has room for a quarter more tokens of each row than there are for it on average, rounded up. A token for
+/// which it has no room left is not sent to it.
 fn mixture(x: &Array, router: &Array, w_in: &Array, w_out: &Array) -> (Array, Array) {
     let ([b, s, _], experts) = (x.dims(), router.dim(1));
     let room = (s * CHOSEN * 5).div_ceil(experts * 4);

@@ -104,7 +104,8 @@ impl Waiting {
         self.0 = marks(module).filter_map(|op| Some((Inspect::of(&op)?.id, picture(&op, mesh)))).collect();
     }
 
-    /// Calls the functions with the layouts, in the order of the program.
+    /// Calls the functions with the layouts, in the order of the program. Without a mesh, the pictures show whole
+    /// arrays on one device. Functions that are no longer kept are left out.
     pub fn show(self, module: &Module) {
         let mut shown = self.0;
         if shown.is_empty() {

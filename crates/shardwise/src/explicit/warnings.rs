@@ -99,7 +99,7 @@ scoped! {
 
 /// Runs `f`. Also returns the warnings about communication over Explicit axes that programs in `f` did not ask for,
 /// once for each line and message. Eager functions are programs, too. An inner call of this function keeps its warnings
-/// to itself.
+/// to itself. There are only warnings where [`Communicate::Warn`](crate::Communicate::Warn) applies.
 ///
 /// [`Lowered::warnings`](crate::Lowered::warnings) returns the warnings of a program that has not run.
 pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {

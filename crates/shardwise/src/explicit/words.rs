@@ -123,7 +123,8 @@ pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
     (facts, format!("ask for it: `.shard({})`", P::of(&p.candidates[0])))
 }
 
-/// Describes a choice: `.shard(P!("X", "Y"))`: reduce-scatter Y, 1024 B.
+/// Describes a choice and what it moves, as in `.shard(P!("X", "Y"))`: reduce-scatter over Y, 1024 B. Says only that it
+/// moves data if the collectives are not known.
 fn choice(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> String {
     let cost = match moved(module, body, p, candidate) {
         Some(cost) if cost.is_empty() => "moves nothing".to_string(),

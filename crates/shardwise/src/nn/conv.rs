@@ -252,7 +252,8 @@ impl Pool {
     }
 }
 
-/// Returns the largest element of each window, for each feature, as Flax's `max_pool` does.
+/// Returns the largest element of each window, for each feature, as Flax's `max_pool` does. It is negative infinity for
+/// a window that has only padding.
 ///
 /// # Shapes
 ///
@@ -282,7 +283,7 @@ pub fn max_pool(x: &Array, windows: Pool) -> Array {
 }
 
 /// Returns the mean of each window, for each feature, as Flax's `avg_pool` does. The padding counts as zeros, unless
-/// the windows are [`without_padding`](Pool::without_padding).
+/// the windows are [`without_padding`](Pool::without_padding): then the mean of a window that has only padding is NaN.
 ///
 /// # Shapes
 ///

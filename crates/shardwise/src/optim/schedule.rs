@@ -53,7 +53,8 @@ impl Schedule {
     }
 
     /// Returns the schedule that follows `self` before step `start`, and `next` from there on. For `next`, step `start`
-    /// is its step 0. This is optax's `join_schedules`.
+    /// is its step 0. If `start` does not fit an `i32`, the value is the mistake `number-dtype`. This is optax's
+    /// `join_schedules`.
     pub fn then(self, start: usize, next: Schedule) -> Schedule {
         Schedule::new(move |step| {
             let later = (next.0)(&(step - start));
@@ -62,7 +63,8 @@ impl Schedule {
     }
 
     /// Returns the schedule whose value is `f` of a number that grows from 0 to 1 over the first `steps` steps, and
-    /// then stays 1. If `steps` is 0, the value is the mistake `schedule` of the function `name`.
+    /// then stays 1. If `steps` is 0, the value is the mistake `schedule` of the function `name`, and if it does not
+    /// fit an `i32`, the mistake `number-dtype`.
     #[track_caller]
     fn of_part(name: &'static str, steps: usize, f: impl Fn(Array) -> Array + Send + Sync + 'static) -> Schedule {
         match steps {
@@ -111,7 +113,8 @@ pub fn constant(value: f64) -> Schedule {
 ///
 /// # Errors
 ///
-/// `schedule` if there are no steps. The value of the schedule carries it.
+/// `schedule` if there are no steps, and `number-dtype` if they do not fit an `i32`. The value of the schedule carries
+/// them.
 #[track_caller]
 pub fn linear(start: f64, end: f64, steps: usize) -> Schedule {
     Schedule::of_part("linear", steps, move |part| (1.0 - part) * (start - end) + end)
@@ -122,7 +125,8 @@ pub fn linear(start: f64, end: f64, steps: usize) -> Schedule {
 ///
 /// # Errors
 ///
-/// `schedule` if there are no steps. The value of the schedule carries it.
+/// `schedule` if there are no steps, and `number-dtype` if they do not fit an `i32`. The value of the schedule carries
+/// them.
 #[track_caller]
 pub fn cosine(start: f64, end: f64, steps: usize) -> Schedule {
     Schedule::of_part("cosine", steps, move |part| {
@@ -137,7 +141,8 @@ pub fn cosine(start: f64, end: f64, steps: usize) -> Schedule {
 ///
 /// # Errors
 ///
-/// `schedule` unless there are steps before and after the warm-up ends. The value of the schedule carries it.
+/// `schedule` unless there are steps before and after the warm-up ends, and `number-dtype` if they do not fit an `i32`.
+/// The value of the schedule carries them.
 ///
 /// # Examples
 ///

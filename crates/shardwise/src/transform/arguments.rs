@@ -8,7 +8,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nth<const I: usize>;
 
-/// Types that select arguments of a function that takes `A`: [`Nth::<1>`](Nth), or a tuple of positions.
+/// Types that select arguments of a function that takes `A`: [`Nth::<1>`](Nth), or a tuple of at most four positions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select arguments of this function",
     label = "expected `Nth::<0>`, or a tuple of positions as `(Nth::<0>, Nth::<2>)`",

@@ -227,8 +227,8 @@ impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> 
     }
 }
 
-/// Creates the gradient of an array of integers or bools: an array of this shape without elements. Functions of trees
-/// leave it out, and any op on it is the mistake `float0`.
+/// Creates the gradient of an array of integers or bools: an array of this shape and of the dtype `Bool` that has no
+/// values. Functions of trees leave it as it is, and a use of its values is the mistake `float0`.
 #[track_caller]
 pub fn float0(shape: impl IntoShape) -> Array {
     Array::float0(TensorType::new(DType::I1, shape.into_shape().0), context::caller(Location::caller()))
@@ -557,7 +557,7 @@ pub type Pullback<R, T> = Transform<'static, (&'static R,), T>;
 type Results<F, M> = <<F as Function<M>>::Out as Returns>::Tree;
 type Owned<F, M> = <<F as Function<M>>::Args as Args>::Owned;
 type ResultAndPullback<F, M> = (Results<F, M>, Pullback<Results<F, M>, Owned<F, M>>);
-/// The part of a function's results that is differentiated, and the others.
+/// The part of a function's results that is differentiated.
 type Value<F, M> = <<F as Function<M>>::Out as HasAux>::Value;
 type Further<F, M> = <<F as Function<M>>::Out as HasAux>::Further;
 type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>>, Further<F, M>);
@@ -645,7 +645,7 @@ fn pulled_back<T: Tree, R: Tree, X: Tree>(f: WithFurther<'_, T, R, X>, primals: 
 
 /// A function that ran, and the rest of its derivative.
 struct Once<R, X> {
-    /// The results that are differentiated, and the others.
+    /// The results that are differentiated.
     out: R,
     aux: X,
     /// The function of tangents or cotangents.

@@ -24,6 +24,11 @@ use std::sync::Arc;
 ///
 /// Source: `jax.checkpoint`, also called `jax.remat`.
 ///
+/// # Errors
+///
+/// The mistakes of the arguments and of the results of `f` end the trace. Outside of a trace, the call panics with
+/// them.
+///
 /// # Examples
 ///
 /// ```
