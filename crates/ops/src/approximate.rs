@@ -27,7 +27,8 @@ pub struct Selection {
 
 impl Selection {
     /// Returns what a call of `ApproxTopK` selects. Returns `None` for other ops, for a comparator with a name that JAX
-    /// does not use or another body, and if operands and results are not those of JAX's function.
+    /// does not use or another body, if the configuration has no `reduction_dim`, for complex numbers, and if operands
+    /// and results are not those of JAX's function.
     pub fn of(op: &OpView<'_>) -> Option<Selection> {
         CustomCall::target(op).filter(|target| *target == "ApproxTopK")?;
         let config = CustomCall::config(op)?;

@@ -508,7 +508,7 @@ fn is_callback(op: &OpView<'_>) -> bool {
     CALLBACKS.contains(&target(op))
 }
 
-/// Returns a warning if the op calls Python code that returns nothing, as `jax.debug.print` does: engines skip such
+/// Returns a warning if the op calls Python code that returns no tensors, as `jax.debug.print` does: engines skip such
 /// calls. Returns `None` for other ops.
 pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
     if Opcode::of_view(op) != Opcode::CustomCall || !is_callback(op) || !returns_tokens(op) {

@@ -37,8 +37,8 @@ pub enum Nearness {
     Equal,
     /// The values, or both parts of complex numbers, differ by at most `tolerance` or are equal. Two NaNs are close.
     Within { tolerance: f64 },
-    /// The values are `min` to `max` representable values apart, for floats and for parts of complex numbers. Two NaNs
-    /// are 0 apart, and so are zeros of both signs.
+    /// The values are `min` to `max` representable values apart. For complex numbers, the larger distance of both parts
+    /// counts. Two NaNs are 0 apart, and so are zeros of both signs. An infinity or a NaN is not near any other value.
     Ulps { min: u64, max: u64 },
 }
 
@@ -72,7 +72,7 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// The largest difference in ulps that `expect_close` allows without `max_ulp_difference`, which custom calls lack.
+/// The largest difference in ulps that `expect_close` allows without `max_ulp_difference`.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
@@ -248,7 +248,8 @@ impl Probe {
         Syntax::pieces(&[Piece::Operand, PROBE, PROBE_ID], Types::AlwaysSame),
     );
 
-    /// Returns the name of a probe, or of the probe whose values are compared. It is empty if the attribute is missing.
+    /// Returns the name of a probe, or of the probe whose values are compared. It is empty if the attribute is missing
+    /// or not a word.
     pub fn id<'a>(op: &OpView<'a>) -> &'a str {
         op.attrs().str("probe_id").unwrap_or_default()
     }
@@ -371,7 +372,8 @@ pub(crate) fn is_check(target: &str) -> bool {
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
-/// two values. `check.eq` returns the outcome of the comparison, which is always true, since a failed one is an error.
+/// two values. Fails if the comparison fails, or if the operands or the results do not fit the check. `check.eq`
+/// returns the outcome of the comparison, which is always true, since a failed one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let name = target.strip_prefix("check.")?;
     let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());

@@ -67,7 +67,7 @@ pub enum PropagationClass {
     PassThrough,
     /// Dynamic slices and their updates, which propagate only forward in the first rounds.
     DynamicSlice,
-    /// Broadcasts, which propagate backward only in the middle rounds.
+    /// Broadcasts, which take no part in the first rounds, and propagate only backward in the rounds before the last.
     Broadcast,
     Other,
 }
@@ -88,8 +88,8 @@ pub enum ReduceKind {
 pub enum Combine {
     With(ReduceKind),
     /// The op combines the partial results itself when it becomes local: they are gathered, in the order of the parts,
-    /// and reduced again. Its results are complete. Only the first of several reduced dimensions may be sharded, so
-    /// that the elements stay in order.
+    /// and reduced again. Its results are complete. Of the reduced dimensions with more than one element, only the
+    /// first may be sharded, so that the elements stay in order.
     Gather,
     /// No reduction factor may be sharded, for this reason.
     No(&'static str),
@@ -112,8 +112,7 @@ pub enum Linear {
     No,
     /// The op is linear in all operands together: `add`, `reshape`, `reduce` with `add`.
     Jointly,
-    /// The op is linear in all operands together, but the zeros that it makes of the summands of a zero may add up to a
-    /// zero of another sign: `negate`, `subtract`.
+    /// The op is linear in all operands together, except for the signs of zeros: `negate`, `subtract`.
     UpToZeros,
     /// The op is linear in each operand by itself: `multiply`, `dot_general`.
     Each,
@@ -262,7 +261,8 @@ impl Enlarged<'_> {
 pub enum Semantics {
     /// [`Facts::eval`] computes the results from the values of the operands.
     Pure,
-    /// The engine decides which regions run, and how often.
+    /// The engine runs the op itself, and decides which regions or functions run and how often: control flow, calls,
+    /// tokens, probes.
     Control,
     /// The engine computes the results from values of several devices.
     Collective,
@@ -684,7 +684,8 @@ macro_rules! answer {
             Cost::default()
         }
     };
-    // Each operand is read once and each result is written once, with this many flops for each element written.
+    // Each operand is read once and each result is written once, with this many flops for each element of the first
+    // result.
     (cost = streams($flops:expr)) => {
         fn cost(&self, op: &OpView<'_>) -> Cost {
             Cost::streams(op, $flops)

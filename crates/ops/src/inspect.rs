@@ -31,7 +31,8 @@ pub struct Inspect {
 pub(crate) struct InspectFacts;
 
 impl Inspect {
-    /// Returns what a mark says. Returns `None` for other ops, and if its attributes are missing or malformed.
+    /// Returns what a mark says, with no axes if `shardwise.axes` is absent. Returns `None` for other ops, and if
+    /// `shardwise.id` is absent or an attribute is malformed.
     pub fn of(op: &OpView<'_>) -> Option<Inspect> {
         if !Inspect::is(op) {
             return None;

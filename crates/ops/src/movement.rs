@@ -112,7 +112,7 @@ pub struct WindowsCx<'a, 'b> {
     pub windows: Vec<Value>,
     /// The op's regions, already in the body being built.
     pub regions: Vec<Region>,
-    /// The types of the blocks of the results.
+    /// The types of the blocks of the results, or of the totals for [`Movement::total`].
     pub result_types: Vec<Type>,
     pub builder: &'a mut Builder<'b>,
 }

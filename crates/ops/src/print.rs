@@ -39,7 +39,8 @@ pub struct Print {
 pub(crate) struct PrintFacts;
 
 impl Print {
-    /// Returns what a print op says. Returns `None` for other ops, and if its attributes are missing or malformed.
+    /// Returns what a print op says, with no axes or batches if these attributes are absent. Returns `None` for other
+    /// ops, and if the format is absent or an attribute is malformed.
     pub fn of(op: &OpView<'_>) -> Option<Print> {
         if !Print::is(op) {
             return None;

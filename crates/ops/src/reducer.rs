@@ -221,8 +221,8 @@ pub struct ArgReduce {
     pub keeps_nan: bool,
 }
 
-/// Returns the reduction to the largest or smallest value and its index that a `reduce` computes, or `None` for other
-/// ops and reducers.
+/// Returns the reduction to the largest or smallest value and its index that the only region of an op computes. Returns
+/// `None` for other regions, and for an op with no region or several. Does not check that the op is a `reduce`.
 pub fn arg_reduce(op: &OpView<'_>) -> Option<ArgReduce> {
     let &[region] = op.regions() else { return None };
     let (&[a, i, b, j], &[value, index]) = (&op.body[region].args[..], op.body.region_results(region)) else {

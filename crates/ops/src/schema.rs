@@ -25,8 +25,7 @@ use shardwise_ir::{Attr, OpView, Type, ValueNames};
 
 /// The description of an op that the text and the verifier read.
 pub struct Schema {
-    /// The op's attributes, in the specification's order. An op may have others, of dialects that the library does not
-    /// know.
+    /// The op's attributes, in the specification's order. An op may have others, such as those of other dialects.
     pub attributes: &'static [AttrSpec],
     /// The numbering of the operands in the specification.
     pub operands: Operands,
@@ -54,8 +53,8 @@ impl Schema {
 
 /// An attribute of an op.
 ///
-/// An attribute that the text leaves out is absent, whatever the form of the text. An empty list inside a record is
-/// left out, never stored.
+/// An attribute that the text leaves out is absent, whatever the form of the text. A field of a record that is an empty
+/// list means the same as an absent field. Readers leave it out, except in `stablehlo.output_operand_alias`.
 pub struct AttrSpec {
     pub name: &'static str,
     /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
@@ -158,8 +157,8 @@ impl Enumeration {
 
 impl AttrKind {
     /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of a number,
-    /// the integer type of a list in `dense` and the shape of `Pairs` are not checked. Any attribute fits
-    /// [`AttrKind::Own`].
+    /// the integer type of a list that is not an `array<..>`, and the shape of `Pairs` are not checked. An empty list
+    /// of integers fits [`AttrKind::Flags`]. Any attribute fits [`AttrKind::Own`].
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),
@@ -436,7 +435,7 @@ pub struct QuantizedMove {
 pub enum Names {
     /// Each value has a number as its name.
     Numbered,
-    /// A name for each result.
+    /// A name for each result. The results are numbered if there are more or fewer names.
     Results(&'static [&'static str]),
     /// The name of every argument of the op's regions.
     RegionArgs(&'static str),
@@ -458,11 +457,11 @@ impl Names {
 /// The place of an op in the region around it, and of its own regions in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The op may be anywhere in a region, and its regions use values from around it.
+    /// The op may be anywhere in a region, and its regions may use values from around it.
     Plain,
     /// The op ends a region.
     Terminator,
-    /// The op's regions use no values from around it.
+    /// The op may be anywhere in a region, and its regions may not use values from around it.
     Isolated,
 }
 

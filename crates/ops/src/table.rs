@@ -233,6 +233,9 @@ impl Opcode {
     }
 
     /// Returns the op of a view.
+    ///
+    /// # Panics
+    /// If the table has no op with the code of the view's op.
     pub fn of_view(op: &OpView<'_>) -> Opcode {
         Opcode::of(op.data().code)
     }

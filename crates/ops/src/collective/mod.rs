@@ -276,7 +276,7 @@ pub fn pairs_attr(pairs: &[(usize, usize)]) -> Attr {
 }
 
 /// Builds the attribute for groups, such as `dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`. Shorter groups are padded with
-/// -1.
+/// -1. Without any member, the array is empty, which [`groups_of`] reads as one group of all processes.
 pub fn groups_attr(groups: &[Vec<usize>]) -> Attr {
     let width = groups.iter().map(Vec::len).max().unwrap_or(0);
     let ids: Vec<i64> = groups.iter().flat_map(|g| (0..width).map(|i| g.get(i).map_or(-1, |&id| id as i64))).collect();

@@ -84,7 +84,8 @@ impl Facts for Convert {
     );
 }
 
-/// `stablehlo.bitcast_convert`: the same bits in another type. A narrower type adds a minor dimension.
+/// `stablehlo.bitcast_convert`: the same bits in another type. A narrower type adds a minor dimension, and a wider type
+/// removes it.
 pub struct BitcastConvert;
 
 /// Returns the shape of the operand's bits in type `to`: with an extra minor dimension if `to` is narrower, and without

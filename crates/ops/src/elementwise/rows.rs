@@ -167,6 +167,9 @@ pub enum Rows {
 
 impl Rows {
     /// Returns the function of an op, or `None` if the op or its types have none.
+    ///
+    /// # Panics
+    /// If the first operand or the first result is not a tensor.
     pub fn of(op: &OpView<'_>) -> Option<Rows> {
         let from = op.operands().first().map(|_| op.operand_tensor(0).dtype)?;
         let to = op.results().first().map(|_| op.result_tensor(0).dtype)?;

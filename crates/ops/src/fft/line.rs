@@ -83,8 +83,8 @@ pub fn room(n: usize) -> usize {
     if factors(n).is_some() { n } else { convolution_length(n) }
 }
 
-/// Returns the number of complex numbers in the tables of the plan for lines of `n` elements, at the time at which
-/// there are most of them.
+/// Returns an upper bound of the complex numbers that are in memory at one time while the plan for lines of `n`
+/// elements is made.
 pub fn table_len(n: usize) -> usize {
     let m = room(n);
     if m == n { n } else { 3 * n + 4 * m }

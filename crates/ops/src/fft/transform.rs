@@ -117,13 +117,13 @@ impl Transform {
         last.run(self.is_inverse, plans, from, y, for_each_part);
     }
 
-    /// Returns the largest number of parts of a step.
+    /// Returns the largest number of parts of a step, or 0 if there are no steps.
     pub fn part_count(&self) -> usize {
         self.steps.iter().map(|step| step.line_count().div_ceil(step.part())).max().unwrap_or(0)
     }
 
-    /// Returns the largest number of bytes that [`Transform::plans`] and [`Transform::run`] allocate at one time if
-    /// `at_once` parts are computed at one time.
+    /// Returns an upper bound of the bytes of the arrays of numbers that [`Transform::plans`] and [`Transform::run`]
+    /// allocate at one time if `at_once` parts are computed at one time.
     pub fn scratch_bytes(&self, at_once: usize) -> usize {
         let moved = |step: &Step| step.line_count().saturating_mul(step.written);
         // A step reads one array and writes another one. The first reads the operand, and the last writes the result.

@@ -9,7 +9,7 @@ type Bounds = [i128; 2];
 
 const UNKNOWN: Bounds = [i128::MIN, i128::MAX];
 
-/// How many ops are looked at for the bounds of an array.
+/// The largest number of ops that are looked at for the bounds of an array.
 const MAX_OPS: usize = 64;
 
 /// The largest number of elements of a constant that is looked at.

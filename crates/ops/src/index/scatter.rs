@@ -100,8 +100,9 @@ fn single_dims(op: &OpView<'_>, dims: &IndexDims) -> Vec<usize> {
     dims.collapsed.iter().copied().chain(single).collect()
 }
 
-/// Returns the components of the indices that are known to be 0 and choose where windows begin. The op does the same
-/// without them. At least one component is not among them. There are none if the reducer is wider than the operands.
+/// Returns the components of the indices of a `scatter` that are known to be 0 and choose where windows begin. The op
+/// does the same without them. At least one component is not among them. There are none for other ops, if the
+/// components are no dimension of the indices, and if the reducer is wider than the operands.
 pub fn idle_components(op: &OpView<'_>) -> Vec<usize> {
     if Opcode::of_view(op) != Opcode::Scatter || promote::is_promoted(op) {
         return vec![];
@@ -120,8 +121,11 @@ pub fn idle_components(op: &OpView<'_>) -> Vec<usize> {
     idle
 }
 
-/// Builds the scatter without some components of its indices, and returns its results. `operands` and `regions` replace
-/// those of the op.
+/// Builds the scatter without the components `idle` of its indices, and returns its results. `operands` and `regions`
+/// replace those of the op.
+///
+/// # Panics
+/// If no component is left, or if the components are no dimension of the indices.
 pub fn without_components(
     op: &OpView<'_>,
     idle: &[usize],

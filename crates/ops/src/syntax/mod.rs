@@ -1,8 +1,10 @@
 //! The text of each op, and the names of its attributes.
 //!
 //! In every form of the text, an op has the same attributes, under StableHLO's own property names. **An attribute that
-//! the text leaves out is absent**, so readers supply the default of the specification. An empty list inside a record
-//! is left out, never stored. Shardings are not attributes:
+//! the text leaves out is absent**, so readers supply the default of the specification. A field of a record that is an
+//! empty list means the same as an absent field. Readers leave it out, except in `stablehlo.output_operand_alias`.
+//!
+//! Shardings are not attributes:
 //! - `sdy.sharding` on a function's argument or an op's result is the value's `sharding`;
 //! - the `sharding` of `sdy.sharding_constraint`, `sdy.reshard` and `sdy.data_flow_edge`, the `out_sharding` of `sdy`'s
 //!   collectives and the `out_shardings` of `sdy.manual_computation` and `sdy.named_computation` are the `sharding` of

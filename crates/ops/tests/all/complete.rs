@@ -31,8 +31,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| ends(at + word.len()))
 }
 
-/// The ops without an answer: engines run them, or another op's answer is theirs. Add an answer for a new op; the list
-/// may only shrink.
+/// Lists the ops without an answer: engines run them, or another op's answer is theirs. Add an answer for a new op; the
+/// list may only shrink.
 #[test]
 fn answers() {
     expect![[r#"
@@ -156,7 +156,7 @@ fn answers() {
     .assert_eq(&missing(ANSWERS));
 }
 
-/// The ops without a refusal. Add one for a new op; the list may only shrink.
+/// Lists the ops without a refusal. Add one for a new op; the list may only shrink.
 #[test]
 fn refusals() {
     expect![[r#"

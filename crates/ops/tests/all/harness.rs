@@ -96,8 +96,9 @@ pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     device.run(body.entry(), args).expect("no error")
 }
 
-/// Returns an array of integers from -3 to 4 that depend on `seed`, or of halves of them for floats, which represent
-/// their sums and products exactly. Negative numbers wrap in unsigned types. Panics for types that are not
+/// Returns an array that is made of integers from -3 to 4, which depend on `seed`. Floats are halves of these integers,
+/// so that sums and products are exact. Booleans are true for odd integers. The parts of complex numbers are half of
+/// the integer, and 1 minus the integer. Negative numbers wrap in unsigned types. Panics for types that are not
 /// [`DType::is_computed`].
 pub fn sample(t: &TensorType, seed: usize) -> Literal {
     let numbers = |i: usize| ((i * 7 + seed * 5 + i / 3) % 8) as i64 - 3;

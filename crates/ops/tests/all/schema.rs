@@ -22,7 +22,7 @@ fn attrs_mut(module: &mut Module, op: Op) -> &mut Attrs {
     &mut main.body.op_mut(op).attrs
 }
 
-/// Returns true unless any op may have an attribute of this name. Such attributes are in no schema.
+/// Returns false for the names of attributes that any op may have, which are in no schema. Returns true for all others.
 fn is_own(name: &str) -> bool {
     !["mhlo.", "sdy.", "shardwise.rule"].iter().any(|prefix| name.starts_with(prefix))
 }

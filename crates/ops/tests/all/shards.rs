@@ -18,8 +18,8 @@ fn mesh() -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", [("x", 2), ("y", 3)]).unwrap())
 }
 
-/// Returns the sharding of a tensor whose factors are split like this, or `None` if a factor is not divided evenly or
-/// is not the major one of its dimension.
+/// Returns the sharding of a tensor whose factors are split like this, or `None` if a split factor of the tensor is not
+/// divided evenly or is not the major one of its dimension.
 fn sharding_of(mesh: &Arc<Mesh>, rule: &Rule, mapping: &Mapping, split: &Split) -> Option<Sharding> {
     let mut dims = vec![];
     for factors in &mapping.dims {
