@@ -15,9 +15,9 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Copies each constant for each of its uses. What is computed from constants alone is a constant too, and is copied
-/// with all that it is computed from. Broadcast scalars are copied as well, and scalars remain shared. Literals become
-/// `sdy.constant` ops.
+/// Copies each constant for each of its uses. A constant is a literal, or what the ops that the module names compute
+/// from constants alone. It is copied with all that it is computed from. Broadcast scalars are copied as well, and
+/// scalars remain shared. Constants and broadcasts without uses are erased.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).

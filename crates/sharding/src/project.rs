@@ -16,7 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
     pub axes: AxisList,
-    /// The axes of the dimension that do not fit this factor, which is not the minor-most. Empty if all fit.
+    /// The axes of the dimension that are left over although the factor has room left, because the first of them has no
+    /// divisor in common with the room. Empty if there are none, and always for the minor-most factor.
     pub overflow: Vec<AxisRef>,
     pub is_closed: bool,
     pub is_minor_most: bool,

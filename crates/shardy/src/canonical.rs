@@ -227,7 +227,8 @@ impl Canon<'_, '_> {
     }
 
     /// Replaces a sum by a reduce-scatter if all its users slice it in the same way, and the slices begin with all axes
-    /// that are summed over. `op` is one of the slices. Returns true if it did.
+    /// that are summed over. Slices by the rest of their axes after it. `op` is one of the slices. Returns true if it
+    /// did.
     fn scatter(&mut self, op: Op) -> bool {
         let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
         let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();

@@ -114,7 +114,7 @@ impl Chooser {
         Chooser(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// Returns a number below `n`, which is not 0.
+    /// Returns a number below `n`. Panics if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
