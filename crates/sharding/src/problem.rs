@@ -227,8 +227,8 @@ impl Problem {
         self.tensors[tensor].sharding.as_ref()
     }
 
-    /// Puts tensors into a new group. Their shardings stay as they are until [`crate::solve`] makes them equal and keeps
-    /// them so. A tensor must be in no group yet: groups that share a tensor are not kept equal.
+    /// Puts tensors into a new group. Their shardings stay as they are until [`crate::solve`] makes them equal and
+    /// keeps them so. A tensor must be in no group yet: groups that share a tensor are not kept equal.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
         for &tensor in &members {

@@ -374,8 +374,8 @@ fn scattered_sharding(
 }
 
 /// Returns true if two layouts are on meshes of one name, have the same replicated axes and the same [`strides`]. They
-/// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly. Unreduced
-/// axes are not compared.
+/// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly.
+/// Unreduced axes are not compared.
 fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;

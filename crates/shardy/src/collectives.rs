@@ -111,8 +111,8 @@ struct Conversion<'a> {
     /// The factor by which the number of shards of each dimension may still grow in the current collective.
     room: Vec<usize>,
     held: HashSet<AxisRef>,
-    /// The dimension and the position in it of each axis of `outs`, as it was after the last slice or permutation, or at
-    /// the start.
+    /// The dimension and the position in it of each axis of `outs`, as these were after the last slice or permutation,
+    /// or at the start.
     goals: HashMap<AxisRef, (usize, usize)>,
     steps: Vec<(ShardyCollective, Sharding)>,
 }

@@ -186,8 +186,8 @@ pub(crate) fn reduced_padding(view: &OpView<'_>, index: usize, record: Option<&V
 }
 
 /// Replaces indices in `operands` by their minimum with the largest index that is valid without padding, because the op
-/// itself would clamp them to the padded size. Indices of dimensions without padding, and those whose type cannot
-/// exceed the largest valid index, do not change.
+/// itself would clamp them to the padded size. Indices of dimensions without padding, and those whose type cannot hold
+/// the largest valid index, do not change.
 fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
     for bound in facts(view).index_bounds(view) {
         let is_padded = b.body.ty(operands[0]).shape()[bound.dim] != view.operand_shape(0)[bound.dim];
