@@ -51,7 +51,8 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
+/// Makes a copy of a constant, or of a broadcast scalar, for each of its uses. Scalars are not copied. Literals become
+/// `sdy.constant` ops.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if there are too many ops before or after.

@@ -47,7 +47,7 @@ impl CollectiveCost {
     }
 
     /// Returns the quotient of [`bytes_received`](CollectiveCost::bytes_received) and `whole`, without rounding. There
-    /// must be at least one member: for none the result is infinite.
+    /// must be at least one member: for none the result is negative infinity.
     pub fn fraction_received(self, members: usize) -> f64 {
         let members = members as f64;
         self.passes() as f64 * (members - 1.0) / members
