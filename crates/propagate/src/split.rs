@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Copies each constant for each of its uses. A constant is a literal, or what elementwise ops, broadcasts, reshapes,
 /// slices and calls of functions of such ops compute from constants alone. It is copied with all that it is computed
-/// from. Broadcast scalars are copied as well, and scalars remain shared. Constants and broadcasts that are then without
-/// uses are erased.
+/// from. Broadcast scalars are copied as well, and scalars remain shared. Constants and broadcasts that are then
+/// without uses are erased.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).

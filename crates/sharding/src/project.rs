@@ -121,7 +121,8 @@ impl TensorFactors {
 
     /// Returns the sharding of the tensor, whose dimensions are assembled from their factors. In a dimension of several
     /// factors, those after the first one that has overflow or is not split into single elements do not count, since a
-    /// shard would need a strided view. A dimension is open if all factors that count are open.
+    /// shard would need a strided view. A dimension is open if all factors that count are open. The sharding has no
+    /// reduced axes, and its dimensions have no priorities.
     pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         ShardingParts {
             mesh: mesh.clone(),
@@ -289,7 +290,7 @@ impl Projection {
         &self.tensors[self.operand_count..]
     }
 
-    /// Returns the sharding of tensor `index`, operands first.
+    /// Returns the sharding of tensor `index`, operands first, as [`TensorFactors::to_sharding`] does.
     pub fn to_sharding(&self, index: usize, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         self.tensors[index].to_sharding(rule.mapping(index), rule, mesh)
     }

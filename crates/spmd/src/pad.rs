@@ -31,6 +31,9 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Fails if an array with its padding has more elements than an array can have.
+///
+/// # Panics
+/// Panics if an op reduces a dimension that is split unevenly, and has no neutral element. `reshard` splits none such.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
