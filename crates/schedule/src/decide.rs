@@ -75,8 +75,8 @@ impl fmt::Debug for Scheduled {
 pub struct Decision {
     /// The ops that are changed, and into what.
     pub what: String,
-    /// The location for which the first product beside a gather or scatter is there. For other changes, it is that of
-    /// the first collective.
+    /// The origin of the first product beside a gather or scatter. For other changes, it is that of the first
+    /// collective.
     pub loc: Loc,
     /// The number of places that are alike, which are decided together.
     pub count: usize,
