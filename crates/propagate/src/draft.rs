@@ -80,7 +80,8 @@ pub(crate) struct Use {
 #[derive(Clone, Debug)]
 pub(crate) struct Edge {
     /// The operands whose values flow into the owner: of the op that has the edge, and of the terminators of its
-    /// regions.
+    /// regions. Those of a [`NodeKind::FuncEdge`] are operands of calls, or of the callee's terminator; the list is
+    /// empty until they are found.
     pub sources: SmallVec<[Use; 2]>,
     /// The block arguments and results other than the owner.
     pub targets: SmallVec<[ValueId; 2]>,
@@ -355,7 +356,8 @@ impl<'m> Draft<'m> {
     }
 
     /// Copies an op and all ops within it. The copy is not in the list of `parent` yet. `names` maps operands to values
-    /// of the copy and is extended by the results. Operands that are not in it stay as they are.
+    /// of the copy, and is extended by the results and by all values within the op. Operands that are not in it stay as
+    /// they are.
     pub fn clone_op(&mut self, op: OpId, names: &mut FxHashMap<ValueId, ValueId>, parent: BlockId) -> OpId {
         let node = self.op(op).clone();
         let operands: Vec<ValueId> = node.operands.iter().map(|v| *names.get(v).unwrap_or(v)).collect();
@@ -441,7 +443,8 @@ impl<'m> Draft<'m> {
         self.block_mut(parent).ops.retain(|&o| o != op);
     }
 
-    /// Returns `loc`, a location in the frame's function, combined with the location of the frame's call.
+    /// Returns `loc`, a location in the frame's function, combined with the location of the frame's call. If one of the
+    /// two is unknown, returns the other.
     pub fn locate(&self, frame: FrameId, loc: &Loc) -> Loc {
         let caller = &self.frame(frame).caller;
         match (loc.is_unknown(), caller.is_unknown()) {

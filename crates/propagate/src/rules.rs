@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The name of the attribute that holds an op's rule.
 pub const RULE: &str = "sdy.sharding_rule";
 
-/// Returns the rule that is written on the op, if it can be read and fits the op, or else the rule of the op's kind, or
-/// `None` if the kind has none. If `is_conservative` is true, the rule of the kind does not propagate along dimensions
-/// whose elements would have to be moved.
+/// Returns the rule that is written on the op, if it can be read and fits the op, or else the rule that the op's kind
+/// provides for it, or `None` if the kind provides none. If `is_conservative` is true, the latter rule does not
+/// propagate along dimensions whose elements would have to be moved.
 pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A member of a group.
 #[derive(Clone, Copy)]
 pub struct Member {
-    /// The number of the function.
+    /// The index of the function in the module.
     pub func: usize,
     /// The op `sdy.sharding_group`.
     pub op: Op,

@@ -15,9 +15,10 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Copies each constant for each of its uses. What is computed from constants alone is a constant too, and is copied
-/// with all that it is computed from. Broadcast scalars are copied as well, and scalars remain shared. Literals become
-/// `sdy.constant` ops.
+/// Copies each constant for each of its uses. A constant is a literal, or what elementwise ops, broadcasts, reshapes,
+/// slices and calls of functions of such ops compute from constants alone. It is copied with all that it is computed
+/// from. Broadcast scalars are copied as well, and scalars remain shared. Constants and broadcasts that are then
+/// without uses are erased.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).

@@ -51,7 +51,8 @@ pub fn sink_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     })
 }
 
-/// Makes a copy of a constant for each of its uses. Literals become `sdy.constant` ops.
+/// Makes a copy of a constant, or of a broadcast scalar, for each of its uses. Scalars are not copied. Literals become
+/// `sdy.constant` ops.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if there are too many ops before or after.
@@ -62,9 +63,10 @@ pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Copies each closed sharding that a constraint requires of its input, or a manual computation of an operand, to this
-/// value, if the value has no sharding and none of its uses requires another one. If the value is at a data-flow edge,
-/// a constraint is placed after it instead, whose result replaces the value in all other uses. Ops after a chain of
-/// constraints use its result in place of its input.
+/// value, if the value has no sharding and none of its uses requires another one. The other results of the op that
+/// makes the value become open if they have no sharding. If the value is at a data-flow edge, a constraint is placed
+/// after it instead, whose result replaces the value in all other uses. Arguments of regions that are at no edge get no
+/// sharding. Ops after a chain of constraints, in the same block, use its result in place of its input.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -98,7 +100,8 @@ pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape { calls: Calls::Outline, ..Shape::AS_WRITTEN }, edges::adopt_edges)
 }
 
-/// Propagates in all functions as they are written, through the edges that are there as ops. The edges remain.
+/// Propagates in all functions as they are written, through the edges that are there as ops. The edges remain. Pure ops
+/// whose results are not used are removed.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -127,7 +130,7 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
 
 /// Runs all steps of propagation, as Shardy does between the simplifications of its import and of its export. Each call
 /// is propagated separately. In the result there are no edges, and the body of each call and named computation is a
-/// function of its own.
+/// function of its own. Literals become `sdy.constant` ops, and pure ops whose results are not used are removed.
 ///
 /// # Errors
 /// Fails if a function calls itself, if calls nest too deep, or if there are too many ops once calls are replaced and

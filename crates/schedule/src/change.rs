@@ -94,8 +94,8 @@ impl Site {
         }
     }
 
-    /// Returns the location for which the first product beside a gather or scatter is there. For other changes, returns
-    /// that of the first collective.
+    /// Returns the origin of the first product beside a gather or scatter. For other changes, returns that of the first
+    /// collective.
     pub(crate) fn loc(&self, sites: &Sites<'_>) -> Loc {
         let op = match self {
             Site::Matmul(matmul) => matmul.products[0].op,

@@ -38,7 +38,7 @@ pub struct Scheduled {
     pub module: Module,
     /// The decisions on possible changes, in the order in which they were made: next comes the change whose collectives
     /// the core waits for longest in the program changed so far. On a host, one decision states that all collectives
-    /// are left as they are. There are none with [`Overlap::Off`].
+    /// are left as they are, if there are any. There are none with [`Overlap::Off`].
     pub decisions: Vec<Decision>,
     /// The predicted time of the given program, in its own order.
     pub before: Picoseconds,
@@ -75,8 +75,8 @@ impl fmt::Debug for Scheduled {
 pub struct Decision {
     /// The ops that are changed, and into what.
     pub what: String,
-    /// The location for which the first product beside a gather or scatter is there. For other changes, it is that of
-    /// the first collective.
+    /// The origin of the first product beside a gather or scatter. For other changes, it is that of the first
+    /// collective.
     pub loc: Loc,
     /// The number of places that are alike, which are decided together.
     pub count: usize,

@@ -22,7 +22,8 @@ impl Times {
         Times { issued, waits: waits.map(|span| (span.start, span.end)).collect() }
     }
 
-    /// Returns the time of one run of a collective, and the part of it for which the core waits.
+    /// Returns the time of one run of a collective, and the part of it for which the core waits. Both are 0 if the
+    /// collective was issued without taking time.
     pub(crate) fn of_op(&self, op: Op) -> (Picoseconds, Picoseconds) {
         let Some(item) = self.issued.get(&op) else { return (0, 0) };
         let time = item.end - item.start;
@@ -34,7 +35,7 @@ impl Times {
         (time, beside.map(|&(from, until)| until.min(item.end) - from.max(item.start)).sum())
     }
 
-    /// Returns true if the time of a collective is at most twice its latency.
+    /// Returns true if the time of a collective is at most twice its latency, and false if its latency is not known.
     pub(crate) fn is_small(&self, op: Op) -> bool {
         self.issued.get(&op).is_some_and(|item| item.latency.is_some_and(|least| item.end - item.start <= 2 * least))
     }

@@ -132,7 +132,7 @@ impl<'m> Writer<'m> {
 /// The steps of a block while they are ordered.
 struct Order {
     steps: Vec<Step>,
-    /// The op that has to be written before a value can be used, and the step that writes it.
+    /// For each value that is not written yet, the step that has to be written before the value can be used.
     pending: BTreeMap<Value, Pending>,
     /// The steps that take time.
     timed: BTreeSet<usize>,

@@ -152,7 +152,7 @@ impl Rule {
     /// anew, the factors of each dimension are in the order of these numbers, and the rule is not custom. A factor of
     /// size 1 is removed from a dimension that has a factor of a lower number.
     ///
-    /// Without `j`, `([i, j])->([i, j]) {i=4, j=8}` is `([i, k])->([i, l]) {i=4, k=1, l=1}`.
+    /// Without `j`, `([i, j])->([i, j]) {i=4, j=8}` becomes `([i, j])->([i, k]) {i=4, j=1, k=1}`.
     pub fn without(&self, drops: impl Fn(Factor) -> bool) -> Rule {
         let ranks = |mappings: &[Mapping]| mappings.iter().map(Mapping::rank).collect::<Vec<_>>();
         let mut builder = RuleBuilder::new(ranks(&self.operands), ranks(&self.results));

@@ -40,20 +40,22 @@ impl CollectiveCost {
     }
 
     /// Returns the bytes that each member of a group of `members` receives. `whole` is the number of bytes of the
-    /// larger of operand and result on one device.
+    /// larger of operand and result on one device. A member's own part, which it does not receive, is rounded down. A
+    /// group of one member or none receives nothing.
     pub fn bytes_received(self, whole: u64, members: u64) -> u64 {
         self.passes() * (whole - whole.checked_div(members).unwrap_or(whole))
     }
 
     /// Returns the quotient of [`bytes_received`](CollectiveCost::bytes_received) and `whole`, without rounding. There
-    /// must be at least one member.
+    /// must be at least one member: for none the result is negative infinity.
     pub fn fraction_received(self, members: usize) -> f64 {
         let members = members as f64;
         self.passes() as f64 * (members - 1.0) / members
     }
 }
 
-/// Returns the bytes that could be moved between devices in the time of this work on one device.
+/// Returns the bytes that could be moved between devices in the time of this work on one device. The bytes for the
+/// operations and those for the memory traffic are each rounded down.
 pub fn local_work(flops: f64, memory_bytes: u64) -> u64 {
     (flops / FLOPS_PER_BYTE) as u64 + memory_bytes / MEMORY_BYTES_PER_BYTE
 }

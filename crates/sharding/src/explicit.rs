@@ -375,7 +375,8 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
 }
 
 /// Returns another layout, in which each axis of the operand's layout `from` that is not among `used` is added to the
-/// first dimension of `candidate`, if any, that it and the axes there divide. Returns `None` if no axis is added.
+/// first dimension of `candidate`, if any, that it and the axes there divide and whose size is not 0. Returns `None` if
+/// no axis is added.
 fn elsewhere(candidate: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = candidate.clone();
     let mut is_other = false;

@@ -28,7 +28,7 @@ pub struct Context<'a> {
     /// large, the one with most shards first, and cuts the new axes of an operand for a factor to those of a result if
     /// these are a strict prefix of them. The basic strategy does not read this.
     pub is_elementwise: bool,
-    /// True if splitting an axis is forbidden.
+    /// True if no sub-axes propagate, not even those that a tensor has already.
     pub is_conservative: bool,
 }
 
@@ -249,13 +249,14 @@ pub fn compatible_major_axes(p: &Projection, factor: Factor, direction: Directio
 
 struct Agreed {
     axes: AxisList,
-    /// True if no tensor has contradicted the others yet, so that the next one may extend the list.
+    /// True if the next tensor may extend the list: no tensor has contradicted the others yet, and this one is not on
+    /// the receiving side of a propagation in one direction.
     may_grow: bool,
 }
 
 impl Agreed {
-    /// Adds the axes of one more tensor: a longer list extends the agreed one, and a contradicting list cuts and
-    /// finishes it.
+    /// Adds the axes of one more tensor: a longer list extends the agreed one if it may grow, and a contradicting list
+    /// cuts and finishes it.
     fn meet(&mut self, new: &[AxisRef]) {
         let (old_len, new_len) = (self.axes.len(), new.len());
         for i in 0..old_len.min(new_len) {

@@ -227,8 +227,8 @@ impl Problem {
         self.tensors[tensor].sharding.as_ref()
     }
 
-    /// Puts tensors into a new group. Their shardings stay as they are until [`crate::solve`] makes them equal and keeps
-    /// them so. A tensor must be in no group yet: groups that share a tensor are not kept equal.
+    /// Puts tensors into a new group. Their shardings stay as they are until [`crate::solve`] makes them equal and
+    /// keeps them so. A tensor must be in no group yet: groups that share a tensor are not kept equal.
     pub fn add_group(&mut self, members: Vec<TensorId>) {
         let group = self.groups.len() as u32;
         for &tensor in &members {
@@ -238,8 +238,9 @@ impl Problem {
     }
 
     /// Returns the origins of the steps by which `axis` came to `tensor`, from the last step back to the tensor that
-    /// had the axis from the start. The list is empty if that is `tensor` itself, if it does not have the axis, or if
-    /// no origins were recorded. A step counts if its axis contains `axis` or is a part of it.
+    /// had the axis from the start or got it from another member of its group. The list is empty if that is `tensor`
+    /// itself, if it does not have the axis, or if no origins were recorded. A step counts if its axis contains `axis`
+    /// or is a part of it.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

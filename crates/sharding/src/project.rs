@@ -16,7 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FactorSharding {
     pub axes: AxisList,
-    /// The axes of the dimension that do not fit this factor, which is not the minor-most. Empty if all fit.
+    /// The axes of the dimension that are left over although the factor has room left, because the first of them has no
+    /// divisor in common with the room. Empty if there are none, and always for the minor-most factor.
     pub overflow: Vec<AxisRef>,
     pub is_closed: bool,
     pub is_minor_most: bool,
@@ -127,7 +128,8 @@ impl TensorFactors {
 
     /// Returns the sharding of the tensor, whose dimensions are assembled from their factors. In a dimension of several
     /// factors, those after the first one that has overflow or is not split into single elements do not count, since a
-    /// shard would need a strided view. A dimension is open if all factors that count are open.
+    /// shard would need a strided view. A dimension is open if all factors that count are open. The sharding has no
+    /// reduced axes, and its dimensions have no priorities.
     pub fn to_sharding(&self, mapping: &Mapping, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         ShardingParts {
             mesh: mesh.clone(),
@@ -295,7 +297,7 @@ impl Projection {
         &self.tensors[self.operand_count..]
     }
 
-    /// Returns the sharding of tensor `index`, operands first.
+    /// Returns the sharding of tensor `index`, operands first, as [`TensorFactors::to_sharding`] does.
     pub fn to_sharding(&self, index: usize, rule: &Rule, mesh: &Arc<Mesh>) -> Sharding {
         self.tensors[index].to_sharding(rule.mapping(index), rule, mesh)
     }

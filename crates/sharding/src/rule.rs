@@ -132,7 +132,7 @@ pub struct Rule {
     pub factors: Vec<FactorSpec>,
     pub operands: Vec<Mapping>,
     pub results: Vec<Mapping>,
-    /// True if the rule was written by the user and not made by the op.
+    /// True if the rule's text ends in `custom`, which marks rules that a user wrote. False for rules that ops make.
     pub is_custom: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Options {
     pub op_priorities: bool,
     /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,
-    /// True if ops may not split axes.
+    /// True if no sub-axes propagate, except through nodes with [`Node::splits_axes`].
     pub is_conservative: bool,
     /// True if [`Problem::origins`] is filled in.
     pub record_origins: bool,

@@ -130,8 +130,8 @@ fn counts(view: &OpView<'_>, indices: Value, dim: usize, index: usize) -> bool {
 }
 
 /// Returns the indices without component `index` of their dimension `dim`. Builds slices and a concatenation for it
-/// with `b`, as far as they are needed: if the indices are a concatenation of single components, no slices, and if one
-/// component is left of two, no concatenation.
+/// with `b`, as far as they are needed: if the indices are a concatenation of single components, no slices, and if a
+/// single slice or component holds what is left, no concatenation.
 fn without_index<'s>(
     view: &OpView<'s>,
     indices: Value,

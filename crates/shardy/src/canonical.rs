@@ -227,7 +227,8 @@ impl Canon<'_, '_> {
     }
 
     /// Replaces a sum by a reduce-scatter if all its users slice it in the same way, and the slices begin with all axes
-    /// that are summed over. `op` is one of the slices. Returns true if it did.
+    /// that are summed over. Slices by the rest of their axes after it. `op` is one of the slices. Returns true if it
+    /// did.
     fn scatter(&mut self, op: Op) -> bool {
         let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
         let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();
@@ -373,8 +374,8 @@ fn scattered_sharding(
 }
 
 /// Returns true if two layouts are on meshes of one name, have the same replicated axes and the same [`strides`]. They
-/// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly. Unreduced
-/// axes are not compared.
+/// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly.
+/// Unreduced axes are not compared.
 fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;

@@ -82,6 +82,7 @@ pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
 }
 
 /// Returns the collectives that turn one layout of a tensor of this shape into another, each with the layout after it.
+/// Unreduced axes are ignored.
 pub(crate) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Vec<(ShardyCollective, Sharding)> {
     let mut conversion = Conversion::new(source, target, shape);
     for _ in 0..2 {
@@ -110,7 +111,8 @@ struct Conversion<'a> {
     /// The factor by which the number of shards of each dimension may still grow in the current collective.
     room: Vec<usize>,
     held: HashSet<AxisRef>,
-    /// The dimension and the position in it of each axis of `outs`.
+    /// The dimension and the position in it of each axis of `outs`, as these were after the last slice or permutation,
+    /// or at the start.
     goals: HashMap<AxisRef, (usize, usize)>,
     steps: Vec<(ShardyCollective, Sharding)>,
 }

@@ -104,8 +104,8 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
 
 /// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, where the
 /// division may be absent, or `partition_id / stride` for the axes from the most major one on. Returns `None` if no
-/// such axes are found, and for a division that only remainders read. `uses` holds the uses of the op's body, once they
-/// are needed.
+/// such axes are found, for a division that only remainders read, and if the mesh has more than [`MAX_DEVICES`]
+/// devices. `uses` holds the uses of the op's body, once they are needed.
 fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
         return None;

@@ -2,9 +2,10 @@
 //!
 //! Dead ops are removed, and so are results of branches and loops that nothing needs. Equal ops of one region are
 //! merged, unless they have parts of the program in regions, ordered effects or not exactly one result; such an op in a
-//! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their operand, and ops on
-//! scalar constants whose result is an integer or a boolean are evaluated. Two permutations of devices, one after the
-//! other, become one where this is possible, unless the program states one of them or the mesh is too large.
+//! region is also merged with an equal op of the function's own region. Ops that change nothing are replaced by their
+//! operand, and ops on scalar constants whose result is an integer or a boolean are evaluated. Two permutations of
+//! devices, one after the other, become one where this is possible, unless the program states one of them or the mesh
+//! is too large.
 
 use crate::kinds;
 use crate::rewrite::{facts, has_program_regions, is_terminator};
@@ -23,11 +24,12 @@ const MAX_ROUNDS: usize = 4;
 /// The largest number of devices of a mesh on which permutations of devices are joined.
 const MAX_DEVICES: usize = 1 << 12;
 
-/// Removes the dead ops of the main function and the results of branches and loops that nothing needs, merges equal
-/// ops that have one result, no parts of the program in regions and no ordered effects, and replaces ops that change nothing by their operand,
-/// and pure ops on scalar constants by their value if it is an integer or a boolean. On a mesh of at most
-/// [`MAX_DEVICES`] devices, joins pairs of permutations of devices that the compiler made, where one permutation can
-/// take their place. Stops after [`MAX_ROUNDS`] rounds. Always returns `Ok`.
+/// Removes the dead ops of the main function and the results of branches and loops that nothing needs. Merges an op
+/// with an equal op before it in its region or in the function's own region, if it has one result, no parts of the
+/// program in regions and no ordered effects. Replaces ops that change nothing by their operand, and pure ops on scalar
+/// constants by their value if it is an integer or a boolean. On a mesh of at most [`MAX_DEVICES`] devices, joins pairs
+/// of permutations of devices that the compiler made, where one permutation can take their place. Stops after
+/// [`MAX_ROUNDS`] rounds. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -324,7 +326,8 @@ impl Cleanup<'_> {
     }
 
     /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
-    /// Returns `None` if these are not both permutations that the compiler made, or if they are not joined.
+    /// Returns `None` if these are not both permutations that the compiler made, if no one permutation does what both
+    /// do, or if there is no main mesh or it has more than [`MAX_DEVICES`] devices.
     fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
         let permutation = |view: &OpView<'_>| {

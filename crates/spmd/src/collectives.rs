@@ -14,6 +14,10 @@ use std::sync::Arc;
 
 /// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op in the same region
 /// reads becomes a part of a reduce-scatter if the op first splits it over summed axes. Always returns `Ok`.
+///
+/// # Panics
+/// Panics if the operand or the result of such an op has no sharding. [`reshard`](crate::reshard::reshard) leaves none
+/// without one.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {

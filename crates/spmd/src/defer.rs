@@ -267,8 +267,8 @@ pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }
 
-/// Returns the axes over which an op sums the parts of devices. Returns `None` for other ops, and if one of the axes is
-/// Explicit, because such a sum is not deferred.
+/// Returns the axes over which an op sums the parts of devices. Returns `None` for other ops, if one of the axes is
+/// Explicit, because such a sum is not deferred, and if the result has no sharding.
 fn sum_axes(view: &OpView<'_>) -> Option<Vec<AxisRef>> {
     let Some(ShardyCollective::AllReduce { axes, reduce: ReduceKind::Add }) = ShardyCollective::of(view) else {
         return None;

@@ -33,7 +33,7 @@ use std::sync::Arc;
 pub struct Row {
     pub kind: CollectiveKind,
     pub groups: Groups,
-    /// The type of the operand on one device.
+    /// The type of the first operand on one device.
     pub operand_type: TensorType,
     pub result_type: TensorType,
     /// The bytes that the device that receives most receives each time the collective runs.

@@ -36,9 +36,9 @@ const GROWTH: f64 = 0.05;
 /// The number of bytes by which moved values may enlarge the memory of a program in any case.
 pub(crate) const ROOM: u64 = 16 << 20;
 
-/// Moves the collectives of the main function out of loops in which they are invariant, with the ops that compute their
-/// operands, as far as memory allows. Marks those that stay. Loops that are known to run at most once are left as they
-/// are. Always returns `Ok`.
+/// Moves the collectives of the main function that are over no Explicit axes out of loops in which they are invariant,
+/// with the ops that compute their operands, as far as memory allows. Marks those that stay for lack of memory. Loops
+/// that are known to run at most once are left as they are. Always returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     if !has_loop(&module, &module[main].body) {

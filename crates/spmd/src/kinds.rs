@@ -85,8 +85,8 @@ impl Kinds {
     }
 }
 
-/// Returns true if two ops are of one kind. An op with a region that uses values from around the op is never of the kind
-/// of another one.
+/// Returns true if two ops are of one kind. An op with a region that uses values from around the op is never of the
+/// kind of another one.
 pub(crate) fn is_same(a: &OpView<'_>, b: &OpView<'_>) -> bool {
     Key::of(a).is_some_and(|key| Some(key) == Key::of(b))
 }

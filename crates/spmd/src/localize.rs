@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// Returns the module with the main function turned into the program of one device. A module without a mesh is not
 /// changed.
 ///
-/// Adds a warning `claim-unproved` to `warnings` for each result of the program's manual computations whose sharding
-/// claims that it is equal along axes over which it may vary.
+/// Unless it fails, adds a warning `claim-unproved` to `warnings` for each result of the program's manual computations
+/// whose sharding claims that it is equal along axes over which it may vary.
 ///
 /// # Errors
 /// Fails if an op cannot run on the shards that its layouts require, with one error for each such op.

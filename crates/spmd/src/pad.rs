@@ -31,6 +31,9 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Fails if an array with its padding has more elements than an array can have.
+///
+/// # Panics
+/// Panics if an op reduces a dimension that is split unevenly, and has no neutral element. `reshard` splits none such.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -186,8 +189,8 @@ pub(crate) fn reduced_padding(view: &OpView<'_>, index: usize, record: Option<&V
 }
 
 /// Replaces indices in `operands` by their minimum with the largest index that is valid without padding, because the op
-/// itself would clamp them to the padded size. Indices of dimensions without padding, and those whose type cannot
-/// exceed the largest valid index, do not change.
+/// itself would clamp them to the padded size. Indices of dimensions without padding, and those whose type cannot hold
+/// the largest valid index, do not change.
 fn bound_indices(view: &OpView<'_>, operands: &mut [Value], b: &mut Builder<'_>) {
     for bound in facts(view).index_bounds(view) {
         let is_padded = b.body.ty(operands[0]).shape()[bound.dim] != view.operand_shape(0)[bound.dim];

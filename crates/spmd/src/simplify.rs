@@ -18,8 +18,8 @@ use std::collections::HashMap;
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
 /// one operand, with groups of devices in place of groups of a replica with all of its partitions, with reducers on the
 /// types of their operands, and with scatters whose indices have no component that is known to be 0 where it can be
-/// left out ([`idle_components`]). An asynchronous collective keeps its reducer, and it keeps its operands if it cannot be
-/// started once for each of them. Always returns `Ok`.
+/// left out ([`idle_components`]). An asynchronous collective keeps its reducer, and it keeps its operands if it cannot
+/// be started once for each of them. Always returns `Ok`.
 pub fn simplify(module: Module) -> Result<Module, Diagnostics> {
     let module = numbered(&module).unwrap_or(module);
     let module = reshards(&module).unwrap_or(module);

@@ -25,8 +25,8 @@ pub fn read(module: &Module) -> Vec<Diagnostic> {
     }
 }
 
-/// Returns the warning with a note on what the partitioned program moves for the same source line, if it moves
-/// anything.
+/// Returns the warning with a note on the collectives that the partitioned program has for the same source line, if
+/// there are any.
 pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
     let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {

@@ -15,7 +15,8 @@ use shardwise_ops::{Linear, Opcode, make};
 
 /// Returns the function that takes the arguments of `func`, then the tangents of the arguments `args`, and returns the
 /// results, then the tangents of those results that are floats or complex numbers. Calls that use values with tangents
-/// are inlined.
+/// are inlined, or become named computations if they have a policy of what is computed again. `args` must name an
+/// argument once: of several tangents of one argument, only the last one counts.
 ///
 /// # Errors
 /// `transform-argument` and `grad-integer` for each argument that is not there or has no tangent, `no-derivative` for

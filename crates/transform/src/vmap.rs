@@ -17,8 +17,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`. It computes
-/// `func` for each index of the dimension. Layouts are those of the old dimensions. Calls that use values with the new
-/// dimension are inlined.
+/// `func` for each index of the dimension. Layouts are those of the old dimensions, and the new one is open. Calls that
+/// use values with the new dimension are inlined, or become named computations if they have a policy of what is
+/// computed again. Functions with derivatives of their own are batched too: the result then refers to functions that
+/// only [`vmap_with`] returns.
 ///
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for the first op that has no batch.

@@ -9,13 +9,13 @@ use shardwise_ops::{OPS, Opcode, PropagationClass};
 use shardwise_transform::{jvp, vjp, vmap};
 
 /// Checks the derivatives of a program, its batches for each choice of mapped arguments, and the derivatives of the
-/// batch in all arguments. Numbers of a batch must be equal to the expected ones.
+/// batch in all arguments. Numbers of a batch must be equal to the expected ones. Panics if a check fails.
 fn check_all(source: &str) {
     check_all_within(source, 0.0);
 }
 
 /// Checks what [`check_all`] checks. A number of a batch may differ from the expected one by `part` of one plus its
-/// absolute value.
+/// absolute value. Panics if a check fails.
 fn check_all_within(source: &str, part: f64) {
     check(source);
     check_batch(source, part);

@@ -14,13 +14,14 @@ use shardwise_sim::{self as sim, Overlap, Topology, simulate};
 use shardwise_spmd::{PASSES, partition, uniform, verify_stage};
 use shardwise_view::Timeline;
 
-/// Returns the per-device program of a program.
+/// Returns the per-device program of a program. Panics if the text cannot be parsed or partitioned.
 pub fn localized(source: &str) -> Module {
     let module = parse("program.mlir", source, &OPS).unwrap_or_else(|e| panic!("{e}"));
     partition(&module, &mut Default::default()).unwrap_or_else(|e| panic!("{e}")).module
 }
 
-/// Returns the per-device program as the file of the simulator's published points has it.
+/// Returns the per-device program as the file of the simulator's published points has it. Panics if the file cannot be
+/// read or parsed.
 pub fn published(name: &str) -> Module {
     let path = format!("{}/../sim/data/programs/{name}.mlir", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
@@ -31,7 +32,8 @@ pub fn topology(text: &str) -> Topology {
     Topology::parse(text).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Schedules a program, and checks what holds for every scheduled program.
+/// Schedules a program, and checks what holds for every scheduled program ([`check`]). Panics if it cannot be scheduled
+/// or the check fails.
 pub fn scheduled(module: &Module, topology: &Topology, overlap: Overlap) -> Scheduled {
     let out = schedule(module, topology, overlap, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     check(&out, topology).unwrap_or_else(|e| panic!("{e}\n{}", shown(&out.module)));

@@ -7,7 +7,7 @@ use shardwise_sharding::{AssignInput, Assignment, Rule, assign, runner_up};
 
 /// Returns the assignment for an op on f32 tensors, and a text that shows it. `shardings` are those of the operands,
 /// then of the results, and `-` stands for none. `work` is in bytes. If `halo` is true, permutation factors can be
-/// split at no cost.
+/// split at no cost. Panics if a text cannot be parsed, or if the second best assignment is equal to the best one.
 fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -> (Assignment, String) {
     let mesh = mesh(mesh_text);
     let rule: Rule = rule.parse().unwrap();

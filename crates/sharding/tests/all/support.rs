@@ -6,13 +6,13 @@ use shardwise_sharding::{Factor, FactorKind, LeastPrice, Prefix, Price, Prices, 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Parses a mesh, as in `a=4 b=2`.
+/// Parses a mesh, as in `a=4 b=2`. Panics if the text has another form.
 pub fn mesh(text: &str) -> Arc<Mesh> {
     let axes = text.split(' ').map(|axis| axis.split_once('=').unwrap());
     Arc::new(Mesh::new("mesh", axes.map(|(name, size)| (name, size.parse().unwrap()))).unwrap())
 }
 
-/// Parses an axis `a` or a sub-axis `a:(1)2`.
+/// Parses an axis `a` or a sub-axis `a:(1)2`. Panics if the text has another form or the mesh has no such axis.
 pub fn axis(mesh: &Mesh, text: &str) -> AxisRef {
     let (name, sub) = text.split_once(":(").map_or((text, None), |(name, sub)| (name, Some(sub)));
     let axis = mesh.axis(name).unwrap_or_else(|| panic!("no axis {name}"));
@@ -27,7 +27,7 @@ pub fn axes(mesh: &Mesh, text: &str) -> Vec<AxisRef> {
 }
 
 /// Parses a sharding, as in `a b ? | ? p1 | . ; c`: the dimensions separated by `|`, where `?` stands for an open one
-/// and `.` for a closed one without axes, and the replicated axes behind `;`.
+/// and `.` for a closed one without axes, and the replicated axes behind `;`. Panics if the mesh lacks one of the axes.
 pub fn sharding(mesh: &Arc<Mesh>, text: &str) -> Sharding {
     let (dims, replicated) = text.split_once(';').unwrap_or((text, ""));
     let mut sharding = Sharding::new(mesh, dims.split('|').map(|d| dim(mesh, d)).collect());
@@ -114,7 +114,7 @@ impl Chooser {
         Chooser(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// Returns a number below `n`, which is not 0.
+    /// Returns a number below `n`. Panics if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -231,7 +231,8 @@ fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize
     if bytes(&totals) < bytes(&elements) { totals } else { elements }
 }
 
-/// Returns the size of a block, or `None` if the blocks are those of an operand and are uneven.
+/// Returns the size of a block, rounded up for blocks of a result, or `None` if the blocks are those of an operand and
+/// are uneven.
 fn block_size(view: &OpView<'_>, blocks: Blocks, shards: usize) -> Option<i128> {
     let size = match blocks {
         Blocks::OfResults(dim) => view.result_shape(0)[dim].div_ceil(shards),

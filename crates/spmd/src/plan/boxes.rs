@@ -131,7 +131,8 @@ const CUTS: [Cut; 6] = [Cut::Whole, Cut::Equal, Cut::Longest, Cut::Halves(1), Cu
 /// The devices that exchange boxes with each other.
 struct Group {
     along: Vec<AxisRef>,
-    /// The number of elements of each dimension, within one coordinate of the axes that are left out.
+    /// The number of elements of each dimension, within one coordinate of the axes that are left out. It includes the
+    /// padding of a dimension with such axes.
     shape: Index,
     /// The number of blocks of each dimension in the source layout and in the target layout.
     counts: [Index; 2],

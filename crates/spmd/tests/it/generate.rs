@@ -396,7 +396,8 @@ fn control(c: &mut Chooser, b: &mut Builder<'_>, values: &[Value], x: Value, dep
     shardwise_ops::make_collective::while_loop(b, &[start, x], cond, body)[1]
 }
 
-/// Returns the values, ops and shardings of the main function as text, for the messages of failures.
+/// Returns the values, ops and shardings of the main function as text, for the messages of failures. Panics if there
+/// is no main function.
 pub fn sketch(module: &Module) -> String {
     let func = module.main().unwrap();
     let show = |v: &Value| {

@@ -39,7 +39,8 @@ fn the_corpus_has_shardys_shardings() {
 
 /// Returns a line with the sharding of each argument and result of the main function, and then of each result of its
 /// ops and each argument of its manual computations, in program order. Scalars in the function are left out, and so are
-/// the results of constants, edges and named computations, which only one of the two programs has.
+/// the results of constants, edges and named computations, which only one of the two programs has. Panics if there is
+/// no main function.
 fn facts(module: &Module) -> Vec<String> {
     let main = module.main().unwrap();
     let mut out = vec![];

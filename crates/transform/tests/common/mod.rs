@@ -15,7 +15,8 @@ pub fn printed(module: &Module) -> String {
     text::print(module, &PrintOptions::default())
 }
 
-/// Returns a module with `func` in place of the first function of `module`, printed and read again.
+/// Returns a module with `func` in place of the first function of `module`, printed and read again. Panics if the
+/// module is not valid.
 pub fn with_main(module: &Module, func: Func) -> Module {
     let mut out = module.without_funcs();
     out.funcs.push(func);
@@ -48,8 +49,9 @@ pub fn values(x: &Literal) -> Vec<f64> {
     x.to_dense().as_slice::<f64>().to_vec()
 }
 
-/// Checks the derivatives of the first function of a program in MLIR's text form, whose arguments are tensors of f64:
-/// forward mode against central differences, and reverse mode against forward mode.
+/// Checks the derivatives of the main function of a program in MLIR's text form, whose arguments are tensors of f64:
+/// forward mode against central differences, and reverse mode against forward mode. Panics if they differ, or if the
+/// program has no derivatives.
 pub fn check(source: &str) {
     let module = parse(source);
     let main = module.main().unwrap();
@@ -90,7 +92,8 @@ pub fn check(source: &str) {
 }
 
 /// Checks, for each choice of at least one argument to be mapped, the batch of three against one run for each index. A
-/// number may differ from the expected one by `part` of one plus its absolute value.
+/// number may differ from the expected one by `part` of one plus its absolute value. Panics if one differs by more, or
+/// if the program has no batch.
 pub fn check_batch(source: &str, part: f64) {
     let module = parse(source);
     let main = module.main().unwrap();
