@@ -46,7 +46,8 @@ struct Counts {
 pub struct OutOfMemory {
     /// The bytes requested.
     pub requested: usize,
-    /// The limit, in bytes, of the account that refused the request, or of the current one if the system did.
+    /// The limit, in bytes, of the account that refused the request. If the system refused it, of the account that had
+    /// accepted it.
     pub limit: usize,
     /// The bytes of this account that were in use at the time of the request.
     pub in_use: usize,
@@ -268,8 +269,8 @@ impl CancelToken {
         CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
     }
 
-    /// Returns the number of polls that are left before a token made by [`CancelToken::at_poll`] is cancelled, and 0
-    /// for other tokens.
+    /// Returns how many more polls cancel a token made by [`CancelToken::at_poll`]: 1 if the next poll does. Returns 0
+    /// if a poll has cancelled it, and for other tokens.
     pub fn polls_left(&self) -> u64 {
         self.cancels_in.as_ref().map_or(0, |n| n.load(Relaxed))
     }

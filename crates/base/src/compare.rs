@@ -317,6 +317,9 @@ pub fn largest(x: &Literal) -> f64 {
 
 /// Returns the magnitude of an element, for complex numbers the larger one of both parts. A number or part that is not
 /// finite counts as 0.
+///
+/// # Panics
+/// Panics if there is no element `i`. A splat accepts every index.
 pub fn magnitude(x: &Literal, i: usize) -> f64 {
     let finite = |p: Part| if p.value.is_finite() { p.value.abs() } else { 0.0 };
     parts(x, i).map(finite).into_iter().fold(0.0, f64::max)
@@ -338,6 +341,9 @@ pub fn share_of_largest(index: usize, got: &Literal, want: &Literal) -> Result<f
 /// Returns the absolute difference of element `i` of two arrays of one type, for complex numbers the larger difference
 /// of both parts. It is 0 for two NaNs or equal infinities, and infinite for every other pair with a NaN or an
 /// infinity.
+///
+/// # Panics
+/// Panics if one of the arrays has no element `i`. A splat accepts every index.
 pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
     let apart = |(a, b): (Part, Part)| match (a.value.is_nan(), b.value.is_nan()) {
         (true, true) => 0.0,
@@ -351,6 +357,9 @@ pub fn gap(a: &Literal, b: &Literal, i: usize) -> f64 {
 /// Returns how many representable numbers two elements of one float or complex type are apart, for complex numbers the
 /// larger distance of both parts. Two NaNs are 0 apart, and so are zeros of both signs. Returns `None` if one element
 /// or part is not finite and the other differs.
+///
+/// # Panics
+/// Panics if one of the arrays has no element `i`. A splat accepts every index.
 pub fn ulps(a: &Literal, b: &Literal, i: usize) -> Option<u64> {
     let [[a, b], [c, d]] = [parts(a, i), parts(b, i)];
     let apart = |a, b| Tolerance::Ulps(0).apart(i, 0.0, a, b);

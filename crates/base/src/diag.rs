@@ -129,7 +129,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Formats a count for a message: `1 operand`, `2 operands`.
+/// Formats a count for a message, with an `s` after the word unless the count is 1: `1 operand`, `2 operands`.
 pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -50,7 +50,8 @@ pub fn captured<R>(f: impl FnOnce() -> R) -> (R, Vec<String>) {
     (result, lines)
 }
 
-/// Passes a line to the sink.
+/// Passes a line to the sink of this thread, or else to that of the process. If there is neither, writes it to the
+/// standard error output, and ignores an error.
 pub fn line(text: &str) {
     let of_process = || OF_PROCESS.read().unwrap_or_else(PoisonError::into_inner).clone();
     match OF_THREAD.with_borrow(Clone::clone).or_else(of_process) {

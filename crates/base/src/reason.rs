@@ -65,8 +65,9 @@ pub struct Reason {
     pub consumer_loc: Loc,
     /// The factors of the consumer's rule that are concerned, separated by commas: `k`; empty if there is none.
     pub factor: Arc<str>,
-    /// The operand or result that was kept with its sharding (`operand 1 [{"Y"}, {}]`), or the split of factors that
-    /// was kept (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an unreduced operand.
+    /// The tensor that decided, with the layout that it has or that is required of it (`operand 1 [{"Y"}, {}]`), or the
+    /// split of factors that was kept (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an
+    /// unreduced operand.
     pub won: Arc<str>,
     /// The operand or layout that was changed, or the axes over which a value was unreduced. Empty if partial results
     /// of the op are combined, or elements of its operands move.
@@ -75,10 +76,10 @@ pub struct Reason {
     /// The bytes that the device that receives most receives, in the whole reshard, sum or exchange that this op
     /// belongs to.
     pub bytes_received: u64,
-    /// The reshard that the collective belongs to, for a bound on what it has to move. `None` on sums, on `sdy.reshard`
-    /// itself, and on the ops of a reshard in which no device receives data.
+    /// The reshard that the collective belongs to, for a bound on what it has to move. `None` if it belongs to none, as
+    /// a sum does, on `sdy.reshard` itself, and on the ops of a reshard in which no device receives data.
     pub reshard: Option<Arc<Reshard>>,
-    /// The number of collectives before this one in its reshard that receive data.
+    /// The number of collectives before this one in its reshard that receive data. 0 if it belongs to none.
     pub step: usize,
     /// The move that every program with the same arguments and results makes: an argument itself is required in another
     /// layout, by a result of the function or a constraint. `None` if this is not the case.

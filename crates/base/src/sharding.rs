@@ -195,13 +195,14 @@ impl Sharding {
         self.dims.iter().map(|d| d.shard_count(&self.mesh)).collect()
     }
 
-    /// Returns the shape of the largest shard: each dimension divided by its number of shards, rounded up.
+    /// Returns the shape of the largest shard: each dimension divided by its number of shards, rounded up. `global`
+    /// must have as many dimensions as the sharding.
     pub fn local_shape(&self, global: &[usize]) -> Vec<usize> {
         debug_assert_eq!(global.len(), self.dims.len());
         global.iter().zip(&self.dims).map(|(&n, d)| n.div_ceil(d.shard_count(&self.mesh))).collect()
     }
 
-    /// Returns true if every shard has the same shape.
+    /// Returns true if every shard has the same shape. `global` must have as many dimensions as the sharding.
     pub fn divides(&self, global: &[usize]) -> bool {
         global.iter().zip(&self.dims).all(|(&n, d)| n.is_multiple_of(d.shard_count(&self.mesh)))
     }

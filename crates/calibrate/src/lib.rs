@@ -25,8 +25,9 @@ type Facts = BTreeMap<String, (f64, String)>;
 /// Measures this machine. `report` is called with the name of each group of constants before it is measured.
 ///
 /// # Errors
-/// Fails if a program cannot be compiled or run, such as for lack of memory, and if the run is cancelled or reaches its
-/// limit.
+/// Fails if a program cannot be compiled, run or predicted, such as for lack of memory. A program of elementwise ops
+/// that cannot be compiled is left out instead. Fails, or stops the computation, if the run is cancelled or reaches its
+/// limit of steps.
 pub fn calibrate(mut report: impl FnMut(&str)) -> Result<Machine, Diagnostics> {
     let mut facts = Facts::new();
     report("memory and workers");
@@ -80,8 +81,8 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction and a turn of a loop take beside their work. Fails if a program cannot be
-/// compiled or run.
+/// Measures the times that an instruction and a turn of a loop take beside their work, and the ops of small programs.
+/// Fails if a program cannot be compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let instruction = Timed::new(&programs::chain(120))?.seconds()?.max(1e-9) / 120.0;
     add(facts, "instruction_s", instruction, "a program of 120 instructions of few elements");
@@ -90,8 +91,8 @@ fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     small_programs(facts)
 }
 
-/// Returns the time of a turn of a loop, given the program with so many turns. Fails if a program cannot be compiled or
-/// run.
+/// Returns the time, in seconds, of a turn of a loop, from the times of two programs: `program(n)` has `n` turns. It
+/// may be negative, because the times vary. Fails if a program cannot be compiled or run.
 fn turn_seconds(program: impl Fn(usize) -> String) -> Result<f64, Diagnostics> {
     let [few, many] = [100, 1100].map(|turns| Timed::new(&program(turns))?.whole_seconds());
     Ok((many? - few?) / 1000.0)

@@ -54,9 +54,9 @@ fn size(text: &str) -> Option<f64> {
     units.iter().find_map(|(unit, scale)| Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * scale))
 }
 
-/// Returns how many bytes all workers together read and write in a second while each of them copies its part of an array
-/// again and again. The array and its copy have about `bytes` bytes together, but not more than 256 MiB. This takes some
-/// milliseconds.
+/// Returns how many bytes all workers together read and write in a second while each of them copies its part of an
+/// array again and again. The array and its copy have about `bytes` bytes together, but at least 2 KiB for each worker,
+/// and not more than 256 MiB. This takes some milliseconds.
 pub fn copy_bytes_per_s(bytes: u64) -> f64 {
     let part = (bytes as usize).min(MOST_BYTES) / Workers::global().count() / 2;
     Probe::new(part).copy_rate()
@@ -96,8 +96,8 @@ impl Probe {
         self.rate(2, &|[a, b]| black_box(a).copy_from_slice(black_box(b)))
     }
 
-    /// Returns how many bytes all workers together work on in a second if each of them runs `run`, which works on all of
-    /// the given number of its arrays.
+    /// Returns how many bytes all workers together work on in a second if each of them runs `run`, which works on all
+    /// of the given number of its arrays.
     fn rate(&self, arrays: usize, run: &(dyn Fn(&mut [Vec<u8>; 2]) + Sync)) -> f64 {
         let count = self.buffers.len();
         // Small parts are repeated, so that a call takes long enough to be timed.

@@ -72,8 +72,8 @@ pub(crate) fn turns(count: usize) -> String {
 /// The number of ops on the array in a turn of [`small_turns`].
 pub(crate) const SMALL_OPS: usize = 20;
 
-/// Returns a program with a loop of so many turns of [`SMALL_OPS`] ops on an array of so few elements that the loop is a
-/// small program. Each turn also has a condition and a counter.
+/// Returns a program with a loop of `count` turns of [`SMALL_OPS`] ops on an array of `elements` elements, which must
+/// be so few that the loop is a small program. Each turn also has a condition and a counter.
 pub(crate) fn small_turns(count: usize, elements: usize) -> String {
     let op = |i: usize| format!("{} %{i}, %x", if i.is_multiple_of(2) { "add" } else { "multiply" });
     looped(count, &tensor(&[elements], "f32"), &(0..SMALL_OPS).map(op).collect::<Vec<_>>())

@@ -92,7 +92,7 @@ impl Tensor {
 ///
 /// # Panics
 /// Panics if the format does not have an element type, or if the shapes have too many elements to be counted. The names
-/// must differ, which is not checked.
+/// must differ from each other and from [`METADATA`], which is not checked.
 pub fn header(tensors: &[Tensor]) -> (Vec<u8>, Vec<usize>) {
     let of_type = |i: usize| format_type(tensors[i].dtype).expect("the caller has checked the types");
     let mut order: Vec<usize> = (0..tensors.len()).collect();

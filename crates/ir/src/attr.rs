@@ -66,7 +66,8 @@ pub enum Attr {
         mesh: Arc<Mesh>,
         dims: Vec<Vec<AxisRef>>,
     },
-    /// Text that was not understood, on one line and without comments.
+    /// Text, on one line and without comments. It was not understood, or there is no variant for it, as for locations
+    /// and types of elements and functions.
     Opaque(Arc<str>),
 }
 

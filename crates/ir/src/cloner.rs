@@ -84,7 +84,8 @@ impl<'s> Cloner<'s> {
         new
     }
 
-    /// Copies a region with its arguments, ops and inner regions. Returns the copy, which no op holds yet.
+    /// Copies a region with its arguments, ops and inner regions, as [`Cloner::op`] does. Returns the copy, which no op
+    /// holds yet.
     pub fn region(&mut self, from: Region, builder: &mut Builder<'_>) -> Region {
         let region = builder.body.add_region();
         let mut inner = Builder { body: builder.body, region, loc: builder.loc.clone() };

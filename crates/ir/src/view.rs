@@ -132,6 +132,10 @@ impl<'a> OpView<'a> {
 
     /// Returns the view of the op that makes operand `i`, or `None` if the operand is an argument of the function or of
     /// a region.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the operand does not exist.
     pub fn operand_def(&self, i: usize) -> Option<OpView<'a>> {
         self.body.def_op(self.operand(i)).map(|op| OpView { op, ..*self })
     }

@@ -74,8 +74,9 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize) -> T {
     tau
 }
 
-/// Overwrites a matrix with the factors `Q R` of its columns in another order. Columns whose entry in `order` is not 0
-/// come first, as they follow each other. Behind them, the absolute values on the diagonal of `R` do not increase.
+/// Overwrites a matrix with the factors `Q R` of its columns in another order. `order` has an entry for each column.
+/// Columns whose entry is not 0 come first, as they follow each other. Behind them, the absolute values on the diagonal
+/// of `R` do not increase.
 /// `order[j]` becomes the number, from 1, that column `j` of the new order had. Returns the scalars of the reflectors.
 /// (`geqp3`)
 pub fn pivoted_qr<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> Vec<T> {

@@ -94,7 +94,7 @@ fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option
 }
 
 /// Returns the power of two by which the elements are divided to make their squares moderate. It is 1 if the largest
-/// element is moderate already.
+/// element is moderate already, or if all are zero.
 fn scale<T: Scalar>(a: &Matrix<T>) -> f64 {
     let largest = largest_part(a.data());
     if largest == 0.0 || (1e-120..1e120).contains(&largest) {

@@ -6,7 +6,7 @@
 use crate::double::{self, Double};
 use std::f64::consts::PI;
 
-/// Returns `ln |gamma(x)|`, rounded once.
+/// Returns `ln |gamma(x)|`, rounded once; infinite at the poles.
 pub fn lgamma_f32(x: f32) -> f32 {
     libm::lgamma(x.into()) as f32
 }

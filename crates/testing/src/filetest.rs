@@ -57,7 +57,8 @@ fn differences(expected: &str, given: &str) -> String {
     show(expected, '-') + &show(given, '+')
 }
 
-/// Returns the `.mlir` files under a folder, at any depth, in the order of their paths.
+/// Returns the `.mlir` files under a folder, at any depth, in the order of their paths. Panics if a folder cannot be
+/// read.
 pub(crate) fn files_under(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![];
     let mut folders = vec![dir.to_path_buf()];

@@ -53,7 +53,7 @@ impl Timeline {
     /// the timeline.
     ///
     /// # Panics
-    /// Panics in debug builds if the timeline breaks an invariant ([`Timeline::check`]).
+    /// Panics in debug builds, and may panic in others, if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_bytes(&self, format: Format, program: Option<&str>) -> Vec<u8> {
         debug_assert_eq!(self.check(), Ok(()));
         match format {
@@ -71,7 +71,7 @@ impl Timeline {
     /// Fails if the extension is not known or if the file cannot be written.
     ///
     /// # Panics
-    /// Panics in debug builds if the timeline breaks an invariant ([`Timeline::check`]).
+    /// Panics in debug builds, and may panic in others, if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn save(&self, path: impl AsRef<Path>, program: Option<&str>) -> Result<(), Diagnostics> {
         let path = path.as_ref();
         let contents = self.to_bytes(Format::of(path)?, program);
@@ -83,7 +83,7 @@ impl Timeline {
 ///
 /// # Errors
 /// Fails if the name ends with the extension of no format, or if the file cannot be made because its folder does not
-/// exist or the name is that of a folder.
+/// exist, is no folder or cannot be looked up, or because the name is that of a folder.
 pub fn check_path(path: impl AsRef<Path>) -> Result<(), Diagnostics> {
     let path = path.as_ref();
     Format::of(path)?;

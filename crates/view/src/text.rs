@@ -62,8 +62,8 @@ impl Timeline {
         lines.join("\n")
     }
 
-    /// Returns an empty line, the title if it is not empty, and a table of the first `limit` instructions. Returns no
-    /// lines if there are no instructions.
+    /// Returns an empty line, the title if it is not empty, a table of the first `limit` instructions, and the number
+    /// of the others if there are any. Returns no lines if there are no instructions.
     fn table_lines(&self, title: &str, instructions: &[Instruction], limit: usize) -> Vec<String> {
         if instructions.is_empty() {
             return vec![];

@@ -154,7 +154,8 @@ pub struct Span {
     pub after: Vec<SpanIndex>,
 }
 
-/// How much a span does in all its runs ([`Span::runs`]), for one of its instances ([`Span::instances`]).
+/// How much a span does in all its runs ([`Span::runs`]), for one of its instances ([`Span::instances`]). Of
+/// instructions that were measured together, those whose work is not known are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
     /// The number of additions and multiplications, if it is known.
@@ -246,6 +247,9 @@ impl Timeline {
     /// Sets the spans in the order of their starts. Spans that start at the same time stay in the order of the list, in
     /// which a span must follow the spans around it and those for which it waits. Each index in [`Span::after`] is that
     /// of a span in the list, and is changed to that of the same span in [`Timeline::spans`].
+    ///
+    /// # Panics
+    /// Panics if an index in [`Span::after`] is not that of a span in the list.
     pub fn set_spans(&mut self, spans: Vec<Span>) {
         let mut order: Vec<usize> = (0..spans.len()).collect();
         order.sort_by_key(|&i| spans[i].start);

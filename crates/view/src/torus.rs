@@ -77,10 +77,11 @@ impl Torus {
         self.grid.iter().map(|&n| (rest % n, rest /= n).0).collect()
     }
 
-    /// Moves coordinates over the link of a dimension in one direction.
+    /// Moves coordinates over the link of a dimension in one direction. At an end of a dimension without a link there,
+    /// moves them to the other end as if there were one.
     ///
     /// # Panics
-    /// May panic if there is no such link.
+    /// Panics if there is no such dimension.
     pub fn step(&self, at: &mut [usize], dim: usize, is_up: bool) {
         let size = self.grid[dim];
         let is_wrap = at[dim] == if is_up { size - 1 } else { 0 };
@@ -155,7 +156,7 @@ impl Torus {
 
     /// Returns an order of chips in which they form a ring: the indices of `chips`, from 0 on. If there is a ring of
     /// neighbours and it is found, it is that one. Otherwise no part of the ring can be reversed to make it shorter. Of
-    /// many chips, the order is the given one.
+    /// more than 64 chips, the order is the given one.
     pub fn ring(&self, chips: &[Vec<usize>]) -> Vec<usize> {
         let given: Vec<usize> = (0..chips.len()).collect();
         if chips.len() < 4 || chips.len() > MOST_IN_RING {

@@ -361,8 +361,8 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
 }
 
 /// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. `V` is for varying, `U` for
-/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if two of the lists share a part
-/// of an axis, and if `mesh` is `None`.
+/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if two of the lists share a
+/// part of an axis, and if `mesh` is `None`. Of two lists for the same state, the last one counts.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();

@@ -155,8 +155,8 @@ pub(super) fn function_type(loc: &Loc, name: &str, declared: &str, taken: &str) 
         .help("give `function_type` the types of the body's arguments")
 }
 
-/// Builds the error for a property that is no list of `count` dictionaries. `given` is the length of the list, or `None` if
-/// it is no list.
+/// Builds the error for a property that is no list of `count` dictionaries. `given` is the length of the list, or
+/// `None` if it is no list.
 pub(super) fn function_dicts(loc: &Loc, name: &str, key: &str, given: Option<usize>, count: usize) -> Diagnostic {
     let message = format!("`{key}` of function `@{name}` must be a list of {count} dictionaries");
     let d = Diagnostic::error("text-function", loc, message)

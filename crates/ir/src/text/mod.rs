@@ -56,7 +56,7 @@ const MAX_BYTES: usize = u32::MAX as usize;
 /// The result is not verified.
 ///
 /// # Errors
-/// Returns the mistakes that were found in the text.
+/// Returns the mistakes that were found in the text. It is a mistake if the text has 2^32 bytes or more.
 pub fn parse(source_name: &str, text: &str, table: &'static dyn OpTable) -> Result<Module, Diagnostics> {
     if text.len() > MAX_BYTES {
         return Err(

@@ -588,8 +588,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Removes the property `key` from `attrs`, and returns its dictionaries, or empty ones if there is no such property.
-    /// It is a mistake if it is no list of `count` dictionaries.
+    /// Removes the property `key` from `attrs`, and returns its dictionaries, or empty ones if there is no such
+    /// property. It is a mistake if it is no list of `count` dictionaries.
     fn generic_dicts(&mut self, func: &Func, attrs: &mut Attrs, key: &str, count: usize, at: At) -> Parsed<Vec<Attrs>> {
         let as_dict = |item| match item {
             Attr::Dict(fields) => Some(fields),

@@ -15,7 +15,7 @@ pub(super) enum Scalar<'t> {
 }
 
 /// Returns the value of an integer's text, decimal or hexadecimal with `0x`, negated if `is_negative` is true. Returns
-/// `None` if the text is not such a number, or does not fit 128 bits.
+/// `None` if the text is not such a number, or is 2^127 or more.
 pub(super) fn integer(is_negative: bool, text: &str) -> Option<i128> {
     let magnitude = match text.strip_prefix("0x") {
         Some(hex) => i128::from_str_radix(hex, 16).ok()?,

@@ -86,9 +86,8 @@ impl Chips {
     ///     devices_per_chip: 1,
     ///     pods: 1,
     ///     is_switched: false,
-    /// };
-    /// let expected = ["\"X\"=4: along y, neighbours 1 link apart, a line", "\"Y\"=2: along x, neighbours 1 link apart"];
-    /// assert_eq!(grid.links(&mesh), expected);
+    /// }; let expected = ["\"X\"=4: along y, neighbours 1 link apart, a line", "\"Y\"=2: along x, neighbours 1 link
+    /// apart"]; assert_eq!(grid.links(&mesh), expected);
     /// ```
     pub fn links(&self, mesh: &Mesh) -> Vec<String> {
         let line = |axis: AxisRef| format!("{}={}: {}", axis.display(mesh), axis.size(mesh), self.link(mesh, axis));

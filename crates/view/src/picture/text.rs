@@ -11,7 +11,8 @@ use std::io::{IsTerminal, stdout};
 /// How a picture is written as text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
-    /// The largest number of columns of a line. A smaller number than 24 counts as 24.
+    /// The largest number of columns of a line. A smaller number than 24 counts as 24. A line with colours may be
+    /// longer if three cells do not fit.
     pub width: usize,
     /// The number of lines that the picture should not exceed. Planes and rows are left out for this, but at least two
     /// planes and four rows are kept, so that a picture may have more lines.
