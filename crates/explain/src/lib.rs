@@ -95,7 +95,8 @@ pub struct Explanation {
     /// The sum of the lower bounds for the program's moves, in bytes
     /// ([`shardwise_spmd::Communication::bytes_least`]).
     pub bytes_least: u64,
-    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]).
+    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]), or
+    /// `None` if no bound is known.
     pub bytes_forced: Option<u64>,
     /// The collectives of the program, in its order.
     pub groups: Vec<Group>,

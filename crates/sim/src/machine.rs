@@ -181,7 +181,8 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
-    /// Reads the first machine of a file. `Machine::parse` describes its form.
+    /// Reads the first machine of a file, without those whose names begin with `_`. [`Machine::parse`] describes the
+    /// form of the file.
     ///
     /// # Errors
     /// Fails if the file cannot be read or has no machine (`machine-file`), or if its text has mistakes
@@ -395,7 +396,7 @@ impl Section {
     }
 }
 
-/// The constants of chips by which the simulator divides.
+/// Constants of chips that must not be 0, because the simulator divides by them.
 const POSITIVE: [&str; 10] = [
     "devices_per_chip",
     "host_chips",

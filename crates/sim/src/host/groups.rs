@@ -23,7 +23,7 @@ pub(super) enum Item {
     Free(Op),
     /// Control flow, a call, a collective, an asynchronous start, or another op that the engine runs itself.
     Engine(Op),
-    /// Ops on few elements, with loops and branches, that run as one instruction, in program order.
+    /// Ops on few elements, which may be loops and branches, that run as one instruction, in program order.
     Small(Vec<Op>),
 }
 
@@ -130,7 +130,8 @@ impl Joining<'_> {
         if can_join { self.open.push(item) } else { self.done.push(item) }
     }
 
-    /// Adds an op that does nothing. It stays outside of a program if its results are not small.
+    /// Adds an op that does nothing. It joins the open items if it reads a result of them and its own results are
+    /// small. If it reads one and its own are large, the open items are closed first.
     fn add_free(&mut self, item: Item) {
         let view = self.block.at(item.root());
         let made = |v: &Value| self.open.iter().any(|item| self.results(item).any(|own| own == *v));
@@ -154,7 +155,8 @@ impl Joining<'_> {
         self.results(item).map(self.instances).max().unwrap_or(1)
     }
 
-    /// Moves the open items to the others: as one small program if they have several ops, constants included.
+    /// Moves the open items to the others: as one small program if they have several ops, an op with regions, or an op
+    /// that reads a constant.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         let ops: Vec<Op> = open.iter().flat_map(|item| item.ops().iter().copied()).collect();
