@@ -104,7 +104,8 @@ pub struct Explanation {
     pub remedies: Vec<Remedy>,
     /// The number of changes that were tried.
     pub tried: usize,
-    /// The number of specs of arguments, results and constraints.
+    /// The number of specs of arguments, results and constraints. 0 if no device receives data, because no change is
+    /// searched for then.
     pub spec_count: usize,
     /// True if all layouts over whole axes were tried at each spec.
     pub is_complete: bool,

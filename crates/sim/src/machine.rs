@@ -211,7 +211,8 @@ impl Machine {
         self.rates.is_some()
     }
 
-    /// Returns the peak rates and the memories: those of a host, or of one device.
+    /// Returns the peak rates and the memories of a host, or of one device. Those whose rates are not known are left
+    /// out, and so are types that the vector units of a chip multiply.
     pub fn limits(&self) -> Limits {
         if let Some(rates) = &self.rates {
             return rates.limits(&self.title);

@@ -181,7 +181,8 @@ fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
     size(view, v).is_some_and(|size| size <= limit)
 }
 
-/// Returns the largest number of real elements of an array of a loop, if arrays outside of it may have `limit`.
+/// Returns the number of real elements that an array in a loop may have, if arrays outside of it may have `limit`:
+/// [`SMALL_SIZE_IN_LOOPS`] if the loop's arrays have at most [`SMALL_SIZE`] on average, and otherwise `limit`.
 fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));

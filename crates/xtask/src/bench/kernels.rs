@@ -1,5 +1,5 @@
-//! Measures kernels: our time for the programs of `testdata/cost` for one device, XLA's time, and the least time that the
-//! machine allows.
+//! Measures kernels: our time for the programs of `testdata/cost` for one device, XLA's time, and the least time that
+//! the machine allows.
 //!
 //! The limit is the larger of two times: that of reading all arguments and writing all results once, at the rate at
 //! which arrays of these sizes are copied, and that of all products of f32 at the rate of multiply-adds in registers.
