@@ -266,8 +266,8 @@ impl Generator {
     }
 
     /// Sums over a dimension that all axes of the mesh split, and splits another dimension over these axes in any
-    /// order: a reduce-scatter. Does nothing if there are fewer than two axes or dimensions of more than one element,
-    /// or if the bound on elements would become too large.
+    /// order: a reduce-scatter. Does nothing if there are fewer than two axes or parts of axes, if there are fewer than
+    /// two dimensions of more than one element, or if the bound on elements would become too large.
     pub fn scattered_sum(&mut self, b: &mut Builder<'_>, x: Live, ty: &TensorType) {
         let mut axes = self.axes();
         let mut dims: Vec<usize> = (0..ty.rank()).filter(|&d| ty.shape[d] > 1).collect();

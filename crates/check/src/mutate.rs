@@ -49,7 +49,8 @@ pub const MUTANTS: &[Mutant] = &[
 
 impl Mutant {
     /// Returns the module with every op of the main function that the mutant changes replaced. Returns `None` if it
-    /// changes none, or if the module has no functions. Ops inside regions of other ops stay as they are.
+    /// changes none, or if the module has no functions. Ops inside regions of other ops stay as they are, and do not
+    /// count.
     pub fn apply(&self, module: &Module) -> Option<Module> {
         let mut out = module.clone();
         let index = module.funcs.iter().position(|f| std::ptr::eq(f, module.main().expect("a main")))?;

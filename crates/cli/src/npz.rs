@@ -7,8 +7,8 @@ use shardwise_ir::TensorType;
 use std::io;
 use std::path::Path;
 
-/// Reads `arg0`, `arg1`, … of these types. All mismatches are reported at once. Members of the file that the program
-/// does not take are errors as well.
+/// Reads `arg0`, `arg1`, … of these types. Fails if the file cannot be read, if an array is missing or has another
+/// type, and if the file has members that the program does not take. All mismatches are reported at once.
 ///
 /// The sizes in the file are not trusted: the function reads as much as the program's types need, and reserves no more
 /// memory than that.

@@ -66,10 +66,10 @@ impl Delta {
 /// Returns the name by which collectives are matched, or `None` for one that has none.
 type Naming = fn(&Key) -> Option<String>;
 
-/// Matches collectives by their sources only, in two versions of one program.
+/// Matches collectives of equal op and kind by their sources only, in two versions of one program.
 pub(crate) const BY_SOURCE: &[Naming] = &[|key| Some(key.source.clone())];
 
-/// Matches collectives by their sources, then by their scopes, and then by op and kind only.
+/// Matches collectives of equal op and kind by their sources, then by their scopes, and then without a name.
 const BY_ANYTHING: &[Naming] = &[
     |key| Some(key.source.clone()),
     |key| Some(key.scope.clone()).filter(|scope| !scope.is_empty()),

@@ -16,16 +16,16 @@ use std::fmt;
 /// The totals of a partitioned program. They are those of one device, unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figures {
-    /// The bytes that the device that receives most receives, over all runs in loops. A loop with an unknown number of
-    /// turns counts as one turn.
+    /// The bytes that the device that receives most receives, over all runs in loops. A collective in a loop with an
+    /// unknown number of turns counts once.
     pub bytes_received: u64,
     /// The number of collectives in the program.
     pub collective_count: usize,
     /// An estimate of the largest number of bytes in memory at one time. With a topology, it is that of the predicted
     /// run, and otherwise it counts each value from its op to its last use.
     pub memory_bytes: u64,
-    /// The arithmetic operations, by the costs that the ops state. A loop with an unknown number of turns counts as one
-    /// turn.
+    /// The arithmetic operations of the main function, by the costs that the ops state. All branches of a conditional
+    /// count, and an op in a loop with an unknown number of turns counts once.
     pub flops: u64,
     /// The predicted time of one run, if there is a topology.
     pub step_time: Option<Picoseconds>,
@@ -94,7 +94,8 @@ impl fmt::Display for Key {
 pub struct Traffic {
     /// The number of collectives in the program.
     pub count: usize,
-    /// The bytes that the device that receives most receives for them, over all runs in loops.
+    /// The bytes that the device that receives most receives for them, over all runs in loops. One in a loop with an
+    /// unknown number of turns counts once.
     pub bytes_received: u64,
 }
 

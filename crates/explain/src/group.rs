@@ -30,20 +30,21 @@ impl Group {
         &self.rows[0].loc
     }
 
-    /// Returns the bytes that the device that receives most receives, over all places and all runs in loops.
+    /// Returns the bytes that the device that receives most receives, over all places and all runs in loops. An unknown
+    /// number of runs counts as one.
     pub fn bytes_received(&self) -> u64 {
         self.sum(|row| row.bytes_received_in_all())
     }
 
     /// Returns the bytes that the device that receives most has to receive for these moves, however they are done, over
-    /// all places and runs; `None` if this is not known.
+    /// all places and runs, of which an unknown number counts as one; `None` if this is not known.
     pub fn bytes_least(&self) -> Option<u64> {
         let known = self.rows.iter().all(|row| row.bytes_least().is_some());
         known.then(|| self.sum(|row| row.bytes_least().unwrap_or(0).saturating_mul(row.count.unwrap_or(1))))
     }
 
-    /// Returns the predicted time over all places and runs, or `None` if the time of one of the collectives is not
-    /// known.
+    /// Returns the predicted time over all places and runs, of which an unknown number counts as one. Returns `None` if
+    /// the time of one of the collectives is not known.
     pub fn time(&self) -> Option<Time> {
         let each = self.rows.iter().zip(&self.times).map(|(row, time)| Some((*time)?.times(row.count.unwrap_or(1))));
         let all = each.collect::<Option<Vec<Time>>>()?;

@@ -95,7 +95,8 @@ pub struct Explanation {
     /// The sum of the lower bounds for the program's moves, in bytes
     /// ([`shardwise_spmd::Communication::bytes_least`]).
     pub bytes_least: u64,
-    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]).
+    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]), or
+    /// `None` if no bound is known.
     pub bytes_forced: Option<u64>,
     /// The collectives of the program, in its order.
     pub groups: Vec<Group>,
@@ -103,7 +104,8 @@ pub struct Explanation {
     pub remedies: Vec<Remedy>,
     /// The number of changes that were tried.
     pub tried: usize,
-    /// The number of specs of arguments, results and constraints.
+    /// The number of specs of arguments, results and constraints. 0 if no device receives data, because no change is
+    /// searched for then.
     pub spec_count: usize,
     /// True if all layouts over whole axes were tried at each spec.
     pub is_complete: bool,

@@ -33,7 +33,7 @@ pub struct Change {
 pub struct Spec {
     /// The place.
     pub place: Place,
-    /// The global type of the value.
+    /// The type of the value in the program. In a manual computation, it is the one of a device along the manual axes.
     pub ty: TensorType,
     /// The layout that the program states, or `None` if it states none.
     pub stated: Option<Sharding>,
@@ -93,10 +93,12 @@ pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
 }
 
 impl Change {
-    /// Returns the program with this change. A position that no argument or result has changes nothing.
+    /// Returns the program with this change. A position that no argument or result has changes nothing, and neither
+    /// does stating no layout after an op.
     ///
     /// # Panics
-    /// Panics if the place names a function or an op that the program does not have.
+    /// Panics if the place names a function or an op that the program does not have, if the op has no result, or if the
+    /// op of a [`Place::Constraint`] has no operand.
     pub fn apply(&self, module: &Module) -> Module {
         let mut out = module.clone();
         let Some((main, _)) = main_of(module) else { return out };
@@ -187,7 +189,7 @@ fn collect_open(module: &Module, func: &Func, region: Region, found: &mut Vec<Op
 }
 
 /// Returns a layout as the macro `P!` of Rust programs writes it: `P!("x", None)`. Open dimensions without axes are
-/// `_`, and those with axes are written as closed ones.
+/// `_`, and those with axes are written as closed ones. Priorities and replicated axes are left out.
 pub fn rust_spec(layout: &Sharding) -> String {
     let name = |mesh: &Arc<Mesh>, a: &AxisRef| match a.sub {
         None => format!("{:?}", mesh.axis_name(a.axis)),

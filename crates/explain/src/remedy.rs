@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct Remedy {
     /// The change. [`Change::apply`] makes the program whose figures are [`Remedy::after`].
     pub change: Change,
-    /// The global type of the value.
+    /// The type of the value in the program. In a manual computation, it is the one of a device along the manual axes.
     pub ty: TensorType,
     /// The layout that the program states at this place, or `None` if it states none.
     pub stated: Option<Sharding>,

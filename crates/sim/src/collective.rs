@@ -62,7 +62,8 @@ pub(crate) struct Pattern {
     /// The bytes between the devices of a chip, for each byte of the collective.
     pub(crate) core_load: f64,
     pub(crate) links: LinkSet,
-    /// The distances of neighbours in the ring that is used and in the order of the mesh, if they differ.
+    /// The largest distances, in links, of neighbours in the ring that is used and in the order of the mesh. `None` if
+    /// the order of the mesh is used, or no ring of which the order could be chosen.
     pub(crate) shorter: Option<[usize; 2]>,
 }
 
@@ -246,7 +247,7 @@ struct Block {
     cores: usize,
     /// The number of groups like this one that use the same chips.
     groups_per_chip: f64,
-    /// The changes by the wraps of a twisted torus, if the chips contain all chips to which they lead.
+    /// The changes by the wraps of a twisted torus, if the block has a whole short dimension and all long ones.
     twisted: Option<Twisted>,
 }
 
@@ -323,8 +324,8 @@ impl Block {
         }
     }
 
-    /// Returns true if the chips are gathered around one cycle of links: small blocks without wraps, for which JAX has
-    /// ring orders.
+    /// Returns true if the chips are gathered around one cycle of links, as JAX has ring orders for such blocks: an
+    /// even number of at most 16 neighbouring chips along several dimensions, none of which wraps around.
     fn is_cycle(&self) -> bool {
         let is_plain = self.axes.iter().all(|axis| !axis.is_ring && axis.stride == 1);
         is_plain && self.axes.len() > 1 && self.chips <= 16 && self.chips.is_multiple_of(2)

@@ -10,7 +10,8 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of elements, in all operands and in all results, of ops that are left to the scalar unit.
+/// The largest number of elements, in all operands together and in all results together, of ops that are left to the
+/// scalar unit.
 pub(crate) const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -117,7 +118,7 @@ impl Fusion<'_> {
     }
 
     /// Returns the product that only this op uses, with which it is fused: the last one if there are several, so that
-    /// the others need not wait for it.
+    /// the others need not wait for it. Returns `None` if there is none.
     fn own_product(&self, view: &OpView<'_>) -> Option<Op> {
         let is_own = |op: &Op| {
             let is_product = self.kinds.get(op) == Some(&Kind::Product);
@@ -209,13 +210,13 @@ pub(crate) fn is_fusible(view: &OpView<'_>) -> bool {
 }
 
 /// Returns true if an op moves elements and keeps their order, so that its result is its operand under another shape.
-/// All dimensions must be the same, because arrays of chips have tiles.
+/// Dimensions of size 1 may not come and go, because arrays of chips have tiles.
 fn is_bitcast(view: &OpView<'_>) -> bool {
     keeps_order(view, 1)
 }
 
-/// Returns true if an op moves elements and keeps their order. Dimensions of fewer than `least` elements may come and
-/// go.
+/// Returns true if an op of one operand moves elements, keeps their number and their order, and has a sharding rule
+/// that tells so. Factors of fewer than `least` elements may come and go.
 pub(crate) fn keeps_order(view: &OpView<'_>, least: usize) -> bool {
     let facts = Opcode::of_view(view).facts();
     if facts.propagation_class(view) != PropagationClass::PassThrough || view.operands().len() != 1 {

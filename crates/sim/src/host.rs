@@ -56,8 +56,9 @@ pub struct Subject {
 }
 
 /// Returns the constant that a localized module of one instruction determines: that of the last instruction of its main
-/// function. Returns `None` if there is none, if the instruction is a loop, a branch, a call or an asynchronous start,
-/// and if it reads and makes no arrays.
+/// function. Returns `None` if there is none, if the engine itself runs the instruction and it is no collective, as a
+/// loop, a branch, a call or an asynchronous start, and if its first operand, or its first result if it has no
+/// operands, is no array.
 pub fn subject(module: &Module) -> Option<Subject> {
     let body = &module.main()?.body;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));

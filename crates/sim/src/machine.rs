@@ -181,7 +181,8 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
-    /// Reads the first machine of a file. `Machine::parse` describes its form.
+    /// Reads the first machine of a file, without those whose names begin with `_`. [`Machine::parse`] describes the
+    /// form of the file.
     ///
     /// # Errors
     /// Fails if the file cannot be read or has no machine (`machine-file`), or if its text has mistakes
@@ -210,7 +211,8 @@ impl Machine {
         self.rates.is_some()
     }
 
-    /// Returns the peak rates and the memories: those of a host, or of one device.
+    /// Returns the peak rates and the memories of a host, or of one device. Those whose rates are not known are left
+    /// out, and so are types that the vector units of a chip multiply.
     pub fn limits(&self) -> Limits {
         if let Some(rates) = &self.rates {
             return rates.limits(&self.title);
@@ -395,7 +397,7 @@ impl Section {
     }
 }
 
-/// The constants of chips by which the simulator divides.
+/// Constants of chips that must not be 0, because the simulator divides by them.
 const POSITIVE: [&str; 10] = [
     "devices_per_chip",
     "host_chips",

@@ -30,10 +30,10 @@ pub(crate) struct Product {
     /// The element type of the operands, or the one that costs more if they differ.
     pub(crate) dtype: DType,
     pub(crate) precision: Precision,
-    /// The bytes of an element of the operands, or the larger number if they differ.
+    /// The bytes of an element of the operands, or the larger number if they differ. At least 0.5.
     pub(crate) element_bytes: f64,
-    /// The elements of both operands, for each element of the matrices. It is less than 1 for a convolution, whose
-    /// windows overlap.
+    /// The elements of both operands, for each element of the matrices, at most 1. It is less than 1 for a convolution
+    /// whose windows overlap.
     pub(crate) density: f64,
 }
 
@@ -57,24 +57,25 @@ pub(crate) struct Work {
     pub(crate) hbm_out: f64,
     /// The bytes that are read from and written to the fast memory only.
     pub(crate) fast_bytes: f64,
-    /// The number of elements of the first result.
+    /// The number of elements of the first result, or 0 if it is no array.
     pub(crate) results: f64,
-    /// The bytes of an element of the first result.
+    /// The bytes of an element of the first result, or 4 if it is no array.
     pub(crate) result_bytes: f64,
 }
 
-/// Returns true if an op is a product, such as a `dot_general` or a convolution: it has two operands, is linear in each
-/// of them or has a result of another type, and sums over factors that both of them have. Whether matrix units or
-/// vector units compute it depends on the machine.
+/// Returns true if an op is a product, such as a `dot_general` or a convolution. A product has two arrays as operands,
+/// a result that is not empty and no regions, and takes at least two flops for each element of its result. It is linear
+/// in each operand, or its result has another type and it sums over factors that both operands have. Whether matrix
+/// units or vector units compute it depends on the machine.
 pub fn is_product(view: &OpView<'_>) -> bool {
     Product::of(view).is_some()
 }
 
 impl Product {
-    /// Returns the product that an op computes, or `None` if the op is none. A product has two operands, a result and no
-    /// regions, passes no dimensions on as elementwise ops do, and takes at least two flops for each element of its
-    /// result. It is linear in each operand, or its result has another type and it sums over factors that both operands
-    /// have.
+    /// Returns the product that an op computes, or `None` if the op is none. A product has two arrays as operands, a
+    /// result that is not empty, no regions and a sharding rule, passes no dimensions on as elementwise ops do, and
+    /// takes at least two flops for each element of its result. It is linear in each operand, or its result has another
+    /// type and it sums over factors that both operands have.
     pub(crate) fn of(view: &OpView<'_>) -> Option<Product> {
         let facts = Opcode::of_view(view).facts();
         let is_plain = view.operands().len() == 2 && view.results().len() == 1 && view.regions().is_empty();

@@ -23,7 +23,7 @@ pub struct Point {
     pub is_fit: bool,
     /// The document in which the measurement was published.
     pub source: String,
-    /// A remark on the constants that come from the measurement, or on the error of the prediction.
+    /// A remark on the constants that come from the measurement, or on the error of the prediction. May be empty.
     pub note: String,
     /// The predicted time, in microseconds.
     pub predicted_us: f64,
@@ -43,14 +43,15 @@ impl Point {
 pub struct Accuracy {
     /// The number of points to which no constant was fitted.
     pub count: usize,
-    /// The median of the sizes of these points' errors, as fractions of the measured times.
+    /// The median of the sizes of these points' errors, as fractions of the measured times: the upper one if two errors
+    /// are in the middle.
     pub median: f64,
     /// The error that nine of ten of these points do not exceed, as a fraction of the measured time.
     pub most: f64,
 }
 
 impl Accuracy {
-    /// Returns the accuracy of these points. Without points that were held back, all numbers are 0.
+    /// Returns the accuracy of these points. If constants were fitted to all of them, all numbers are 0.
     pub fn of(points: &[Point]) -> Accuracy {
         let mut errors: Vec<f64> = points.iter().filter(|p| !p.is_fit).map(|p| p.error().abs()).collect();
         errors.sort_by(f64::total_cmp);

@@ -79,7 +79,8 @@ pub struct Options {
 /// The number of turns of a loop that are simulated. The others are like the last one of these.
 const SIMULATED_TURNS: u64 = 2;
 
-/// A loop inside of this many others has one simulated turn, so that the time does not double with each of them.
+/// A loop inside of this many others or more has one simulated turn, so that the time does not double with each of
+/// them.
 const DEEP: usize = 4;
 
 const LISTED_OPS: usize = 4;
@@ -106,8 +107,9 @@ const LISTED_OPS: usize = 4;
 ///
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has axes and another number of devices than the
-/// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the program is one on global values
-/// (`simulate-global`). A program without a mesh can be simulated on every topology.
+/// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the main function has an op on
+/// global values, such as a sharding constraint (`simulate-global`). A program without a mesh can be simulated on every
+/// topology.
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let mut timeline = simulate_exactly(module, topology, options)?;
     let machine = topology.machine();
@@ -139,8 +141,8 @@ pub(crate) fn simulate_exactly(
     Ok(if timeline.end() < in_order.end() { timeline } else { in_order })
 }
 
-/// Predicts the timeline as [`simulate`] does, and returns the order in which the ops of the main function are issued.
-/// [`Overlap::Auto`] is not compared with the order of the program.
+/// Predicts the timeline as [`simulate`] does, without typical errors and limits of the machine, and returns the order
+/// in which the ops of the main function are issued. [`Overlap::Auto`] is not compared with the order of the program.
 ///
 /// Unless the order is that of the program ([`Overlap::Off`]), ops that take time are issued only if they are at most
 /// `look_ahead` places behind the first ones that have not been issued, where ops that are issued together take one

@@ -84,7 +84,8 @@ impl Topology {
     /// Returns the topology that a mesh states, or `None` if it states none.
     ///
     /// # Errors
-    /// Fails as [`Topology::parse`] does.
+    /// Fails if there is no such machine (`machine-unknown`), or if the grid is not one of the machine
+    /// (`topology-grid`).
     pub fn of_mesh(mesh: &Mesh) -> Option<Result<Topology, Diagnostics>> {
         let stated = mesh.topology.as_ref()?;
         let plain = Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1));
@@ -166,7 +167,8 @@ impl Topology {
         Topology { machine, ..self.clone() }
     }
 
-    /// Returns the sizes and the number of pods from which [`Topology::new`] makes this topology.
+    /// Returns the sizes and the number of pods from which [`Topology::new`] makes this topology, or, for a twisted
+    /// torus, the plain one of the same chips.
     pub fn sizes(&self) -> (Vec<usize>, usize) {
         match self.machine.is_switched() {
             true => (vec![self.pods, self.grid()[0]], 1),

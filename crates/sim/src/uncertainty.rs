@@ -35,7 +35,7 @@ impl Class {
     }
 }
 
-/// The error that is added where a constant of a chip is a guess.
+/// The independent error that is added, as the root of the sum of squares, where a constant of a chip is a guess.
 const GUESSED: f64 = 0.1;
 
 /// The error of classes for which there are no points.

@@ -53,8 +53,8 @@ pub fn all() -> &'static [(Opcode, Runs)] {
 }
 
 /// Returns the element types for which an op with a kernel is evaluated, of those that kernels compute on, by op, as in
-/// the ratchet: `f32 i32`. Elementwise ops on complex numbers, of which some have no kernels, and ops without such types
-/// are left out.
+/// the ratchet: `f32 i32`. Elementwise ops on complex numbers, of which some have no kernels, and ops without such
+/// types are left out.
 pub fn evaluated() -> BTreeMap<String, String> {
     let is_expected = |op: Opcode, d: DType| d.is_computed() && !(d.is_complex() && single::is_elementwise(op));
     let names = |op: Opcode, runs: &Runs| {

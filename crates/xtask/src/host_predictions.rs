@@ -113,7 +113,8 @@ fn measured(local: &Module, runs: usize) -> Result<RunProfile> {
     Ok(profiles.swap_remove(profiles.len() / 4))
 }
 
-/// Returns the errors of the longest instructions, and how many of them the prediction does not have.
+/// Returns the errors of the longest instructions, without control flow, and how many of them the prediction does not
+/// have.
 fn longest(measured: &Timeline, predicted: &Timeline) -> (Vec<f64>, usize) {
     let times: HashMap<InstructionKey, u64> = predicted.instructions().into_iter().map(|i| (i.key, i.time)).collect();
     let mut own = measured.instructions();

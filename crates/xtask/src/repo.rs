@@ -10,12 +10,13 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).expect("this crate is in crates/xtask").to_path_buf()
 }
 
-/// Returns the folder in which cargo builds.
+/// Returns the folder in which cargo builds: the one in the variable `CARGO_TARGET_DIR`, or else `target` in the root.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
 }
 
-/// Returns a folder under `target/`. Creates it if it does not exist. Fails if it cannot be created.
+/// Returns a folder under `target/` in the root, whatever [`target`] is. Creates it if it does not exist. Fails if it
+/// cannot be created.
 pub fn target_dir(name: &str) -> Result<PathBuf> {
     let dir = root().join("target").join(name);
     std::fs::create_dir_all(&dir).with_context(|| format!("cannot make {}", dir.display()))?;
@@ -73,7 +74,8 @@ pub fn stem(file: &Path) -> String {
     file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Returns the programs whose cost is measured, relative to the root. Fails if the files cannot be listed.
+/// Returns the programs whose cost is measured, the files under `testdata/cost`, relative to the root. Fails if the
+/// files cannot be listed.
 pub fn cost_programs() -> Result<Vec<PathBuf>> {
     Ok(files()?.into_iter().filter(|file| file.starts_with("testdata/cost")).collect())
 }

@@ -13,7 +13,8 @@ pub(super) struct Source {
     pub module: Module,
 }
 
-/// The bound on magnitudes of the program's values, which leaves room for its derivatives.
+/// The bound on magnitudes of the values that the statements of this file make, which leaves room for derivatives.
+/// Those that [`Generator`] makes may be larger.
 const MAX_BOUND: u64 = 1 << 14;
 
 /// The number with which values are compared. No integer is equal to it, and no function of an integer that programs
@@ -206,7 +207,7 @@ impl Maker {
     }
 
     /// Writes a loop of one to three turns, which uses a value from outside, or a row of it in each turn, and stacks
-    /// what it carries. Does nothing if `x` is a scalar, or if a value may be larger than [`MAX_BOUND`].
+    /// what it carries. Does nothing if `x` is a scalar, or if a value might become larger than [`MAX_BOUND`].
     fn repeat(&mut self, b: &mut Builder<'_>, x: Live) {
         let w = self.alike(b, x);
         let ty = make::type_of(b, x.value);

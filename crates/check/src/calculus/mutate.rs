@@ -211,8 +211,9 @@ fn choice_not_zero(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<
     }
 }
 
-/// Makes a loop that runs backwards read the rows of the turn with the same number. Its row is the last one less the
-/// counter. Returns `None` for other ops.
+/// Returns the counter of a loop in place of a difference of integers from which it is subtracted. So a loop that runs
+/// backwards, which reads the last row less the counter, reads the row with the number of the turn. Returns `None` for
+/// other ops.
 fn turn_not_reversed(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<Value>> {
     only(op, Opcode::Subtract)?;
     let is_counter = matches!(op.body[op.operand(1)].def, ValueDef::Argument { index: 0, .. });

@@ -81,10 +81,10 @@ impl FactorColumn {
 /// How an op ran whose operands or results are split along a factor.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Ran {
-    /// Each device ran the op on its part: all operands and results that have the factor were split along it.
+    /// Each device ran the op on its part: every dimension whose major factor is the split one was split.
     InParts,
-    /// Some operand or result with the factor was not split along it, such as an operand that was gathered first, or
-    /// the partitioned program no longer has the op.
+    /// Some dimension whose major factor is the split one was not split, such as that of an operand that was gathered
+    /// first, or there is no such dimension, or the partitioned program no longer has the op.
     Whole,
 }
 

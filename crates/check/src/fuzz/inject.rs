@@ -21,7 +21,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// The number of failures of each kind that are injected into a program.
+/// The number of failures of each kind that are injected into the runs of a program. Only one write fails.
 const EACH: usize = 4;
 /// The number of writes by which a file is filled.
 const PIECES: usize = 3;
@@ -243,7 +243,7 @@ fn is_parallel() -> bool {
 /// and then without. Returns true if the failure was reported, and false if the first attempt succeeded. Fails, with a
 /// finding, unless the file is then the old one if the failure was reported and the complete new one otherwise, no
 /// other file is left beside it, and the second attempt succeeds. Also fails if the failure is reported as another
-/// error.
+/// error. Panics if no file can be made in the folder for temporary files.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

@@ -53,7 +53,7 @@ impl Maker {
         (0..1 + self.choose.below(most)).map(|_| self.choose.of(&scope.live).ty.clone()).collect()
     }
 
-    /// Writes a loop that ends after a few rounds. Its counter may be at any place among its values.
+    /// Writes a loop that ends after at most four rounds. Its counter may be at any place among its values.
     fn counted_loop(&mut self, scope: &mut Scope) {
         let counter = TensorType::new(DType::I32, []);
         let mut types = self.some_types(scope, 3);

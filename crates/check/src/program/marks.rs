@@ -145,8 +145,8 @@ impl Maker {
         self.plain(scope, &op, x.ty, x.grade);
     }
 
-    /// Writes a `shardwise.join` of parts of one or two values along a dimension, often with a stride. Writes nothing for
-    /// a scalar, or if the dimension is empty.
+    /// Writes a `shardwise.join` of parts of one or two values along a dimension, often with a stride. Writes nothing
+    /// for a scalar, or if the dimension is empty.
     fn join(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         if x.ty.rank() == 0 {

@@ -30,7 +30,7 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Program {
     /// The module's text.
     pub text: String,
-    /// The names of the program's features.
+    /// The names of the program's features. Empty for mutants and for programs with positions beyond 2^31.
     pub features: Vec<&'static str>,
 }
 

@@ -54,7 +54,7 @@ impl Maker {
     }
 
     /// Writes an op of the table of single ops. Its operands are existing values or made for it. Writes nothing if the
-    /// op's sums might not be exact.
+    /// op sums elements and its sums might not be exact.
     fn op_of_table(&mut self, scope: &mut Scope) {
         let draft = single::draft(&mut self.choose);
         if is_summed(draft.op) && !sums_exactly(&draft) {

@@ -106,8 +106,8 @@ impl<'a> Costs<'a> {
         self.rates.get(SMALL_OP).is_some()
     }
 
-    /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that is taken counts, or
-    /// else the one that takes longest. A loop of an unknown number of turns counts once.
+    /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that is taken counts,
+    /// or else the one that takes longest. A loop of an unknown number of turns counts once.
     pub(super) fn small(&self, views: &[OpView<'_>]) -> Small {
         views.iter().map(|view| self.small_op(view)).fold(Small::NONE, Small::then)
     }
@@ -232,8 +232,8 @@ impl<'a> Costs<'a> {
         data.max(self.shared(alone * sizes.instances))
     }
 
-    /// Returns the time that one worker takes for an element of an op. An op without operands only writes its elements,
-    /// which counts as the data of the group.
+    /// Returns the time that one worker takes for an element of an op, or 0 for an op without operands: it only writes
+    /// its elements, which counts as the data of the group.
     fn element_seconds(&self, view: &OpView<'_>) -> f64 {
         if view.operands().is_empty() {
             return 0.0;

@@ -23,7 +23,7 @@ pub(super) enum Item {
     Free(Op),
     /// Control flow, a call, a collective, an asynchronous start, or another op that the engine runs itself.
     Engine(Op),
-    /// Ops on few elements, with loops and branches, that run as one instruction, in program order.
+    /// Ops on few elements, which may be loops and branches, that run as one instruction, in program order.
     Small(Vec<Op>),
 }
 
@@ -130,7 +130,8 @@ impl Joining<'_> {
         if can_join { self.open.push(item) } else { self.done.push(item) }
     }
 
-    /// Adds an op that does nothing. It stays outside of a program if its results are not small.
+    /// Adds an op that does nothing. It joins the open items if it reads a result of them and its own results are
+    /// small. If it reads one and its own are large, the open items are closed first.
     fn add_free(&mut self, item: Item) {
         let view = self.block.at(item.root());
         let made = |v: &Value| self.open.iter().any(|item| self.results(item).any(|own| own == *v));
@@ -154,7 +155,8 @@ impl Joining<'_> {
         self.results(item).map(self.instances).max().unwrap_or(1)
     }
 
-    /// Moves the open items to the others: as one small program if they have several ops, constants included.
+    /// Moves the open items to the others: as one small program if they have several ops, an op with regions, or an op
+    /// that reads a constant.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         let ops: Vec<Op> = open.iter().flat_map(|item| item.ops().iter().copied()).collect();
@@ -179,7 +181,8 @@ fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
     size(view, v).is_some_and(|size| size <= limit)
 }
 
-/// Returns the largest number of real elements of an array of a loop, if arrays outside of it may have `limit`.
+/// Returns the number of real elements that an array in a loop may have, if arrays outside of it may have `limit`:
+/// [`SMALL_SIZE_IN_LOOPS`] if the loop's arrays have at most [`SMALL_SIZE`] on average, and otherwise `limit`.
 fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));

@@ -1,5 +1,5 @@
-//! Measures kernels: our time for the programs of `testdata/cost` for one device, XLA's time, and the least time that the
-//! machine allows.
+//! Measures kernels: our time for the programs of `testdata/cost` for one device, XLA's time, and the least time that
+//! the machine allows.
 //!
 //! The limit is the larger of two times: that of reading all arguments and writing all results once, at the rate at
 //! which arrays of these sizes are copied, and that of all products of f32 at the rate of multiply-adds in registers.
@@ -44,13 +44,14 @@ struct Kernel {
     /// The number of runs of instructions in a call.
     runs: u64,
     limit: Option<f64>,
-    /// The largest difference from JAX's results, each relative to the largest value of the result. Programs that repeat
-    /// a function can be far from them, because they make each rounding larger.
+    /// The largest difference from JAX's results, each relative to the largest value of the result. Programs that
+    /// repeat a function can be far from them, because they make each rounding larger.
     distance: f64,
 }
 
 /// Measures the kernels whose names contain `only`. Returns a table, or no text if there is no such kernel, and true if
-/// the targets are reached. Fails if a program cannot be read or compiled, or if a call fails.
+/// the targets are reached. Fails if a program cannot be read or compiled, if its arguments cannot be written, if a
+/// call of either side fails, or if [`Ours::distance`] does.
 pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, bool)> {
     let mut kernels = vec![];
     for file in programs()?.iter().filter(|file| stem(file).contains(only)) {
@@ -103,8 +104,8 @@ fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<j
     types.iter().enumerate().map(&mut write).collect()
 }
 
-/// Returns the least time in microseconds that the machine takes for the program, or `None` if it has a loop or a
-/// branch.
+/// Returns the least time in microseconds that the machine takes for the program. Returns `None` if there is no main
+/// function, or if it has an op that the engine itself runs, such as a loop, a branch or a call.
 fn limit(module: &Module) -> Option<f64> {
     let func = module.main()?;
     let body = &func.body;
@@ -155,7 +156,8 @@ fn report(kernels: &[Kernel]) -> (String, bool) {
     (text, misses == 0 && mean >= LEAST_MEAN && is_recording_fast)
 }
 
-/// Returns a line about the cost of recording, and true if it is within [`MOST_RECORDING`].
+/// Returns a line about the cost of recording, and true if it is within [`MOST_RECORDING`]. Returns no text and true if
+/// no kernel has instructions that take at least [`LONG_INSTRUCTION_US`].
 fn recording(kernels: &[Kernel]) -> (String, bool) {
     let is_long = |kernel: &&Kernel| kernel.ours / kernel.runs.max(1) as f64 >= LONG_INSTRUCTION_US;
     let costs: Vec<f64> = kernels.iter().filter(is_long).map(Kernel::recording).collect();

@@ -89,7 +89,8 @@ const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 type Measure = fn() -> Result<(String, bool)>;
 
 /// Measures the programs that the options select. Returns the report, and true if all their targets are reached. Fails
-/// in a build with debug assertions, or if a measurement does.
+/// in a build with debug assertions, if JAX cannot be started or cannot export its programs, if a measurement fails, or
+/// if the report cannot be written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     if let Some(folder) = &options.packages {
@@ -136,7 +137,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Measures the programs of packages in `folder`. Returns the report, and true if its targets are reached. Fails as
-/// [`packages::measure`] does, or if the report cannot be written.
+/// [`packages::measure`] does, if JAX cannot be started, or if the report cannot be written.
 fn run_packages(options: &Options, folder: &Path) -> Result<(String, bool)> {
     let mut jax = Jax::start(&venv::ensure()?)?;
     let effort = options.effort();

@@ -37,8 +37,9 @@ struct Row {
     difference: String,
 }
 
-/// Measures the programs in `folder` whose names or packages contain `only`. Returns a table, and true if the targets
-/// are reached. Fails if there is no such program, if one cannot be read or compiled, or if a call fails.
+/// Measures the programs in `folder` whose names or packages contain `only`, without those that call Python. Returns a
+/// table, and true if the targets are reached. Fails if there is no such program, if one or its arguments cannot be
+/// read, if one cannot be compiled, or if a call fails.
 pub fn measure(jax: &mut Jax, folder: &Path, only: &str, effort: Effort) -> Result<(String, bool)> {
     let mut rows = vec![];
     for entry in entries(folder)?.into_iter().filter(|entry| entry.name.contains(only) || entry.package.contains(only))
@@ -90,8 +91,8 @@ fn row(jax: &mut Jax, file: &Path, text: &str, entry: Entry, effort: Effort) -> 
     Ok(Row { jax: median(&of_jax), ours: median(&of_ours), entry, difference })
 }
 
-/// Copies the arguments of the exported program `file` into files of bytes in `folder`, and returns them. Fails if they
-/// cannot be read, or if a file cannot be written.
+/// Copies the arguments of the exported program `file` into files of bytes in `folder`, and returns them. Fails if the
+/// program or its arguments cannot be read, or if a file cannot be written.
 fn inputs(file: &Path, folder: &Path, name: &str, text: &str) -> Result<Vec<Input>> {
     let module = program::parse(name, text)?;
     let main = module.main().context("there is no main function")?;

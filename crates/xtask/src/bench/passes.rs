@@ -82,7 +82,7 @@ fn subjects() -> Result<Vec<Subject>> {
 }
 
 /// Returns a program of about `ops` ops in blocks of four: two products, an activation, a residual. `mesh` has the
-/// sizes of the mesh's axes.
+/// sizes of the two or three axes of the mesh.
 fn repeated_text(ops: usize, mesh: &[usize]) -> String {
     let names = ["x", "y", "z"];
     let axes: Vec<String> = mesh.iter().zip(names).map(|(size, name)| format!("\"{name}\"={size}")).collect();

@@ -194,8 +194,8 @@ impl Optimum<'_> {
         Optimum { chain, assignments, layouts }
     }
 
-    /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device,
-    /// or 0 if no choice for the last product keeps to its limit. Panics if none for an earlier one does.
+    /// Returns the fewest bytes that the chain moves if product `i` computes at most `flops[i]` operations on a device.
+    /// Returns 0 or panics if no choice for one of the products keeps to its limit.
     fn of(&self, flops: &[f64]) -> u64 {
         let chain = self.chain;
         let mut at: HashMap<Sharding, u64> = HashMap::from([(chain.layouts[0].clone(), 0)]);

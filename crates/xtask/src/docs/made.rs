@@ -56,7 +56,7 @@ struct Found {
     displays: BTreeMap<(Rc<str>, String), Vec<String>>,
 }
 
-/// A function, or a closure with the name that it is bound to.
+/// A function, or a closure. The name of a closure is the one that it is bound to, or empty.
 struct Function {
     name: String,
     file: Rc<str>,
@@ -132,7 +132,8 @@ fn around(text: &str, name: &str, inside: Text) -> Text {
     }
 }
 
-/// Returns the last name in a text without other words: `rule` in `{}: {rule}`. Returns `None` for other texts.
+/// Returns the name between the last braces of a text without words outside of braces: `rule` in `{}: {rule}`. Returns
+/// `None` if the text has such words, if it has no braces, or if the last ones are empty.
 fn only_name(text: &str) -> Option<&str> {
     let has_words = |part: &str| part.rsplit('}').next().is_some_and(|t| t.contains(char::is_alphabetic));
     let name = text.rsplit_once('{')?.1.split_once('}')?.0;
@@ -436,8 +437,8 @@ fn pairs(codes: &[Text], messages: &[Text]) -> Vec<[Text; 2]> {
 
 impl Found {
     /// Adds to `made` a diagnostic with this code and message, made in `file`. If one of them is a parameter of a
-    /// function, adds the diagnostics of all calls of the function instead, as far as there are any. Adds nothing if
-    /// the code is not known. `calls` is the number of calls that have been followed, of at most [`MAX_CALLS`].
+    /// function that is called, and fewer than [`MAX_CALLS`] calls have been followed, adds the diagnostics of all its
+    /// calls instead. Adds nothing if the code is not known. `calls` is the number of calls that have been followed.
     fn follow(&self, severity: &'static str, pair: [Text; 2], file: &str, calls: usize, made: &mut BTreeSet<Made>) {
         let function = pair.iter().find_map(Text::given).map(|given| given.function);
         let callers: Vec<&Call> = match function {

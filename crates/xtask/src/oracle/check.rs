@@ -41,6 +41,6 @@ pub enum Verdict {
     Failed(String),
 }
 
-/// The verdicts by program (its index) and check. A check without an entry was not selected, or could not be tried,
-/// because an earlier one failed.
+/// The verdicts by program (its index) and check. A check without an entry was not selected, could not be tried because
+/// an earlier one failed, or does not apply to the program.
 pub type Verdicts = BTreeMap<(usize, Check), Verdict>;

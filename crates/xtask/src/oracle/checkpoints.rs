@@ -9,8 +9,8 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// Reads a file that Python writes, writes its tensors in all of our ways, and has Python compare them. Returns a line,
-/// and true if they are equal.
+/// Reads a file that Python writes, writes its tensors in all of our ways, and has Python compare them. Returns the
+/// output of the comparison, and true if they are equal.
 ///
 /// # Errors
 /// Fails if the folder cannot be cleared, if a script cannot be started, if Python cannot write its file, or if our

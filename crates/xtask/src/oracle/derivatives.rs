@@ -26,9 +26,9 @@ use std::collections::BTreeMap;
 const CHUNK: usize = 10;
 /// The number of models, which come before the cases that are drawn.
 const MODELS: usize = 27;
-/// Cases with a smaller tolerance are in `f64` already.
+/// Cases with at most this tolerance are in `f64` already.
 const NARROWEST: f64 = 1e-9;
-/// A known difference is out of date if its function was drawn this many times and never differed.
+/// A known difference is out of date if its function was drawn at least this many times and never differed.
 const DRAWN: usize = 6;
 
 /// A transformed function and JAX's results for it.

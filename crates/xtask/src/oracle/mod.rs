@@ -74,7 +74,7 @@ const DERIVATIVES_IN_SAMPLE: usize = 40;
 
 /// Runs the checks. Returns the report, and true unless something is wrong: a failure that `oracle/known.toml` does not
 /// list, an entry there that is out of date, a total that misses its mark, or a difference in one of the other
-/// comparisons that are run: of tables, examples, values, derivatives, files of tensors and timelines.
+/// comparisons that are run: of passes, tables, examples, values, derivatives, files of tensors and timelines.
 ///
 /// # Errors
 /// Fails if the options select no programs, if the judges' own tests fail, if a check cannot be run, or if one of the

@@ -17,11 +17,12 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// The programs whose timelines are read: one without control flow, and one with a loop.
 const PROGRAMS: [&str; 2] = ["testdata/transformer/tiny_train.mlir", "testdata/corpus/control/scan_rnn.mlir"];
 
-/// Writes measured and predicted timelines in three formats, and has other readers compare them. Returns a line, and
-/// true if they find the same spans.
+/// Writes measured and predicted timelines in three formats, and has other readers compare them. Returns the output of
+/// the comparison, and true if they find the same spans.
 ///
 /// # Errors
-/// Fails if the script cannot be started, if a program cannot be run or simulated, or if a timeline cannot be saved.
+/// Fails if the folder cannot be cleared, if the script cannot be started, if a program cannot be read, run or
+/// simulated, or if a timeline cannot be saved.
 pub fn run(python: &Path) -> Result<(String, bool)> {
     let folder = repo::target_dir("oracle/traces")?;
     std::fs::remove_dir_all(&folder).and_then(|()| std::fs::create_dir(&folder)).context("cannot clear the folder")?;

@@ -62,8 +62,8 @@ fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
     Ok(browser.run(&script)?.as_str().map(str::to_string))
 }
 
-/// Checks that the page shows another period than `whole`, and shows the whole one again at the end. Fails if that is
-/// not so.
+/// Checks that the page shows another period than `whole`, and that it shows `whole` after the key `0`. Fails if that
+/// is not so.
 fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
     let shown = text(browser, "period")?;
     ensure!(shown != whole, "the period is still {shown}");

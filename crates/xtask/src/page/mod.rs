@@ -61,7 +61,7 @@ struct Page {
 
 /// Makes the pages, opens them and checks them. Returns the report, and true if all checks pass, all pages open in
 /// time, and none writes to the console. With `--only-make`, returns the paths of the pages, and true. Fails if a page
-/// cannot be made, or if there is no browser.
+/// cannot be made, if there is no browser, if the browser cannot open a page, or if a picture cannot be written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let folder = repo::target_dir("page")?;
     let pages = make(&folder)?;

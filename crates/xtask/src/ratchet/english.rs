@@ -135,8 +135,8 @@ const FAILURES: [&str; 12] = [
 /// Words, one of which is in a comment that says when a function returns `None`.
 const ABSENCES: [&str; 4] = ["None", "`Some`", " if ", "nothing"];
 
-/// Returns what the comment of a function with this result leaves out, or `None` if it is complete. Functions without a
-/// comment are complete.
+/// Returns what the comment of a function leaves out, as far as words tell: when a `Result` is an error, or an `Option`
+/// is `None`. Returns `None` if it says so, if there is no comment, and for `fmt::Result` and all other types.
 fn unsaid(text: &str, output: &ReturnType) -> Option<&'static str> {
     let ReturnType::Type(_, ty) = output else { return None };
     let Type::Path(path) = &**ty else { return None };
@@ -203,7 +203,8 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Returns true if the first word is a verb in the third person, as far as its last letter shows.
+/// Returns true if the first word is a verb in the third person, as far as its letters show: it starts with a capital,
+/// ends in `s`, and is not in [`NOT_VERBS`].
 fn starts_with_verb(summary: &str) -> bool {
     let word = summary.split([' ', ',', ':', '.']).next().unwrap_or_default();
     let is_word = word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_alphabetic());

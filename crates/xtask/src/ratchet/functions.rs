@@ -31,7 +31,8 @@ pub fn functions(source: &str) -> Vec<Function> {
     found
 }
 
-/// A text that is split into names, and single characters for everything else. Blanks are skipped.
+/// A text that is split into names, and single characters for everything else, line ends among them. Other blanks are
+/// skipped.
 struct Words<'a> {
     text: &'a str,
     at: usize,

@@ -33,7 +33,7 @@ pub struct Exceptions {
     /// The number of times that `unsafe` occurs in each file that needs it. All others forbid it.
     #[serde(default)]
     pub unsafe_code: BTreeMap<String, usize>,
-    /// Element types for which an op that has a kernel on the host engine is evaluated, by op.
+    /// Element types for which an op that has a kernel on the host engine is evaluated, by op: `f32 i32`.
     #[serde(default)]
     pub evaluated: BTreeMap<String, String>,
     /// The number of comments and messages to reword, by crate.
@@ -68,8 +68,8 @@ impl Exceptions {
 }
 
 /// Returns violations of the rule on functions of more than `LONG_FUNCTION` lines: those without an entry or longer
-/// than their entry, and entries that could be smaller or are not needed. Tests under `tests/` may be long: they are
-/// mostly expected texts. Fails if a source cannot be read.
+/// than their entry, and entries that could be smaller or are not needed. Functions in `tables` may have any length,
+/// and so may tests under `tests/`, which are mostly expected texts. Fails if a source cannot be read.
 pub fn long_functions(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()?.into_iter().filter(|(file, _)| !file.contains("/tests/")) {
@@ -146,8 +146,9 @@ fn generic_counts(count: impl Fn(&str) -> usize) -> Result<BTreeMap<String, usiz
     Ok(sources.map(|(file, source)| (file, count(&source))).filter(|(_, n)| *n > 0).collect())
 }
 
-/// Returns violations of the rule on ops with a kernel: the element types for which they are evaluated may only become
-/// fewer. Ops without a kernel are listed in `docs/generated/ops.md`. Always returns `Ok`.
+/// Returns violations of the rule on ops with a kernel: element types for which they are evaluated and that are not
+/// listed, and listed ones for which they no longer are. Ops without a kernel are listed in `docs/generated/ops.md`.
+/// Always returns `Ok`.
 pub fn evaluated(exceptions: &Exceptions) -> Result<Vec<String>> {
     let pairs = |lines: &BTreeMap<String, String>| -> BTreeSet<(String, String)> {
         let of = |(op, dtypes): (&String, &String)| {
@@ -188,8 +189,9 @@ pub fn english(exceptions: &Exceptions) -> Result<Vec<String>> {
     Ok(wrong.into_iter().chain(listed.cloned()).collect())
 }
 
-/// Returns a line for each name whose found number is not the allowed one, also if it is smaller. `found` has only
-/// numbers above `limit`, which is allowed for every name without an entry. `what` is the unit of the numbers.
+/// Returns a line for each name whose found number is not the allowed one, also if it is smaller, and for each allowed
+/// name that was not found. `found` has only numbers above `limit`, which is allowed for every name without an entry.
+/// `what` is the unit of the numbers.
 fn compare(
     found: &BTreeMap<String, usize>,
     allowed: &BTreeMap<String, usize>,
@@ -227,8 +229,8 @@ pub fn unfinished() -> Result<Vec<String>> {
 }
 
 /// Returns the lines with an absolute path of a machine, or with a registry other than the public ones, in the text
-/// files of the repository. Files that are not UTF-8 are left out. Fails if the files of the repository cannot be
-/// listed.
+/// files of the repository. Files that cannot be read as UTF-8 are left out. Fails if the files of the repository
+/// cannot be listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {
@@ -255,7 +257,7 @@ fn is_url(line: &str, at: usize) -> bool {
     !word.is_empty()
 }
 
-/// Returns a description of the registry that a line names if it is not public: the source in a lock file, or an index
+/// Returns a description of what a line names: a source other than crates.io in a lock file, or any setting of an index
 /// for pip or cargo in another file outside this crate. Returns `None` for all other lines.
 fn registry(file: &Path, line: &str) -> Option<String> {
     let public = "registry+https://github.com/rust-lang/crates.io-index";

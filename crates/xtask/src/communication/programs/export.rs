@@ -46,7 +46,7 @@ const SHARED: [&str; 4] = ["communication.py", "traffic/__init__.py", "harness.p
 
 /// Returns the programs of all families that `extent` selects, with sizes drawn from `seed`, after an export of the
 /// families whose scripts have changed or that were not exported yet. If `is_offline`, what was exported before is used
-/// as it is. Fails if an export does, if a file or folder cannot be read, or if there are no programs.
+/// as it is. Fails if an export does, if a file or folder cannot be read or written, or if there are no programs.
 pub fn ensure_exported(seed: u64, extent: Extent, is_offline: bool) -> Result<Vec<Exported>> {
     let part = if extent == Extent::Sample { "-sample" } else { "" };
     let folder = repo::target_dir(&format!("communication/seed{seed}{part}"))?;

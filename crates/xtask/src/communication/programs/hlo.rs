@@ -148,7 +148,7 @@ impl Instruction {
     }
 
     /// Returns the numbers of an attribute such as `lhs_contracting_dims={1,2}`, or an empty list if the instruction
-    /// does not have it.
+    /// does not have it. Parts between commas that are no numbers are left out.
     pub fn numbers(&self, name: &str) -> Vec<usize> {
         let text = self.attribute(name).unwrap_or("").trim_matches(['{', '}']);
         text.split(',').filter_map(|n| n.trim().parse().ok()).collect()
@@ -186,8 +186,9 @@ impl Instruction {
     }
 }
 
-/// Returns the size of groups along axes of a mesh: `'a'=4,'b'=2]` and `{'a':(2)2,'b'}` -> `4`. A part of an axis has
-/// the size before it in parentheses. Returns `None` if one of the texts is malformed.
+/// Returns the size of groups along axes of a mesh: `'a'=8,'b'=2]` and `{'a':(2)4,'b'}` -> `8`. `'a':(2)4` is the part
+/// of size 4 of the axis `a` after its major part of size 2. Returns `None` if one of the texts is malformed, or if
+/// `sizes` lacks an axis.
 fn mesh_group_size(sizes: &str, axes: &str) -> Option<usize> {
     let sizes: HashMap<&str, usize> = sizes[..sizes.find(']')?]
         .split(',')

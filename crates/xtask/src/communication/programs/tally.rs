@@ -9,7 +9,7 @@ pub struct Tally {
     pub plain: u64,
     /// Bytes that every device receives.
     everywhere: u64,
-    /// Bytes that each device receives in addition, through permutes.
+    /// Bytes that each device receives in addition, through permutes. Devices beyond the end of the list receive none.
     by_device: Vec<u64>,
     /// The operations of dots and convolutions on one device.
     pub flops: u64,
@@ -65,7 +65,7 @@ impl Tally {
     }
 
     /// Returns the tally of the branch that receives most, with the most flops of any branch. It is a guess if that of
-    /// any branch is.
+    /// any branch is. Returns an empty tally if there are no branches.
     pub fn dearest(branches: Vec<Tally>) -> Tally {
         let flops = branches.iter().map(|b| b.flops).max().unwrap_or(0);
         let is_guess = branches.iter().any(|b| b.is_guess);

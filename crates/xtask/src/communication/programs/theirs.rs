@@ -11,7 +11,8 @@ use shardwise_ops::window::WindowDim;
 use std::collections::BTreeSet;
 
 /// Returns what the entry computation of a module moves and multiplies, with the computations that it calls. Fails if a
-/// collective has no groups, or if a dot or convolution lacks an operand or attribute.
+/// collective other than a permute or a broadcast has no groups, or if a dot or convolution lacks an operand or has a
+/// missing or malformed attribute.
 pub fn tally(hlo: &Hlo) -> Result<Tally> {
     of_computation(hlo, hlo.entry)
 }
@@ -96,8 +97,8 @@ fn all_reduce(hlo: &Hlo, place: Place, n: u64) -> u64 {
     at.shapes.iter().enumerate().map(cost).sum()
 }
 
-/// Returns what a sum over `n` devices costs if `read` of its elements are read on each device, or all if it is `None`:
-/// a reduce-scatter, and an all-reduce of the shards if they are on several devices.
+/// Returns what a sum over `n` devices costs if `read` of its elements are read on each device, or all if `read` is
+/// `None` or 0: a reduce-scatter, and an all-reduce of the shards if they are on several devices.
 ///
 /// 800 bytes, 8 devices: 1400 if all is read, 700 for an eighth, and 600 + 2 * 100 for a quarter, of which two devices
 /// each read the same.

@@ -53,7 +53,7 @@ impl Layouts {
     }
 }
 
-/// Writes the layouts of the arguments, which a message contains.
+/// Writes when the arguments get their layouts, the mesh, and the layouts that were drawn so far.
 impl fmt::Display for Layouts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let when = if self.is_early { "layouts before the transforms" } else { "layouts after the transforms" };
