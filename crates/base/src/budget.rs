@@ -458,7 +458,7 @@ impl Stop {
         match self {
             Stop::Memory(e) => e.diagnostic(loc),
             Stop::Steps(max) => {
-                Diagnostic::error("run-steps", loc, format!("the program did not end within {max} steps"))
+                Diagnostic::error("run-steps", loc, format!("the program takes more than {max} steps"))
                     .help("raise the limit of steps, or look for a loop whose condition never becomes false")
             }
             Stop::Cancelled => Diagnostic::error("run-cancelled", loc, "the run was cancelled"),

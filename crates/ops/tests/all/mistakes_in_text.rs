@@ -274,7 +274,7 @@ fn a_future_is_used_exactly_once() {
     check(
         &after_start("return %x : tensor<4xf32>"),
         expect![[r#"
-            error[future-unfinished]: the operation that is started here is not finished in its region
+            error[future-unfinished]: this future is not used in the region that defines it
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );
@@ -296,7 +296,7 @@ fn a_future_is_used_exactly_once() {
               --> x.mlir:9:3
                = help: finish the future where it was started, and use the result here
                = note: it was started at x.mlir:3:1
-            error[future-unfinished]: the operation that is started here is not finished in its region
+            error[future-unfinished]: this future is not used in the region that defines it
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );
