@@ -39,7 +39,7 @@ fn a_collective_says_what_does_not_fit() {
     check(
         &step(r#"[{"x"}, {}]"#, "all_gather", r#"[{"y"}, {}]"#, "[{}, {}]"),
         expect![[r#"
-            error[sdy-collective-axes]: `sdy.all_gather`: gathers {"y"} along dimension 0, which is split by {"x"}
+            error[sdy-collective-axes]: `sdy.all_gather`: gathers {"y"} along dimension 0, whose axes, {"x"}, do not end with them
               --> x.mlir:3:1
                | (tensor<8x8xf32>) -> (tensor<8x8xf32>)"#]],
     );
