@@ -522,7 +522,7 @@ fn summands() {
         P!("X"),
         |x| x.clone(),
         expect![[r#"
-            error[spec-axis-twice]: shard_map of a closure in `summands`, in_specs of `args`: the layout uses axis "Y" twice
+            error[spec-axis-twice]: shard_map of a closure in `summands`, in_specs of `args`: the layout uses axis "Y", or a part of it, twice
               --> here
                | i32[8@X,8@Y] as P!("X", "Y").reduced("Y")
                = mesh: X=4, Y=2

@@ -86,7 +86,7 @@ fn words() {
     check(
         x.reshape([4, INFER, 5]),
         expect![[r#"
-            error[reshape-size]: `reshape` cannot change the number of elements
+            error[reshape-size]: `reshape`: the elements cannot be arranged in this shape
               --> here
                | f32[8,16] to [4,INFER,5]: 128 elements
                = help: one size may be `INFER` if the others determine it"#]],
