@@ -528,7 +528,10 @@ mod tests {
         let put = |x: Literal| engine.put_shards(&ty, &|_, _| x.clone()).map(|_| ()).map_err(|e| e.to_string());
         assert!(put(Literal::new([4], &[1.0f32; 4])).is_ok());
         let text = put(Literal::new([2], &[1.0f32; 2])).unwrap_err();
-        assert!(text.contains("a shard of type f32[2] was given, and the array of type f32[4] has another type there"), "{text}");
+        assert!(
+            text.contains("a shard of type f32[2] was given, and the array of type f32[4] has another type there"),
+            "{text}"
+        );
         assert!(put(Literal::new([4], &[1i64; 4])).is_err());
     }
 

@@ -525,10 +525,14 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the `shard_map` of {name} has no `in_specs`, and not all of its axes are Explicit"))
-        .facts(types)
-        .note("they can only be left out if all axes of the `shard_map` are Explicit")
-        .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
+    Diagnostic::error(
+        "in-specs",
+        loc,
+        format!("the `shard_map` of {name} has no `in_specs`, and not all of its axes are Explicit"),
+    )
+    .facts(types)
+    .note("they can only be left out if all axes of the `shard_map` are Explicit")
+    .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
 }
 
 pub(crate) fn not_replicated(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
@@ -597,7 +601,12 @@ pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes must be integer lists of one type, with equally many entries for each device");
+    let d = Diagnostic::error(
+        "ragged-lists",
+        loc,
+        "`ragged_all_to_all`: offsets and sizes must be integer lists of one type, \
+         with equally many entries for each device",
+    );
     let expected = format!(
         "one-dimensional integer arrays of one dtype and one length, a positive multiple of the {count} devices along {axes}"
     );
@@ -825,7 +834,8 @@ pub(crate) fn warmup(warmup_steps: usize, steps: usize, loc: &Loc) -> Diagnostic
 }
 
 pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` cannot be {value}")).expected(expected)
+    Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` cannot be {value}"))
+        .expected(expected)
 }
 
 pub(crate) fn gradient_type(path: &str, grad: &str, param: &str, loc: &Loc) -> Diagnostic {

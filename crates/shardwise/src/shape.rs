@@ -395,7 +395,8 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
             if rest(x.tensor()) != rest(first.tensor()) {
                 let facts = format!("{} and {}", first.short_type(), x.short_type());
                 let message = format!(
-                    "`concatenate` along dimension {dim} needs arrays of one rank, with equal sizes in all other dimensions"
+                    "`concatenate` along dimension {dim} needs arrays of one rank, \
+                     with equal sizes in all other dimensions"
                 );
                 return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
             }

@@ -297,8 +297,9 @@ impl Machine {
                 let section = Section::parse(head, is_host, &sections, loc)?;
                 sections.push(section);
             } else if !line.is_empty() && !line.starts_with('#') {
-                let section =
-                    sections.last_mut().ok_or_else(|| bad_line(&loc, "this line comes before the first `chip` or `host`"))?;
+                let section = sections
+                    .last_mut()
+                    .ok_or_else(|| bad_line(&loc, "this line comes before the first `chip` or `host`"))?;
                 section.add(line, &loc)?;
             }
         }
@@ -419,7 +420,9 @@ fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnosti
         None => (source, true),
     };
     let words: Vec<&str> = left.split_whitespace().collect();
-    let &[name, value] = &words[..] else { return Err(bad_line(loc, "a constant needs a name and a value, and nothing else, before its source")) };
+    let &[name, value] = &words[..] else {
+        return Err(bad_line(loc, "a constant needs a name and a value, and nothing else, before its source"));
+    };
     let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
     if !(value.is_finite() && value >= 0.0) || source.trim().is_empty() {
         return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
