@@ -458,10 +458,8 @@ impl Stop {
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
         match self {
             Stop::Memory(e) => e.diagnostic(loc),
-            Stop::Steps(max) => {
-                Diagnostic::error("run-steps", loc, format!("the program did not end within {max} steps"))
-                    .help("raise the limit of steps, or look for a loop whose condition never becomes false")
-            }
+            Stop::Steps(max) => Diagnostic::error("run-steps", loc, format!("the program takes more than {max} steps"))
+                .help("raise the limit of steps, or look for a loop whose condition never becomes false"),
             Stop::Cancelled => Diagnostic::error("run-cancelled", loc, "the run was cancelled"),
         }
     }

@@ -175,7 +175,11 @@ fn on_one_device(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Di
 
 fn unequal_replicas(what: &str, index: usize, sharding: &Sharding, first: usize, second: usize) -> Diagnostic {
     let device = |position| sharding.mesh.device(position);
-    let message = format!("devices {} and {} hold unequal parts of {what} {index}", device(first), device(second));
+    let message = format!(
+        "devices {} and {} should hold equal parts of {what} {index}, and do not",
+        device(first),
+        device(second)
+    );
     Diagnostic::error("check-replicas", &Loc::UNKNOWN, message)
         .facts(format!("its layout is {sharding}, by which the shards of the two devices are equal"))
         .help("this is a bug in the engine, which please report with the program, unless a warning `claim-unproved` is about this value")
@@ -228,7 +232,10 @@ mod tests {
     fn replicas_must_be_equal() {
         assert!(replicas("argument", &[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])]).is_ok());
         let found = replicas("argument", &[array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0], [3.0, 5.0]])]).unwrap_err();
-        assert!(found.to_string().contains("devices 2 and 3 hold unequal parts of argument 0"), "{found}");
+        assert!(
+            found.to_string().contains("devices 2 and 3 should hold equal parts of argument 0, and do not"),
+            "{found}"
+        );
     }
 
     fn compared(got: &[Literal], want: &[Literal], terms: usize) -> Vec<Result<String, String>> {

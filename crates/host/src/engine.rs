@@ -380,7 +380,7 @@ fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Dia
     Diagnostic::error(
         "run-wrong-shard",
         &Loc::UNKNOWN,
-        format!("a shard of an array of type {} was given with type {given}", ty.short()),
+        format!("a shard of type {given} was given, and the array of type {} has another type there", ty.short()),
     )
     .facts(format!("the shard starts at {:?}", part.offset))
     .expected(expected)
@@ -528,7 +528,10 @@ mod tests {
         let put = |x: Literal| engine.put_shards(&ty, &|_, _| x.clone()).map(|_| ()).map_err(|e| e.to_string());
         assert!(put(Literal::new([4], &[1.0f32; 4])).is_ok());
         let text = put(Literal::new([2], &[1.0f32; 2])).unwrap_err();
-        assert!(text.contains("a shard of an array of type f32[4] was given with type f32[2]"), "{text}");
+        assert!(
+            text.contains("a shard of type f32[2] was given, and the array of type f32[4] has another type there"),
+            "{text}"
+        );
         assert!(put(Literal::new([4], &[1i64; 4])).is_err());
     }
 

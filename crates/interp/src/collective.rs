@@ -407,7 +407,8 @@ fn incomplete(view: &OpView<'_>, group: &[usize], active: &Active, frame: &Frame
     let name = |p: &usize| frame.device(*p);
     let here = processes(group.iter().filter(|&&p| active[p]).map(name));
     let away = processes(group.iter().filter(|&&p| !active[p]).map(name));
-    let message = format!("`{}` can never complete: some devices of its group do not arrive", view.name());
+    let message =
+        format!("`{}` can never complete: some of the devices that take part in it do not arrive", view.name());
     let d = Diagnostic::error("collective-incomplete", view.loc(), message)
         .facts(format!("arrived and waiting at {}: devices {here}", view.loc()))
         .facts(format!("took another way at the predicate around it: devices {away}"))

@@ -247,7 +247,7 @@ fn captured(view: &OpView<'_>, index: usize) -> Diagnostic {
 }
 
 fn unfinished(loc: &Loc) -> Diagnostic {
-    Diagnostic::error("future-unfinished", loc, "the operation that is started here is not finished in its region")
+    Diagnostic::error("future-unfinished", loc, "this future is not used in the region that defines it")
         .help("use the future once, in the same region: `stablehlo.async_done`")
 }
 

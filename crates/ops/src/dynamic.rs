@@ -554,7 +554,7 @@ impl Facts for Dynamic {
 }
 
 pub(crate) fn other_shape(op: &OpView<'_>, asked: &[i64]) -> Diagnostic {
-    let message = format!("`{}` computes a shape that differs from its result's", op.name());
+    let message = format!("an operand of `{}` states a shape that differs from its result's", op.name());
     Diagnostic::error("dynamic-shape", op.loc(), message)
         .facts(format!("asked for: {asked:?}"))
         .expected(format!("{:?}", op.result_shape(0)))

@@ -167,11 +167,11 @@ impl Facts for PrintFacts {
         let rule = format!("there must be {count} operands: a coordinate for each axis, and a value for each `{{}}`");
         check.that("print", types.len() == count, &rule).so_far()?;
         let is_coordinate = |i: usize| types[i].dtype == DType::I32 && types[i].rank() == print.batch_rank(i);
-        let rule = "the coordinates must be scalars of type i32";
+        let rule = "a coordinate must be of type i32, with no dimensions but those of its batches";
         check.that("print", (0..print.axes.len()).all(is_coordinate), rule);
         let has_batches = print.batches.iter().flatten().all(|&i| i < count && types[i].rank() >= print.batch_rank(i));
         let sizes_agree = has_batches && (0..print.batches.len()).all(|b| print.has_one_size(b, &types));
-        check.that("print", sizes_agree, "operands of a batch must have its dimension, of one size");
+        check.that("print", sizes_agree, "a batch must name operands that have its dimension, all of one size");
         check.that("print", op.results().is_empty(), "there must be no results");
         check.that("print", op.attrs().flag("has_side_effect"), "`has_side_effect` must be true");
         check.give([])

@@ -46,7 +46,11 @@ impl Facts for SparseProduct {
         let rows = starts.shape[0] - 1;
         let shape: Vec<usize> = [rows].into_iter().chain(x.shape[1..].iter().copied()).collect();
         let is_product = out.shape[..] == shape[..];
-        check.that("sparse_c6", is_product, "the result must have a row for each row of the sparse matrix");
+        check.that(
+            "sparse_c6",
+            is_product,
+            "the result must have the dense operand's shape, but with a row for each row of the sparse matrix",
+        );
         check.give([Type::tensor(x.dtype, shape)])
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -128,7 +132,11 @@ fn zero(to: &TensorType) -> Number {
 }
 
 fn outside(op: &OpView<'_>, what: String) -> Diagnostic {
-    Diagnostic::error("sparse-index", op.loc(), "a product with a sparse matrix is given an index that is outside")
-        .facts(what)
-        .help("starts must be ascending numbers of elements, and columns must be rows of the dense operand")
+    Diagnostic::error(
+        "sparse-index",
+        op.loc(),
+        "a start or a column of a sparse matrix is out of bounds, or its starts are not in ascending order",
+    )
+    .facts(what)
+    .help("starts must be ascending numbers of elements, and columns must be rows of the dense operand")
 }

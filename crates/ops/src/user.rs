@@ -344,7 +344,7 @@ fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType])
     Diagnostic::error(
         "kernel-results",
         op.loc(),
-        format!("kernel `{target}` returned results whose types differ from the op's"),
+        format!("kernel `{target}` returned results whose number or types differ from the op's"),
     )
     .facts(format!("{given:?}"))
     .expected(format!("{expected:?}"))

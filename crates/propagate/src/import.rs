@@ -273,7 +273,9 @@ fn refuse_expansion(module: &Module, roots: &[&Func], replaced: Replaced) -> Res
 }
 
 pub fn too_large(loc: &Loc) -> Diagnostic {
-    let message = format!("the program has more than {MAX_OPS} ops once calls are replaced by the functions' bodies");
+    let message = format!(
+        "the program has more than {MAX_OPS} ops once each call and composite has a copy of the function's body"
+    );
     Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn array_mesh(own: &Mesh, other: &Mesh, ty: &str, loc: &Loc) -> Diagn
 }
 
 pub(crate) fn dtypes(name: &str, x: &str, y: &str, to: DType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("dtype-mixed", loc, format!("`{name}` needs arrays of the same dtype"))
+    Diagnostic::error("dtype-mixed", loc, format!("`{name}` needs a single dtype, and is given two"))
         .facts(format!("{x} and {y}"))
         .help(format!("convert one of them: `.astype({to:?})`"))
 }
@@ -151,7 +151,7 @@ pub(crate) fn two_numbers(name: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn wrong_kind(name: &str, ty: &str, expected: &str, help: &str, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("dtype-kind", loc, format!("`{name}` is not defined for this dtype"));
+    let d = Diagnostic::error("dtype-kind", loc, format!("`{name}` cannot take this dtype here"));
     let d = d.facts(ty).expected(expected);
     if help.is_empty() { d } else { d.help(help) }
 }
@@ -184,7 +184,7 @@ pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagno
     Diagnostic::error(
         "too-large",
         loc,
-        format!("`{what}` counts {n} positions, and an i32 counts at most {}", i32::MAX),
+        format!("`{what}` must count to {n}, and an i32 counts at most to {}", i32::MAX),
     )
     .facts(facts)
     .help("split the array or the loop into smaller ones")
@@ -487,7 +487,7 @@ pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, coun
 }
 
 pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
-    positions(what, &format!("{given} positions are given"), from, axes, count, loc)
+    positions(what, &format!("{given} positions are given, and the axes have {count}"), from, axes, count, loc)
         .expected(format!("{count} positions: entry i is the position whose value position i gets"))
 }
 
@@ -525,10 +525,14 @@ pub(crate) fn layout_manual(axis: &str, ty: &str, kinds: &str, loc: &Loc) -> Dia
 }
 
 pub(crate) fn no_in_specs(name: &str, types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("in-specs", loc, format!("the `shard_map` of {name} has no `in_specs`"))
-        .facts(types)
-        .note("they can only be left out if all axes of the `shard_map` are Explicit")
-        .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
+    Diagnostic::error(
+        "in-specs",
+        loc,
+        format!("the `shard_map` of {name} has no `in_specs`, and not all of its axes are Explicit"),
+    )
+    .facts(types)
+    .note("they can only be left out if all axes of the `shard_map` are Explicit")
+    .help("add `.in_specs(..)`: one `P!(..)` for all arguments, or a tuple with one for each")
 }
 
 pub(crate) fn not_replicated(ty: &str, spec: &str, axes: &str, loc: &Loc) -> Diagnostic {
@@ -585,7 +589,7 @@ pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn ragged_dot(operands: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("ragged-dot", loc, "the operands of `ragged_dot` do not fit each other")
+    Diagnostic::error("ragged-dot", loc, "the shapes of the operands of `ragged_dot` do not fit")
         .facts(operands)
         .expected("rows [m,k], matrices [g,k,n], and the number of rows for each matrix: integers [g]")
 }
@@ -597,7 +601,12 @@ pub(crate) fn ragged_rows(facts: String, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn ragged_lists(facts: Vec<String>, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
-    let d = Diagnostic::error("ragged-lists", loc, "`ragged_all_to_all`: offsets and sizes do not fit the devices");
+    let d = Diagnostic::error(
+        "ragged-lists",
+        loc,
+        "`ragged_all_to_all`: offsets and sizes must be integer lists of one type, \
+         with equally many entries for each device",
+    );
     let expected = format!(
         "one-dimensional integer arrays of one dtype and one length, a positive multiple of the {count} devices along {axes}"
     );
@@ -703,7 +712,7 @@ pub(crate) fn batch_nothing(loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn mixed_axes(name: &str, along: &str, of_mesh: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("mixed-axes", loc, format!("`{name}` names axes of a batch and of the mesh"))
+    Diagnostic::error("mixed-axes", loc, format!("`{name}` names axes of a batch together with other axes"))
         .facts(format!("of a batch: {along}, of the mesh: \"{of_mesh}\""))
         .help("call it once for each kind of axes")
 }
@@ -825,7 +834,8 @@ pub(crate) fn warmup(warmup_steps: usize, steps: usize, loc: &Loc) -> Diagnostic
 }
 
 pub(crate) fn optimizer_setting(name: &str, value: &str, expected: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` is {value}")).expected(expected)
+    Diagnostic::error("optimizer-setting", loc, format!("the optimizer's `{name}` cannot be {value}"))
+        .expected(expected)
 }
 
 pub(crate) fn gradient_type(path: &str, grad: &str, param: &str, loc: &Loc) -> Diagnostic {

@@ -72,7 +72,7 @@ impl Array {
             let Some(to) = infer_shape(&shape, x.size()) else {
                 let ty = (!shape.contains(&INFER)).then(|| TensorType::new(x.dtype, shape.clone()));
                 let facts = format!("{} to {}: {} elements", self.short_type(), sizes(&shape), x.size());
-                let message = "`reshape` cannot change the number of elements".to_string();
+                let message = "`reshape`: the elements cannot be arranged in this shape".to_string();
                 let help = "one size may be `INFER` if the others determine it";
                 return s.fail(ty, mistakes::with_facts("reshape-size", message, facts, help, &s.loc));
             };
@@ -395,7 +395,8 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
             if rest(x.tensor()) != rest(first.tensor()) {
                 let facts = format!("{} and {}", first.short_type(), x.short_type());
                 let message = format!(
-                    "`concatenate` along dimension {dim} needs arrays with equal sizes in all other dimensions"
+                    "`concatenate` along dimension {dim} needs arrays of one rank, \
+                     with equal sizes in all other dimensions"
                 );
                 return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
             }

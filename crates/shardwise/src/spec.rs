@@ -255,7 +255,7 @@ fn parts_clash(spec: &P, first: AxisRef, second: AxisRef, mesh: &Mesh, ty: &str,
 }
 
 fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("spec-axis-twice", loc, format!("the layout uses axis \"{name}\" twice"))
+    Diagnostic::error("spec-axis-twice", loc, format!("the layout uses axis \"{name}\", or a part of it, twice"))
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)
         .help("name an axis once: it splits one dimension, or is in `.unreduced(..)` or `.reduced(..)`")

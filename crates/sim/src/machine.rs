@@ -299,8 +299,9 @@ impl Machine {
                 let section = Section::parse(head, is_host, &sections, loc)?;
                 sections.push(section);
             } else if !line.is_empty() && !line.starts_with('#') {
-                let section =
-                    sections.last_mut().ok_or_else(|| bad_line(&loc, "a constant before the first chip or host"))?;
+                let section = sections
+                    .last_mut()
+                    .ok_or_else(|| bad_line(&loc, "this line comes before the first `chip` or `host`"))?;
                 section.add(line, &loc)?;
             }
         }
@@ -348,10 +349,10 @@ impl Section {
             Some(rates) if rates::is_name(name) => {
                 rates.insert(name.into(), fact);
             }
-            Some(_) => return Err(unknown_constant(name, loc, rates::words())),
+            Some(_) => return Err(unknown_constant("host", name, loc, rates::words())),
             None => {
                 let known = NAMES.iter().find(|known| **known == name);
-                let known = known.ok_or_else(|| unknown_constant(name, loc, NAMES.iter().copied()))?;
+                let known = known.ok_or_else(|| unknown_constant("chip", name, loc, NAMES.iter().copied()))?;
                 self.facts.insert(known, fact);
             }
         }
@@ -421,7 +422,9 @@ fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnosti
         None => (source, true),
     };
     let words: Vec<&str> = left.split_whitespace().collect();
-    let &[name, value] = &words[..] else { return Err(bad_line(loc, "a constant needs a name and a value")) };
+    let &[name, value] = &words[..] else {
+        return Err(bad_line(loc, "a constant needs a name and a value, and nothing else, before its source"));
+    };
     let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
     if !(value.is_finite() && value >= 0.0) || source.trim().is_empty() {
         return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
@@ -429,8 +432,8 @@ fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnosti
     Ok((name, Fact { value, source: source.trim().into(), is_verified }))
 }
 
-fn unknown_constant(name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
-    let error = bad_line(loc, &format!("there is no constant `{name}`"));
+fn unknown_constant(kind: &str, name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
+    let error = bad_line(loc, &format!("a {kind} has no constant `{name}`"));
     let near = did_you_mean(name.split('.').next().unwrap_or(name), known);
     near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?")))
 }

@@ -67,7 +67,7 @@ fn check_size(ty: &Type, padded: &TensorType, loc: &Loc) -> Result<(), Diagnosti
     if padded.checked_bytes().is_some() {
         return Ok(());
     }
-    let message = format!("{ty} has too many elements when it is padded for its sharding");
+    let message = format!("{ty} is too large when it is padded for its sharding");
     let found = Diagnostic::error("padding-size", loc, message).facts(format!("with padding: {padded}"));
     Err(found.help("make the sizes of the split dimensions multiples of their numbers of shards").into())
 }

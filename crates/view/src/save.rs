@@ -100,7 +100,7 @@ pub fn check_path(path: impl AsRef<Path>) -> Result<(), Diagnostics> {
 
 fn unknown_format(path: &Path) -> Diagnostic {
     let known: Vec<&str> = EXTENSIONS.iter().map(|&(extension, _)| extension).collect();
-    let message = format!("the name `{}` does not say in which format to write the timeline", path.display());
+    let message = format!("the extension of `{}` is not that of a format for timelines", path.display());
     Diagnostic::error("timeline-format", &Loc::UNKNOWN, message)
         .expected(format!("a name that ends with one of {}", known.join(", ")))
         .help("use .html for a page that any browser shows")

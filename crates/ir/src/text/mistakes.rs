@@ -119,7 +119,7 @@ pub(super) fn unsupported(loc: &Loc, what: &str, way_out: &str) -> Diagnostic {
 }
 
 pub(super) fn dynamic_size(loc: &Loc, subject: &str) -> Diagnostic {
-    let message = format!("{subject} has a size that is known only when the program runs");
+    let message = format!("{subject} has a shape that is known only when the program runs");
     Diagnostic::error("text-dynamic-size", loc, message)
         .expected("a number for each dimension")
         .help("export the program for fixed sizes; `stablehlo.dynamic_*` ops run where their results have fixed sizes")

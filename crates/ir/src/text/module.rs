@@ -135,7 +135,7 @@ impl<'t> Parser<'t> {
         match taken.iter().find(|name| attrs.contains(name)) {
             Some(name) => {
                 let message =
-                    format!("attribute `{name}` cannot be in the dictionary: the definition itself states it");
+                    format!("attribute `{name}` cannot be in the dictionary: the definition has another place for it");
                 Err(self.fail(at, "text-attribute", message))
             }
             None => Ok(()),

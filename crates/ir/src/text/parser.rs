@@ -227,7 +227,8 @@ impl<'t> Parser<'t> {
     pub(super) fn nested_to<T>(&mut self, max: usize, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= max {
             let at = self.at();
-            let message = format!("attributes, types, lists of elements or locations nest more than {max} deep");
+            let message =
+                format!("attributes, types, lists of elements, locations or aliases nest more than {max} deep");
             return Err(self.fail(at, "text-nesting", message));
         }
         self.nesting += 1;

@@ -251,7 +251,10 @@ impl<'t> Parser<'t> {
         let spatial: Option<Vec<i64>> =
             (0..dims.len().saturating_sub(2)).map(|d| place(&d.to_string()).map(|i| i as i64)).collect();
         let Some(spatial) = spatial else {
-            let message = format!("the spatial dimensions of the {part} must be numbered 0, 1, …, without repetition");
+            let [first, second] = letters.map(|(letter, _)| letter);
+            let message = format!(
+                "apart from one `{first}` and one `{second}`, the dimensions of the {part} must be numbered 0, 1, …"
+            );
             return Err(self.fail(at, "text-convolution", message));
         };
         if !spatial.is_empty() {

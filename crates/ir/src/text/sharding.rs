@@ -41,7 +41,9 @@ impl<'t> Parser<'t> {
     pub(super) fn size(&mut self) -> Parsed<usize> {
         let at = self.at();
         let value = self.int()?;
-        usize::try_from(value).map_err(|_| self.fail(at, "text-syntax", "a size must not be negative".to_string()))
+        usize::try_from(value).map_err(|_| {
+            self.fail(at, "text-syntax", "a size, a count or a device id must not be negative".to_string())
+        })
     }
 
     /// Reads `{"x", "y"}`.

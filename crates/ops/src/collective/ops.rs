@@ -89,7 +89,12 @@ fn check_all_named(
     let Some(Groups::Dense(rows)) = groups else { return };
     let count = if is_flat { process_count(op) } else { op.module.attrs.size(counted) };
     let named: usize = rows.iter().map(Vec::len).sum();
-    let rule = format!("`replica_groups` must have all {} processes, not {named}", count.unwrap_or(named));
+    let members = match counted {
+        _ if is_flat => "processes",
+        "mhlo.num_partitions" => "partitions",
+        _ => "replicas",
+    };
+    let rule = format!("`replica_groups` must have all {} {members}, not {named}", count.unwrap_or(named));
     check.that(label, count.is_none_or(|n| n == named), &rule);
 }
 
@@ -607,7 +612,7 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     check.that(
         label,
         fits,
-        "the last operand must be a tensor of i32 with one dimension, and a root for each of the other operands",
+        "with `has_dynamic_root`, the last operand must be a list of i32, a root for each of the other operands",
     );
 }
 

@@ -276,8 +276,8 @@ impl Permutation {
     pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         let permutation = Permutation::of(op);
         let rule = format!(
-            "one of these must say who sends to whom: `{PAIRS}`, as rows of two numbers, alone or with `{AXES}`; \
-             `{AXES}` and `{SHIFT}`; `{FROM}` and `{TO}`"
+            "who sends to whom must be given in one way: `{PAIRS}`, as rows of two numbers, alone or with `{AXES}`; \
+             `{AXES}` and `{SHIFT}`, alone or with `{WRAPS}`; `{FROM}` and `{TO}`"
         );
         check.that("collective_permute_c1", permutation.is_some(), &rule);
         match &permutation {
@@ -302,7 +302,7 @@ impl Permutation {
                 check.that(
                     "collective_permute_c4",
                     in_range,
-                    &format!("each process of a pair must be below {n}, the number of positions along `{AXES}`"),
+                    &format!("each number of a pair must be below {n}, the number of positions along `{AXES}`"),
                 );
                 check_pairs(pairs, check);
             }

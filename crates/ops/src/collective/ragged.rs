@@ -72,7 +72,7 @@ impl Facts for RaggedAllToAll {
         check.that(
             "ragged_all_to_all_c3",
             alike,
-            "operand and output must have the same element type, and the same sizes in all dimensions but the first",
+            "operand and output must have the same element type, a first dimension, and the same sizes in all others",
         );
         let first = sizes[0];
         let is_list = first.rank() == 1 && first.dtype.is_integer();

@@ -235,7 +235,7 @@ fn take_minor(mesh: &Mesh, dim: &mut DimSharding, index: usize, axes: &[AxisRef]
         let fits = dim.axes.last().is_some_and(|last| axis.suffix_of(*last, mesh));
         if !fits {
             let (had, wanted) = (show(mesh, &dim.axes), show(mesh, axes));
-            return Err(format!("{verb} {wanted} along dimension {index}, which is split by {had}"));
+            return Err(format!("{verb} {wanted} along dimension {index}, whose axes, {had}, do not end with them"));
         }
         let last = dim.axes.pop().expect("checked above");
         dim.axes.extend(last.minus(mesh, &[axis]));

@@ -39,7 +39,7 @@ fn a_collective_says_what_does_not_fit() {
     check(
         &step(r#"[{"x"}, {}]"#, "all_gather", r#"[{"y"}, {}]"#, "[{}, {}]"),
         expect![[r#"
-            error[sdy-collective-axes]: `sdy.all_gather`: gathers {"y"} along dimension 0, which is split by {"x"}
+            error[sdy-collective-axes]: `sdy.all_gather`: gathers {"y"} along dimension 0, whose axes, {"x"}, do not end with them
               --> x.mlir:3:1
                | (tensor<8x8xf32>) -> (tensor<8x8xf32>)"#]],
     );
@@ -274,7 +274,7 @@ fn a_future_is_used_exactly_once() {
     check(
         &after_start("return %x : tensor<4xf32>"),
         expect![[r#"
-            error[future-unfinished]: the operation that is started here is not finished in its region
+            error[future-unfinished]: this future is not used in the region that defines it
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );
@@ -296,7 +296,7 @@ fn a_future_is_used_exactly_once() {
               --> x.mlir:9:3
                = help: finish the future where it was started, and use the result here
                = note: it was started at x.mlir:3:1
-            error[future-unfinished]: the operation that is started here is not finished in its region
+            error[future-unfinished]: this future is not used in the region that defines it
               --> x.mlir:3:1
                = help: use the future once, in the same region: `stablehlo.async_done`"#]],
     );

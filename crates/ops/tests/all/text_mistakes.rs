@@ -365,7 +365,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.abs %a : tensor<?x4xf32>",
         expect![[r#"
-        error[text-dynamic-size]: `stablehlo.abs` in `@main` has a size that is known only when the program runs
+        error[text-dynamic-size]: `stablehlo.abs` in `@main` has a shape that is known only when the program runs
           --> t.mlir:3:34
            | %0 = stablehlo.abs %a : tensor<?x4xf32>
            |                                ^

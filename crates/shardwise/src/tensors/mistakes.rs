@@ -195,7 +195,8 @@ fn missing(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
 }
 
 fn other_dtype(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
-    let message = format!("{} has {} of another element type than asked for", path.display(), tensors(n));
+    let message =
+        format!("{} has {} of another element type than asked for, or of an unknown one", path.display(), tensors(n));
     Diagnostic::error("tensor-dtype", loc, message)
         .help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`")
 }

@@ -336,7 +336,7 @@ fn every_leaf_at_fault_is_listed() {
                | `extra.idx`: i32[5]; did you mean `extra.ids`?
                | `extra.other`: f32[]
                = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-            error[tensor-dtype]: DIR has 2 tensors of another element type than asked for
+            error[tensor-dtype]: DIR has 2 tensors of another element type than asked for, or of an unknown one
                | `embed`: f16[10,4], found bf16
                | `layers.1.wq`: f64[8,4], found f32
                = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
@@ -357,7 +357,7 @@ fn every_leaf_at_fault_is_listed() {
                | `extra.idx`: i32[5]; did you mean `extra.ids`?
                | `extra.other`: f32[]
                = help: a leaf is read from the tensor of its name, which is its path in the tree with dots
-            error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type than asked for
+            error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type than asked for, or of an unknown one
                | `embed`: f16[10,4] (f2), found <V2
                | `layers.1.wq`: f64[8,4] (f8), found <f4
                = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`

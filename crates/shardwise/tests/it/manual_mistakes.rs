@@ -136,7 +136,7 @@ fn dimensions_and_permutations() {
     check(
         |x| x.pshuffle("X", [0, 1, 2]),
         expect![[r#"
-            error[permutation]: `pshuffle`: 3 positions are given
+            error[permutation]: `pshuffle`: 3 positions are given, and the axes have 4
               --> here
                | [0, 1, 2] over "X", which has 4 positions
                = expected: 4 positions: entry i is the position whose value position i gets"#]],
@@ -318,7 +318,7 @@ fn specs() {
     check_call(
         |x| jit(shard_map(two).out_specs(P!()))(x, x).map(|_| ()),
         expect![[r#"
-            error[in-specs]: the `shard_map` of a closure in `specs` has no `in_specs`
+            error[in-specs]: the `shard_map` of a closure in `specs` has no `in_specs`, and not all of its axes are Explicit
               --> here
                | i32[8,8], i32[8,8]
                = note: they can only be left out if all axes of the `shard_map` are Explicit
@@ -522,7 +522,7 @@ fn summands() {
         P!("X"),
         |x| x.clone(),
         expect![[r#"
-            error[spec-axis-twice]: shard_map of a closure in `summands`, in_specs of `args`: the layout uses axis "Y" twice
+            error[spec-axis-twice]: shard_map of a closure in `summands`, in_specs of `args`: the layout uses axis "Y", or a part of it, twice
               --> here
                | i32[8@X,8@Y] as P!("X", "Y").reduced("Y")
                = mesh: X=4, Y=2

@@ -52,7 +52,7 @@ fn words() {
     check(
         &x + ones([16], BF16),
         expect![[r#"
-            error[dtype-mixed]: `add` needs arrays of the same dtype
+            error[dtype-mixed]: `add` needs a single dtype, and is given two
               --> here
                | f32[8,16] and bf16[16]
                = help: convert one of them: `.astype(F32)`"#]],
@@ -77,7 +77,7 @@ fn words() {
     check(
         n.exp(),
         expect![[r#"
-            error[dtype-kind]: `exp` is not defined for this dtype
+            error[dtype-kind]: `exp` cannot take this dtype here
               --> here
                | i32[8]
                = expected: an array of floats or complex numbers
@@ -86,7 +86,7 @@ fn words() {
     check(
         x.reshape([4, INFER, 5]),
         expect![[r#"
-            error[reshape-size]: `reshape` cannot change the number of elements
+            error[reshape-size]: `reshape`: the elements cannot be arranged in this shape
               --> here
                | f32[8,16] to [4,INFER,5]: 128 elements
                = help: one size may be `INFER` if the others determine it"#]],
@@ -245,7 +245,7 @@ fn a_stack_is_named_in_its_mistakes() {
     check(
         stack([&x, &x.astype(BF16)], 0),
         expect![[r#"
-            error[dtype-mixed]: `stack` needs arrays of the same dtype
+            error[dtype-mixed]: `stack` needs a single dtype, and is given two
               --> here
                | f32[2,3] and bf16[2,3]
                = help: convert one of them: `.astype(F32)`"#]],
@@ -367,7 +367,7 @@ fn words_of_layers() {
     check(
         nn::dot_product_attention(&q, &q, &q, Attention::new().mask(&ones([5, 5], F32))),
         expect![[r#"
-        error[dtype-kind]: `dot_product_attention` is not defined for this dtype
+        error[dtype-kind]: `dot_product_attention` cannot take this dtype here
           --> here
            | f32[5,5]
            = expected: a mask of bools
@@ -465,7 +465,7 @@ fn words_of_optimizers() {
     check(
         updated(adamw(0.1).b1(1.5)).remove(0),
         expect![[r#"
-        error[optimizer-setting]: the optimizer's `b1` is 1.5
+        error[optimizer-setting]: the optimizer's `b1` cannot be 1.5
           --> here
            = expected: a number from 0 up to, but not including, 1"#]],
     );

@@ -183,7 +183,7 @@ fn arrays_that_do_not_fit() {
         |x, n| with_lists(x, zeros([5, 3], I32), &n.i(..3), &n.astype(I64)),
         [0; 16],
         expect![[r#"
-            error[ragged-lists]: `ragged_all_to_all`: offsets and sizes do not fit the devices
+            error[ragged-lists]: `ragged_all_to_all`: offsets and sizes must be integer lists of one type, with equally many entries for each device
               --> here
                | input_offsets i32[3]{V:X}
                | send_sizes i32[3]{V:X}

@@ -47,7 +47,7 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
         return Ok(());
     }
     let target = CustomCall::target(op).unwrap_or_default();
-    let message = format!("the custom call `@{target}` has other operands and results than it must have");
+    let message = format!("the custom call `@{target}` has other operands or results than it must have");
     Err(Diagnostic::error("gspmd-marker", op.loc(), message).expected(expected))
 }
 

@@ -166,7 +166,7 @@ impl fmt::Display for Picture {
 }
 
 fn unknown_format(path: &Path) -> Diagnostic {
-    let message = format!("the name `{}` does not say in which format to write the picture", path.display());
+    let message = format!("the extension of `{}` is not that of a format for pictures", path.display());
     Diagnostic::error("picture-format", &Loc::UNKNOWN, message)
         .expected("a name that ends with one of .svg, .png, .txt")
         .help("use .svg for documents and browsers")
