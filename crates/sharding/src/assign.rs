@@ -184,11 +184,8 @@ enum Wanted {
     TwoBest,
 }
 
-/// The prices of tensors computed so far, by [`Search::key`]. There are few.
-type Known = RefCell<SmallVec<[(u64, Price); 16]>>;
-
-/// The number of bits of a [`Search::key`] that hold the index of a tensor.
-const INDEX_BITS: u32 = 8;
+/// For each tensor, the prices computed so far, by [`Search::key`]. There are few.
+type Known = RefCell<SmallVec<[SmallVec<[(u64, Price); 4]>; 4]>>;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
 /// unless the program places the factor's sum.
@@ -239,7 +236,7 @@ impl<'a> Search<'a> {
             input,
             prices,
             wanted,
-            known: Known::default(),
+            known: RefCell::new(smallvec![SmallVec::new(); rule.tensor_count()]),
             matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
             given: Given::new(rule, mesh, shardings, &mut lists),
             lists,
@@ -515,25 +512,23 @@ impl<'a> Search<'a> {
             return Price::default();
         }
         let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
-        if let Some((_, price)) = self.known.borrow().iter().find(|(known, _)| *known == key) {
+        if let Some((_, price)) = self.known.borrow()[index].iter().find(|(known, _)| *known == key) {
             return *price;
         }
         let price = self.compute_price(index, picks);
-        self.known.borrow_mut().push((key, price));
+        self.known.borrow_mut()[index].push((key, price));
         price
     }
 
-    /// Returns a number such that tensor `index`, and no other, has the same price in all choices with that number: the
-    /// index in [`INDEX_BITS`] bits, and the numbers of the candidates on which the price depends, in equally many bits
-    /// each. Returns `None` if one of these numbers has more bits.
+    /// Returns a number such that tensor `index` has the same price in all choices with that number: the numbers of the
+    /// candidates on which the price depends, in equally many bits each. Returns `None` if one of them has more bits.
     fn key(&self, index: usize, picks: &Picks) -> Option<u64> {
         let factors = &self.matters[index];
-        let bits = (u64::BITS - INDEX_BITS) as usize / factors.len().max(2);
-        let picks = factors.iter().try_fold(0, |key, f| {
+        let bits = u64::BITS as usize / factors.len().max(2);
+        factors.iter().try_fold(0, |key, f| {
             let pick = picks[f.index()] as u64;
             (pick >> bits == 0).then_some(key << bits | pick)
-        });
-        Some((index as u64) << (u64::BITS - INDEX_BITS) | picks?).filter(|_| index >> INDEX_BITS == 0)
+        })
     }
 
     fn compute_price(&self, index: usize, picks: &Picks) -> Price {

@@ -487,7 +487,7 @@ mod tests {
     #[test]
     fn mistakes_in_a_text_have_a_line() {
         let cases = [
-            ("clock_hz 1 | a clock", "before the first chip"),
+            ("clock_hz 1 | a clock", "before the first `chip`"),
             ("chip a", "title"),
             ("chip a \"A\"\nclock 1 | a clock", "no constant `clock`"),
             ("chip a \"A\"\nclock_hz x | a clock", "not a number"),

@@ -50,8 +50,8 @@ pub struct Kernel {
     /// For each operand of an instance, its number among the program's operands, and the bytes that the kernel reaches.
     operands: Vec<(usize, Reach)>,
     single_output: bool,
-    /// What runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short rows, or of
-    /// leading dimensions of which few lanes are kept.
+    /// The program that runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short
+    /// rows, or of leading dimensions of which few lanes are kept.
     stages: Option<Stages>,
 }
 

@@ -86,8 +86,10 @@ impl Chips {
     ///     devices_per_chip: 1,
     ///     pods: 1,
     ///     is_switched: false,
-    /// }; let expected = ["\"X\"=4: along y, neighbours 1 link apart, a line", "\"Y\"=2: along x, neighbours 1 link
-    /// apart"]; assert_eq!(grid.links(&mesh), expected);
+    /// };
+    /// let links = grid.links(&mesh);
+    /// assert_eq!(links[0], "\"X\"=4: along y, neighbours 1 link apart, a line");
+    /// assert_eq!(links[1], "\"Y\"=2: along x, neighbours 1 link apart");
     /// ```
     pub fn links(&self, mesh: &Mesh) -> Vec<String> {
         let line = |axis: AxisRef| format!("{}={}: {}", axis.display(mesh), axis.size(mesh), self.link(mesh, axis));

@@ -233,14 +233,14 @@ impl Windows {
                 batch_dims.iter().position(|&b| b == dims.indices_batching[k]).map(Start::Batch)
             })
         };
-        let starts: Vec<Start> = (0..operand.len()).map(|d| start(d).unwrap_or(Start::Zero)).collect();
+        let mut starts: Vec<Start> = (0..operand.len()).map(|d| start(d).unwrap_or(Start::Zero)).collect();
         let with = |k: usize| starts.iter().position(|s| matches!(s, Start::Batch(b) if *b == k));
         let pairs = dims.batch_dims(slices.len()).into_iter().zip(&batch_dims).enumerate();
         let batch = pairs.map(|(k, (s, &i))| {
             let strides = [to[s], at[i], with(k).map_or(0, |d| from[d])];
             Batch { size: slices[s], strides }
         });
-        let batch = batch.collect();
+        let batch = merged(batch.collect(), &mut starts);
         let indexed = starts.iter().enumerate().filter_map(|(d, start)| match *start {
             Start::Index(component) => Some(Indexed { component, limit: operand[d] - sizes[d], stride: from[d] }),
             _ => None,
@@ -274,10 +274,9 @@ impl Windows {
 
     /// Returns true if applying the updates window by window is known to apply the updates of each element in row-major
     /// order. For this, the window dimensions of the updates that come before a batch dimension must never lead two
-    /// windows to one element. The test is that all windows start at 0 along them.
-    fn keeps_order(&self, dims: &IndexDims) -> bool {
-        let batch_ends =
-            (0..self.batch.len() + dims.window.len()).rev().find(|d| !dims.window.contains(d)).unwrap_or(0);
+    /// windows to one element. The test is that all windows start at 0 along them. `rank` is that of the updates.
+    fn keeps_order(&self, dims: &IndexDims, rank: usize) -> bool {
+        let batch_ends = (0..rank).rev().find(|d| !dims.window.contains(d)).unwrap_or(0);
         let outside = dims.window.iter().zip(&self.window).filter(|(d, _)| **d < batch_ends);
         outside.into_iter().all(|(_, &(o, _))| matches!(self.starts[o], Start::Zero))
     }
@@ -308,8 +307,11 @@ impl Windows {
             for indexed in &self.indexed {
                 indices.each(at + indexed.component, step[1], count, |k, index| {
                     let start = clamp(index, indexed.limit);
-                    let is_inside = MOVES || start as i64 == index;
-                    places[k] = places[k].saturating_add(if is_inside { start * indexed.stride } else { OUTSIDE });
+                    places[k] = match MOVES {
+                        true => places[k] + start * indexed.stride,
+                        false if start as i64 == index => places[k].saturating_add(start * indexed.stride),
+                        false => OUTSIDE,
+                    };
                 });
             }
             f(Run { first, places, slices, step: step[0] });
@@ -357,6 +359,33 @@ impl Windows {
             }
         }
     }
+}
+
+/// Returns the dimensions of a batch without those of size 1, and with neighbours as one dimension if windows along it
+/// follow each other at one distance, so that runs of windows are long. Numbers the dimensions anew in `starts`. Those
+/// that stand there stay as they are.
+fn merged(batch: Vec<Batch>, starts: &mut [Start]) -> Vec<Batch> {
+    let mut out: Vec<Batch> = vec![];
+    let mut may_merge = false;
+    for (k, dim) in batch.into_iter().enumerate() {
+        let mut own: Vec<&mut Start> = starts.iter_mut().filter(|s| matches!(s, Start::Batch(b) if *b == k)).collect();
+        if dim.size == 1 {
+            own.iter_mut().for_each(|start| **start = Start::Zero);
+            continue;
+        }
+        let is_free = own.is_empty();
+        match out.last_mut() {
+            Some(last) if may_merge && is_free && last.strides == dim.strides.map(|s| s * dim.size) => {
+                *last = Batch { size: last.size * dim.size, strides: dim.strides };
+            }
+            _ => {
+                own.iter_mut().for_each(|start| **start = Start::Batch(out.len()));
+                out.push(dim);
+            }
+        }
+        may_merge = is_free;
+    }
+    out
 }
 
 struct GatherKernel {
@@ -519,7 +548,7 @@ fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let (operand, indices, updates) = (view.operand_tensor(0), view.operand_tensor(1), view.operand_tensor(2));
     let sizes = dims.update_sizes(&operand.shape, &updates.shape);
     let windows = Windows::new(&dims, &operand.shape, &indices.shape, indices.dtype, &updates.shape, &sizes)?;
-    if !windows.keeps_order(&dims) {
+    if !windows.keeps_order(&dims, updates.shape.len()) {
         return None;
     }
     let region = view.regions()[0];
