@@ -49,6 +49,7 @@ macro_rules! floats {
 
         impl $t {
             /// Returns the value, which is always exact as an `f32`.
+            #[inline]
             pub fn to_f32(self) -> f32 {
                 static VALUES: LazyLock<Vec<f32>> = LazyLock::new(|| values(DType::$t));
                 VALUES[usize::from(self.0)]
@@ -56,6 +57,7 @@ macro_rules! floats {
 
             /// Returns the nearest value, ties to the even code, or upwards in `f8E8M0FNU`. NaN and numbers outside of
             /// the range of the type are converted as [`DType::small_float_code`] states.
+            #[inline]
             pub fn from_f32(x: f32) -> $t {
                 $t(DType::$t.small_float_code(x.into()).expect("a small float type"))
             }

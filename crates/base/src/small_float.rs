@@ -24,6 +24,7 @@ struct Format {
     special: Special,
 }
 
+#[inline]
 fn format(dtype: DType) -> Option<Format> {
     use Special::*;
     let (exponent_bits, mantissa_bits, bias, special) = match dtype {
@@ -68,6 +69,7 @@ impl DType {
     /// either, the largest value. Numbers keep their signs, except that minus zero becomes zero if the type has no
     /// minus zero. NaN becomes a NaN whatever its sign and bits are, or zero if the type has no NaN. In `f8E8M0FNU`,
     /// numbers that are not positive become NaN, and positive numbers that are too small the least value.
+    #[inline]
     pub fn small_float_code(self, x: f64) -> Option<u8> {
         if self == DType::F8E8M0FNU {
             return Some(power_code(x));
@@ -80,12 +82,39 @@ impl DType {
 /// `ml_dtypes`: 3.0 becomes 4.0. Returns 255, the code of NaN, if `x` is too large, not positive or NaN, and 0 if it is
 /// too small.
 fn power_code(x: f64) -> u8 {
-    let exponent = x.log2().floor().max(-127.0);
-    if x.is_nan() || x <= 0.0 || exponent > 127.0 {
+    let exponent = exponent(x).max(-127);
+    if x.is_nan() || x <= 0.0 || exponent > 127 {
         return 255;
     }
-    let code = (exponent + 127.0) as u8;
-    code + u8::from(x >= 1.5 * exponent.exp2())
+    let code = (exponent + 127) as u8;
+    code + u8::from(x >= 1.5 * power(exponent))
+}
+
+/// The exponent of the largest power of two in `f64`.
+const MAX_EXPONENT: i32 = 1023;
+/// The number of bits of the fraction of an `f64`.
+const FRACTION_BITS: u32 = 52;
+
+/// Returns the exponent of the largest power of two that is at most the magnitude of `x`. Returns -1023 for zero and
+/// subnormal numbers, and 1024 for infinity and NaN.
+#[inline]
+fn exponent(x: f64) -> i32 {
+    (x.abs().to_bits() >> FRACTION_BITS) as i32 - MAX_EXPONENT
+}
+
+/// Returns two to the power of `exponent`, which must be the exponent of a number that is neither subnormal nor
+/// infinite.
+#[inline]
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + MAX_EXPONENT) as u64) << FRACTION_BITS)
+}
+
+/// Returns the integer nearest to a number from 0 to 2^32 - 1, ties to the even integer.
+#[inline]
+fn round_ties_even(x: f64) -> u32 {
+    // Numbers from 2^52 on have no fraction, so the addition rounds.
+    let whole = power(FRACTION_BITS as i32);
+    (x + whole - whole) as u32
 }
 
 impl Format {
@@ -113,6 +142,7 @@ impl Format {
     }
 
     /// Returns the code of the value nearest to `x`, ties to the even code, as [`DType::small_float_code`] states.
+    #[inline]
     fn code(&self, x: f64) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         let sign = u32::from(x.is_sign_negative()) << magnitude_bits;
@@ -121,11 +151,11 @@ impl Format {
             return self.beyond(0) + u32::from(self.special == Special::Ieee);
         }
         let least = 1 - self.bias;
-        let exponent = (x.abs().log2().floor().max(f64::from(least)) as i32).min(least + (1 << self.exponent_bits));
+        let exponent = exponent(x).clamp(least, least + (1 << self.exponent_bits));
         // The number in units of the last place. Where rounding reaches the next power of two, the addition carries
         // into the exponent.
-        let places = x.abs() * f64::from(self.mantissa_bits as i32 - exponent).exp2();
-        let rounded = places.min(f64::from(4u32 << self.mantissa_bits)).round_ties_even() as u32;
+        let places = x.abs() * power(self.mantissa_bits as i32 - exponent);
+        let rounded = round_ties_even(places.min(f64::from(4u32 << self.mantissa_bits)));
         let magnitude = ((exponent - least) as u32 * (1 << self.mantissa_bits)) + rounded;
         let largest = self.largest();
         match magnitude {
@@ -135,10 +165,12 @@ impl Format {
         }
     }
 
+    #[inline]
     fn signed(&self, sign: u32, magnitude: u32) -> u32 {
         if magnitude == 0 && self.special == Special::NanIsMinusZero { 0 } else { sign | magnitude }
     }
 
+    #[inline]
     fn largest(&self) -> u32 {
         let all = (1u32 << (self.exponent_bits + self.mantissa_bits)) - 1;
         match self.special {
@@ -150,6 +182,7 @@ impl Format {
 
     /// Returns the code of infinity, or of NaN if the type has no infinity, or 0 if it has neither. `sign` is the sign
     /// bit at its place in the code, or 0. It is ignored if the type has only one NaN, or none.
+    #[inline]
     fn beyond(&self, sign: u32) -> u32 {
         let magnitude_bits = self.exponent_bits + self.mantissa_bits;
         match self.special {
@@ -190,6 +223,21 @@ mod tests {
                     value.is_nan() && same.is_nan() || same.to_bits() == value.to_bits(),
                     "{dtype} {code}: {value}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_between_two_codes_become_the_nearer_one() {
+        for dtype in SMALL.into_iter().filter(|dtype| *dtype != DType::F8E8M0FNU) {
+            let largest = format(dtype).unwrap().largest() as u8;
+            for code in 0..largest {
+                let [a, b] = [code, code + 1].map(|code| dtype.small_float(code).unwrap());
+                let middle = (a + b) / 2.0;
+                let even = code + code % 2;
+                for (x, expected) in [(middle.next_down(), code), (middle, even), (middle.next_up(), code + 1)] {
+                    assert_eq!(dtype.small_float_code(x), Some(expected), "{dtype} {x}");
+                }
             }
         }
     }
