@@ -604,3 +604,23 @@ return %a, %b, %d";
         assert_eq!(names.len(), 1, "{names:?}");
     }
 }
+
+/// The slices of these updates overlap, and their elements come before the number of the slice in row-major order.
+#[test]
+fn updates_of_one_element_are_applied_in_row_major_order() {
+    for computed in ["", "  %s = stablehlo.add %m, %n : tensor<f32>\n"] {
+        let result = if computed.is_empty() { "%n" } else { "%s" };
+        let body = format!(
+            "%i = stablehlo.constant dense<[[0], [1]]> : tensor<2x1xi32>
+%a = \"stablehlo.scatter\"(%x, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+  scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+^bb0(%m: tensor<f32>, %n: tensor<f32>):
+{computed}  stablehlo.return {result} : tensor<f32>
+}}) : (tensor<3xf32>, tensor<2x1xi32>, tensor<2x2xf32>) -> tensor<3xf32>
+%b = stablehlo.negate %a : tensor<3xf32>
+return %b"
+        );
+        let source = program("%x: tensor<3xf32>, %u: tensor<2x2xf32>", "tensor<3xf32>", &body);
+        run(&source, &[Literal::new([3], &[0.5f32, 1e8, 2.0]), Literal::new([2, 2], &[3.0f32, -1e8, 1.0, 0.25])]);
+    }
+}
