@@ -218,3 +218,14 @@ fn elements_far_into_an_input_are_read_and_written() {
     native.run(&mut Far { words: code.words.clone(), input, unpaid: 0 }, 0);
     assert_eq!(bytes, want);
 }
+
+#[test]
+#[should_panic(expected = "an input that the code writes is for writing")]
+fn inputs_for_reading_are_not_written() {
+    let mut code = Code::default();
+    code.inputs.push(Input::Array { bytes: 64, is_written: true });
+    let (update, table) = (code.constant(Elem::F32, 7), code.table([3]));
+    let window = Window { run: 1, table, starts: 0..0, slices: 0..0 };
+    code.push(Ins::On32(Action::Write { array: 0, update, window }));
+    Program::new(code).run(&mut [Bytes::Read(&[0; 64])], &mut [], true);
+}
