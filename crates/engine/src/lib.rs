@@ -132,8 +132,7 @@ pub struct RunMemory {
     /// cannot be counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
-    /// are not donated. A donated argument that no op reads may be counted, too. An upper bound where `peak_bytes` is
-    /// one. `usize::MAX` if they cannot be counted.
+    /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.
     pub result_bytes: usize,
 }
 

@@ -560,6 +560,17 @@ mod tests {
     }
 
     #[test]
+    fn a_donated_argument_that_no_op_reads_is_no_result() {
+        let source = "func.func @main(%x: tensor<512x512xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %y : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}";
+        let program = compiled(&HostEngine::default(), source);
+        let results = |donated: &[usize]| program.memory(donated).unwrap().result_bytes;
+        assert_eq!(results(&[0]), results(&[]));
+    }
+
+    #[test]
     fn a_splat_is_held_once() {
         let engine = HostEngine::default();
         let ty = ShardedType { ty: TensorType::new(DType::I32, vec![3, 1 << 20]), sharding: None };
