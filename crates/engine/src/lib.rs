@@ -211,8 +211,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// Compiles a localized module to a program that ends with the error `not-finite` at the first op that makes a
-    /// number which `checks` refuses. Such a program may be slower, and computes the same. Engines may differ in
-    /// whether they check the ops in the regions of reducers and comparators.
+    /// number which `checks` refuses. Such a program may be slower, and computes the same. An op with a reducer or a
+    /// comparator is checked as a whole, and the ops in these regions are not.
     ///
     /// # Errors
     /// Fails if the module has no function, if an argument or result is not an array, if the engine cannot run the
