@@ -428,8 +428,8 @@ pub(crate) struct Regions<'a, 'm> {
 
 impl RegionEval for Regions<'_, '_> {
     /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
-    /// capture. Its ops may make any numbers: the op with the region is checked as a whole. Fails as [`Machine::region`]
-    /// does.
+    /// capture. Its ops may make any numbers: the op with the region is checked as a whole. Fails as
+    /// [`Machine::region`] does.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         // A region may have no op that takes steps.
         budget::take_steps(1);

@@ -283,8 +283,8 @@ impl<'f, 'c> Builder<'f, 'c> {
         vector
     }
 
-    /// Returns an address and an offset that lead to the byte `offset` bytes after `base`. The offsets of the bytes of a
-    /// vector there fit into instructions, too.
+    /// Returns an address and an offset that lead to the byte `offset` bytes after `base`. The offsets of the bytes of
+    /// a vector there fit into instructions, too.
     pub fn near(&mut self, base: Value, offset: usize) -> (Value, i32) {
         match i32::try_from(offset) {
             Ok(near) if near <= i32::MAX - VECTOR_BYTES => (base, near),
