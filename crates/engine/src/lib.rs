@@ -132,8 +132,7 @@ pub struct RunMemory {
     /// cannot be counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
-    /// are not donated. A donated argument that no op reads may be counted, too. An upper bound where `peak_bytes` is
-    /// one. `usize::MAX` if they cannot be counted.
+    /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.
     pub result_bytes: usize,
 }
 
@@ -212,8 +211,8 @@ pub trait Engine: Send + Sync {
     }
 
     /// Compiles a localized module to a program that ends with the error `not-finite` at the first op that makes a
-    /// number which `checks` refuses. Such a program may be slower, and computes the same. Engines may differ in
-    /// whether they check the ops in the regions of reducers and comparators.
+    /// number which `checks` refuses. Such a program may be slower, and computes the same. An op with a reducer or a
+    /// comparator is checked as a whole, and the ops in these regions are not.
     ///
     /// # Errors
     /// Fails if the module has no function, if an argument or result is not an array, if the engine cannot run the

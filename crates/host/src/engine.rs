@@ -246,12 +246,16 @@ impl Program {
         &self.module.funcs[self.main]
     }
 
-    /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another type or
-    /// layout, or of an engine of another kind, is first distributed anew. Fails if this does.
+    /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another layout, of
+    /// another type that is stored alike, or of an engine of another kind, is first distributed anew. Fails if this
+    /// does, and for an array of any other type.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
-        let wanted = &self.signature.inputs[index];
-        let is_laid_out = array.sharded_type().ty == wanted.ty && same_layout(array.sharded_type(), wanted);
+        let (wanted, given) = (&self.signature.inputs[index], array.sharded_type());
+        if given.ty.shape != wanted.ty.shape || given.ty.dtype.storage() != wanted.ty.dtype.storage() {
+            return Err(wrong_argument(&self.func().loc, index, &given.ty, &wanted.ty).into());
+        }
+        let is_laid_out = given.ty == wanted.ty && same_layout(given, wanted);
         let array = match array.as_any().downcast_ref::<HostArray>() {
             Some(_) if is_laid_out => array,
             _ => self.engine.put(&array.to_literal(), wanted)?,
@@ -372,6 +376,13 @@ impl Executable for Program {
 fn no_function(loc: &Loc) -> Diagnostic {
     Diagnostic::error("run-no-function", loc, "the module has no functions")
         .help("add the function to run: `func.func public @main`")
+}
+
+fn wrong_argument(loc: &Loc, index: usize, given: &TensorType, wanted: &TensorType) -> Diagnostic {
+    Diagnostic::error("run-argument-type", loc, format!("argument {index} differs in type from the program's"))
+        .facts(format!("given: {}", given.short()))
+        .expected(wanted.short())
+        .help("pass an array of the expected type, or compile the program for the type of this one")
 }
 
 fn wrong_shard(ty: &TensorType, part: &layout::ShardBox, given: &Literal) -> Diagnostic {
@@ -533,6 +544,30 @@ mod tests {
             "{text}"
         );
         assert!(put(Literal::new([4], &[1i64; 4])).is_err());
+    }
+
+    #[test]
+    fn arguments_of_other_types_are_refused() {
+        let engine = HostEngine::default();
+        let program = compiled(&engine, PRODUCT);
+        for (dtype, shape) in [(DType::F32, [511, 512]), (DType::F32, [512, 513]), (DType::I32, [512, 512])] {
+            let ty = ShardedType { ty: TensorType::new(dtype, shape.to_vec()), sharding: None };
+            let x = engine.put(&Literal::zeros(dtype, shape), &ty).unwrap();
+            let found = program.execute(vec![Argument::Lent(x)]).map(|_| ()).unwrap_err();
+            assert_eq!(found.0[0].code, "run-argument-type", "{found}");
+            assert!(found.to_string().contains("argument 0 differs in type"), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_donated_argument_that_no_op_reads_is_no_result() {
+        let source = "func.func @main(%x: tensor<512x512xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %y : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}";
+        let program = compiled(&HostEngine::default(), source);
+        let results = |donated: &[usize]| program.memory(donated).unwrap().result_bytes;
+        assert_eq!(results(&[0]), results(&[]));
     }
 
     #[test]

@@ -277,15 +277,17 @@ impl Gemm {
 
     /// Returns the most bytes that [`Gemm::run_ragged`] charges for these numbers of batches and matrices.
     pub fn ragged_scratch_bytes(&self, workers: &Workers, batches: usize, matrices: usize) -> usize {
-        let all = Gemm { m: self.m.saturating_mul(batches), ..*self };
-        match Tile::of(Level::best(), self.elem, self.out) {
-            Some(tile) if self.k > 0 && self.is_row_major() => {
-                let groups = batches.saturating_mul(matrices);
-                let scratch = packed::most_scratch_bytes(&all, &tile, workers, groups, all.effort(1));
-                scratch.saturating_add(tables_bytes(all.m, groups))
-            }
-            _ => 0,
+        let is_empty = self.n == 0 || self.k == 0;
+        let Some(tile) = Tile::of(Level::best(), self.elem, self.out).filter(|_| !is_empty) else { return 0 };
+        if !self.is_row_major() {
+            // The products run one after the other.
+            let flipped = self.transposed();
+            return packed::most_scratch_bytes(&flipped, &tile, workers, 1, flipped.effort(1));
         }
+        let all = Gemm { m: self.m.saturating_mul(batches), ..*self };
+        let groups = batches.saturating_mul(matrices);
+        let scratch = packed::most_scratch_bytes(&all, &tile, workers, groups, all.effort(1));
+        scratch.saturating_add(tables_bytes(all.m, groups))
     }
 
     fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
@@ -397,6 +399,7 @@ mod tests {
     use bytemuck::Pod;
     use half::{bf16, f16};
     use num_complex::Complex;
+    use shardwise_base::{Account, Budget, CancelToken};
 
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
         let product = Product { a, b, c };
@@ -589,6 +592,22 @@ mod tests {
         let (a, b, mut c) = ([0f32; 6], [0f32; 24], [0f32; 8]);
         let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
         Gemm::row_major(Elem::F32, 2, 4, 3).run_ragged(&Workers::new(1), &mut [product], &[vec![1, 2]], 12);
+    }
+
+    #[test]
+    fn ragged_products_charge_no_more_than_is_predicted() {
+        let (m, n, k, workers) = (600, 300, 300, Workers::new(1));
+        let (a, b) = (vec![1f32; m * k], vec![1f32; 2 * k * n]);
+        for strides in [[n as isize, 1], [1, m as isize]] {
+            let gemm = Gemm { c: strides, ..Gemm::row_major(Elem::F32, m, n, k) };
+            let mut c = vec![0f32; m * n];
+            let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
+            let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
+            let step = (k * n) as isize;
+            budget.run(|| gemm.run_ragged(&workers, &mut [product], &[vec![350, 250]], step)).expect("it fits");
+            let (charged, predicted) = (budget.account().peak(), gemm.ragged_scratch_bytes(&workers, 1, 2));
+            assert!((1..=predicted).contains(&charged), "{charged} of {predicted} bytes, {strides:?}");
+        }
     }
 
     #[test]

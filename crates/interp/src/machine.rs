@@ -428,7 +428,8 @@ pub(crate) struct Regions<'a, 'm> {
 
 impl RegionEval for Regions<'_, '_> {
     /// Runs a region with this process as the only active one of the surrounding grid, whose values the region may
-    /// capture. Fails as [`Machine::region`] does.
+    /// capture. Its ops may make any numbers: the op with the region is checked as a whole. Fails as
+    /// [`Machine::region`] does.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError> {
         // A region may have no op that takes steps.
         budget::take_steps(1);
@@ -442,7 +443,10 @@ impl RegionEval for Regions<'_, '_> {
             v
         };
         let args = args.into_iter().map(spread).collect();
-        let results = self.machine.region(self.env, &frame, region, args, &active)?;
+        let checks = std::mem::take(&mut self.machine.checks);
+        let results = self.machine.region(self.env, &frame, region, args, &active);
+        self.machine.checks = checks;
+        let results = results?;
         let own = |r: PerProcess| r[self.process].as_ref().expect("it ran").tensor().clone();
         Ok(results.into_iter().map(own).collect())
     }

@@ -472,7 +472,7 @@ impl<'a> Run<'a> {
             self.fuel(step);
             self.bind(&body.params, &cond.params, selected);
             self.steps(cond, selected)?;
-            if self.agreed(cond.results[0], divergence, selected, step)? == 0 {
+            if !self.agreed(cond.results[0], divergence, selected, step, |predicate| predicate != 0)? {
                 break;
             }
             self.clear(&cond.params);
@@ -496,20 +496,21 @@ impl<'a> Run<'a> {
         self.clear(&body.params);
     }
 
-    /// Returns the predicate or index of the selected instances, of which there must be one. Fails if it differs
-    /// between them.
-    fn agreed(
+    /// Returns what the predicate or index of the selected instances, of which there must be one, decides: the result
+    /// of `decided` for it. Fails if this differs between them.
+    fn agreed<T: PartialEq>(
         &self,
         slot: Slot,
         divergence: &Divergence,
         selected: &[Selection<'a>],
         step: Step<'a>,
-    ) -> Result<i64, RunError> {
+        decided: impl Fn(i64) -> T,
+    ) -> Result<T, RunError> {
         let own = &self.plan.slots[slot].points;
         let values = self.predicate(slot);
         let chosen: Vec<usize> = (0..values.len()).filter(|&i| takes_part(own, i, selected)).collect();
-        let first = values[*chosen.first().expect("a region runs for devices that hold its predicate")];
-        match chosen.iter().find(|&&i| values[i] != first) {
+        let first = decided(values[*chosen.first().expect("a region runs for devices that hold its predicate")]);
+        match chosen.iter().find(|&&i| decided(values[i]) != first) {
             None => Ok(first),
             Some(_) => {
                 let found: Vec<(i64, Vec<usize>)> = chosen.iter().map(|&i| (values[i], own.devices(i))).collect();
@@ -579,10 +580,12 @@ impl<'a> Run<'a> {
         divergence: &Divergence,
         selected: &[Selection<'a>],
     ) -> Result<(), RunError> {
-        let index = self.agreed(step.inputs[0].slot, divergence, selected, step)?;
-        let index = if is_if { 1 - index } else { index };
         let last = branches.len() - 1;
-        let branch = &branches[usize::try_from(index).map_or(last, |i| i.min(last))];
+        let number = |index: i64| {
+            let index = if is_if { 1 - index } else { index };
+            usize::try_from(index).map_or(last, |i| i.min(last))
+        };
+        let branch = &branches[self.agreed(step.inputs[0].slot, divergence, selected, step, number)?];
         self.steps(branch, selected)?;
         self.hand_over(branch, &step.outputs, selected);
         Ok(())

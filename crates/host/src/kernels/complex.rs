@@ -59,8 +59,8 @@ pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
         Opcode::DotGeneral => {
             let factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
             let count: usize = view.result_shape(0).iter().product();
-            let numbers: Vec<[usize; 2]> = factors.numbers(1).collect();
             (factors.count() <= MAX_PRODUCTS && count > 0).then_some(())?;
+            let numbers: Vec<[usize; 2]> = factors.numbers(1).collect();
             Some(Box::new(Product { elem, products: numbers.len() / count, numbers }))
         }
         _ => None,
@@ -121,5 +121,31 @@ impl Routine for Product {
             Elem::C64 => self.compute::<Complex32>([operands[0], operands[1]], results[0]),
             _ => self.compute::<Complex64>([operands[0], operands[1]], results[0]),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::HostEngine;
+    use crate::kernels::testing::parse;
+    use shardwise_engine::Engine;
+
+    /// Lists of the rows and products of these ops would not fit into memory.
+    #[test]
+    fn large_ops_are_planned_without_lists() {
+        let module = parse(
+            "func.func @main(%x: tensor<65536x65536xcomplex<f32>>, %y: tensor<8589934592x2xcomplex<f32>>)
+    -> (tensor<65536x65536xcomplex<f32>>, tensor<2xcomplex<f32>>, tensor<8589934592xcomplex<f32>>) {
+  %z = stablehlo.constant dense<(0.0, 0.0)> : tensor<complex<f32>>
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]
+      : (tensor<65536x65536xcomplex<f32>>, tensor<65536x65536xcomplex<f32>>) -> tensor<65536x65536xcomplex<f32>>
+  %1 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0]
+      : (tensor<8589934592x2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<2xcomplex<f32>>
+  %2 = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [1]
+      : (tensor<8589934592x2xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8589934592xcomplex<f32>>
+  return %0, %1, %2 : tensor<65536x65536xcomplex<f32>>, tensor<2xcomplex<f32>>, tensor<8589934592xcomplex<f32>>
+}",
+        );
+        assert!(HostEngine::default().compile(&module).is_ok());
     }
 }

@@ -25,9 +25,9 @@ impl Factors {
         Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
     }
 
-    /// Returns the number of products of elements.
+    /// Returns the number of products of elements, or `usize::MAX` for more.
     pub fn count(&self) -> usize {
-        self.results.iter().chain(&self.contracted).map(|(size, _)| size).product()
+        self.results.iter().chain(&self.contracted).fold(1, |count: usize, (size, _)| count.saturating_mul(*size))
     }
 
     /// Returns the number of results of a run, and by how much the places of both factors differ from one result of a
@@ -47,5 +47,17 @@ impl Factors {
         let dims = || self.results[..outer].iter().chain(&self.contracted);
         let [left, right] = [0, 1].map(|k| positions(0, dims().map(|(size, strides)| (*size, strides[k]))));
         left.into_iter().zip(right).map(|(a, b)| [a as usize, b as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_that_overflows_is_the_largest_number() {
+        let dims = [1usize << 22; 3].map(|size| (size, [1, 1]));
+        let of = |contracted: usize| Factors { results: dims.to_vec(), contracted: vec![(contracted, [1, 1])] };
+        assert_eq!((of(3).count(), of(0).count()), (usize::MAX, 0));
     }
 }

@@ -101,8 +101,8 @@ impl Program {
     /// cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
-    /// Panics if there are not as many inputs as the code has, or if an input or output does not have the bytes of its
-    /// elements.
+    /// Panics if there are not as many inputs as the code has, if an input or output does not have the bytes of its
+    /// elements, or if an input that the code writes is not for writing.
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]], is_eager: bool) {
         let Program { code, tier, spare } = self;
         assert_eq!(inputs.len(), code.inputs.len(), "all inputs");
@@ -178,7 +178,11 @@ impl Run<'_, '_> {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {
                 Input::Words(place, len) => self.memory.words.load(place, len, given.get()),
-                Input::Array { bytes, .. } => assert_eq!(given.get().len(), bytes, "the bytes of a large input"),
+                Input::Array { bytes, is_written } => {
+                    assert_eq!(given.get().len(), bytes, "the bytes of a large input");
+                    let may_write = matches!(given, Bytes::Written(_));
+                    assert!(may_write || !is_written, "an input that the code writes is for writing");
+                }
             }
         }
     }

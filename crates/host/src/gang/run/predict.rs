@@ -185,6 +185,11 @@ impl<'a> Predicting<'a> {
         // If the run cannot be allocated, its size is not a number.
         let peak_bytes = if is_possible { self.peak } else { usize::MAX };
         let visit = if is_possible { self.peak_visit } else { self.visits };
+        // No step has released the arguments that none reads.
+        let plan = self.run.plan;
+        let results: HashSet<Slot> = plan.code.results.iter().copied().collect();
+        let others: Vec<Slot> = plan.params.iter().copied().filter(|slot| !results.contains(slot)).collect();
+        self.run.clear(&others);
         let held = placed.as_ref().map_or(0, |(held, _)| held.iter().map(Buffer::reserved_bytes).sum::<usize>());
         let result_bytes = if is_possible { self.account.in_use().saturating_sub(held) } else { usize::MAX };
         Predicted { memory: RunMemory { argument_bytes, constant_bytes, peak_bytes, result_bytes }, visit }

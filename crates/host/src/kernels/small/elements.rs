@@ -204,8 +204,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns the rows of a `reduce`. A row is along the trailing dimensions that are reduced, as in block programs.
-    /// Returns `None` if a result has more than [`CHUNK`] rows.
+    /// Returns the rows of a `reduce` of small arrays. A row is along the trailing dimensions that are reduced, as in
+    /// block programs. Returns `None` if a result has more than [`CHUNK`] rows.
     pub fn of(view: &OpView<'_>) -> Option<Rows> {
         let (shape, mut reduced) = (view.operand_shape(0), Reduce::dims(view));
         reduced.sort_unstable();
@@ -217,8 +217,9 @@ impl Rows {
         let along = |dims: &[usize]| positions(0, dims.iter().map(|&d| (shape[d], strides[d])));
         reduced.retain(|&d| d < trailing);
         let inner = along(&reduced);
+        (inner.len() <= CHUNK).then_some(())?;
         let firsts = along(&kept).iter().flat_map(|k| inner.iter().map(move |i| (k + i) as usize)).collect();
         let element_count = shape.iter().product();
-        (inner.len() <= CHUNK).then_some(Rows { element_count, run, firsts, count: inner.len(), row_len })
+        Some(Rows { element_count, run, firsts, count: inner.len(), row_len })
     }
 }

@@ -35,6 +35,16 @@ impl Slices<'_> {
         self.dims.batch_dims(self.slices.len()).iter().map(|&d| self.slices[d]).product()
     }
 
+    /// Returns true if applying updates slice by slice applies those of each element in row-major order. For this, no
+    /// dimension of the updates in front of one that numbers slices may lead different slices to one element.
+    fn keeps_order(&self) -> bool {
+        let several = self.dims.batch_dims(self.slices.len()).into_iter().filter(|&d| self.slices[d] > 1);
+        let last = several.max().unwrap_or(0);
+        let walked = self.dims.window_operand_dims(self.operand.len());
+        let is_moved = |d: usize| self.dims.index_map.contains(&d) && self.sizes[d] > 1;
+        walked.iter().zip(&self.dims.window).all(|(&of_operand, &d)| d >= last || !is_moved(of_operand))
+    }
+
     /// Returns the number, among all real elements in row-major order, of each real element of the slices, slice by
     /// slice.
     fn order(&self) -> Vec<u32> {
@@ -156,7 +166,8 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
 
 /// Adds a `scatter` to a small array. Returns `None` if it has too many slices or several inputs, if its computation is
 /// not a replacement or a reduction of real elements that fill words, if a slice may be partly outside of the array, or
-/// if the program cannot hold one of its arrays. The updates are applied slice by slice.
+/// if the program cannot hold one of its arrays. The updates are applied slice by slice, and the op is refused if this
+/// could differ from row-major order.
 pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [input, indices, updates] = *view.operands() else { return None };
     let (elem, len) = builder.shape(view.result(0))?;
@@ -164,12 +175,13 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let (shape, update_shape) = (view.operand_shape(0), view.operand_shape(2));
     let (sizes, parts) = (dims.update_sizes(shape, update_shape), builder.parts(input));
     let slices = Slices { dims: &dims, operand: shape, slices: update_shape, sizes, parts };
+    if slices.count() > MAX_SLICES || slices.sizes.contains(&0) || !slices.keeps_order() {
+        return None;
+    }
     let known = builder.known(indices).map(|indices| slices.known_firsts(&indices.to_dense(), false));
     let inside: Option<Vec<isize>> = known.and_then(|firsts| firsts.into_iter().collect());
     let is_whole = inside.is_some() || dims.index_map.iter().all(|&d| slices.sizes[d] == 1);
-    if slices.count() > MAX_SLICES || slices.sizes.contains(&0) || !is_whole {
-        return None;
-    }
+    is_whole.then_some(())?;
     let region = view.regions()[0];
     let is_replaced = view.body.region_results(region)[0] == view.body[region].args[1];
     let combine = match is_replaced {

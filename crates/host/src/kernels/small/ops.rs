@@ -185,6 +185,8 @@ fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> 
         Small::Gather => gather(builder, view),
         Small::Scatter => scatter(builder, view),
         Small::Dot => dot(builder, view),
+        // A routine may list all elements.
+        Small::Call(_) if !values(view).all(|v| builder.shape(v).is_some()) => None,
         Small::Call(routine) => call(builder, routine(builder.plan, view)?, view),
     }
 }

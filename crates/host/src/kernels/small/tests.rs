@@ -2,6 +2,7 @@
 
 use crate::HostEngine;
 use crate::kernels::testing::{attempt, parse, results, run, run_in_small_programs};
+use crate::small::MAX_SIZE_IN_LOOPS;
 use shardwise_base::{Account, Budget, CancelToken, Complex32, Complex64, Literal};
 
 /// Returns a function of these arguments and results. `body` ends with a `return` without types.
@@ -81,63 +82,66 @@ fn carried_arrays_are_exchanged_and_joined() {
     assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
 }
 
+/// The arrays that tests call large have 20,000 elements, which is too many for words.
+const _: () = assert!(MAX_SIZE_IN_LOOPS < 20_000);
+
 #[test]
 fn windows_of_large_arrays_change_in_place() {
     let body = "  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %row = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 5] : (tensor<20x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
-  %last = stablehlo.slice %a [19:20, 0:5] : (tensor<20x5xf32>) -> tensor<1x5xf32>
+  %row = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 5] : (tensor<4000x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
+  %last = stablehlo.slice %a [3999:4000, 0:5] : (tensor<4000x5xf32>) -> tensor<1x5xf32>
   %new = stablehlo.add %row, %last : tensor<1x5xf32>
   %k = stablehlo.add %i, %one : tensor<i32>
-  %b = stablehlo.dynamic_update_slice %a, %new, %k, %zero : (tensor<20x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>
-  %again = stablehlo.dynamic_slice %b, %k, %zero, sizes = [1, 5] : (tensor<20x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
-  %far = stablehlo.constant dense<40> : tensor<i32>
-  %next0 = stablehlo.dynamic_update_slice %b, %again, %far, %zero : (tensor<20x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>";
-    let t = "tensor<20x5xf32>";
+  %b = stablehlo.dynamic_update_slice %a, %new, %k, %zero : (tensor<4000x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<4000x5xf32>
+  %again = stablehlo.dynamic_slice %b, %k, %zero, sizes = [1, 5] : (tensor<4000x5xf32>, tensor<i32>, tensor<i32>) -> tensor<1x5xf32>
+  %far = stablehlo.constant dense<5000> : tensor<i32>
+  %next0 = stablehlo.dynamic_update_slice %b, %again, %far, %zero : (tensor<4000x5xf32>, tensor<1x5xf32>, tensor<i32>, tensor<i32>) -> tensor<4000x5xf32>";
+    let t = "tensor<4000x5xf32>";
     let last = "%z = stablehlo.constant dense<3> : tensor<i32>
-%q = stablehlo.slice %x [0:1, 1:3] : (tensor<20x5xf32>) -> tensor<1x2xf32>
-%after = stablehlo.dynamic_update_slice %w#1, %q, %z, %z : (tensor<20x5xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<20x5xf32>
+%q = stablehlo.slice %x [0:1, 1:3] : (tensor<4000x5xf32>) -> tensor<1x2xf32>
+%after = stablehlo.dynamic_update_slice %w#1, %q, %z, %z : (tensor<4000x5xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4000x5xf32>
 return %w#1, %after, %x";
     let source = program(&format!("%x: {t}"), &[t; 3].join(", "), &(repeated(&[("%a", "%x", t)], body) + last));
-    let names = run_in_small_programs(&source, &[thirds(&[20, 5])]);
+    let names = run_in_small_programs(&source, &[thirds(&[4000, 5])]);
     assert!(!names.iter().any(|name| name == "stablehlo.while"), "{names:?}");
 }
 
 #[test]
 fn an_array_that_is_needed_again_is_not_changed() {
     // The inner loop begins with the same array in each turn of the outer one.
-    let t = "tensor<100xf32>";
+    let t = "tensor<20000xf32>";
     let inner = "  %n = stablehlo.constant dense<3> : tensor<i32>
-  %v:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<100xf32> cond {
+  %v:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<20000xf32> cond {
     %q = stablehlo.compare LT, %m, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %q : tensor<i1>
   } do {
-    %o = stablehlo.dynamic_slice %a, %m, sizes = [1] : (tensor<100xf32>, tensor<i32>) -> tensor<1xf32>
+    %o = stablehlo.dynamic_slice %a, %m, sizes = [1] : (tensor<20000xf32>, tensor<i32>) -> tensor<1xf32>
     %s = stablehlo.add %o, %o : tensor<1xf32>
-    %b = stablehlo.dynamic_update_slice %a, %s, %m : (tensor<100xf32>, tensor<1xf32>, tensor<i32>) -> tensor<100xf32>
+    %b = stablehlo.dynamic_update_slice %a, %s, %m : (tensor<20000xf32>, tensor<1xf32>, tensor<i32>) -> tensor<20000xf32>
     %l = stablehlo.add %m, %one : tensor<i32>
-    stablehlo.return %l, %b : tensor<i32>, tensor<100xf32>
+    stablehlo.return %l, %b : tensor<i32>, tensor<20000xf32>
   }
-  %r = stablehlo.dynamic_slice %v#1, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+  %r = stablehlo.dynamic_slice %v#1, %i, sizes = [2] : (tensor<20000xf32>, tensor<i32>) -> tensor<2xf32>
   %next0 = stablehlo.add %r, %u : tensor<2xf32>";
     let body = repeated(&[("%u", "%y", "tensor<2xf32>")], inner) + "return %w#1";
     let source = program(&format!("%x: {t}, %y: tensor<2xf32>"), "tensor<2xf32>", &body);
-    run(&source, &[thirds(&[100]), thirds(&[2])]);
+    run(&source, &[thirds(&[20_000]), thirds(&[2])]);
     // The same with an array that a loop before has made.
     let made = source.replace("%a = %x)", "%a = %made#1)").replace(
         "%w:2",
-        "%made:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<100xf32> cond {
+        "%made:2 = stablehlo.while(%m = %from, %a = %x) : tensor<i32>, tensor<20000xf32> cond {
     %q = stablehlo.compare LT, %m, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %q : tensor<i1>
   } do {
     %o = stablehlo.constant dense<0.5> : tensor<1xf32>
-    %b = stablehlo.dynamic_update_slice %a, %o, %m : (tensor<100xf32>, tensor<1xf32>, tensor<i32>) -> tensor<100xf32>
+    %b = stablehlo.dynamic_update_slice %a, %o, %m : (tensor<20000xf32>, tensor<1xf32>, tensor<i32>) -> tensor<20000xf32>
     %l = stablehlo.add %m, %one : tensor<i32>
-    stablehlo.return %l, %b : tensor<i32>, tensor<100xf32>
+    stablehlo.return %l, %b : tensor<i32>, tensor<20000xf32>
   }
 %w:2",
     );
     assert_ne!(made, source);
-    run(&made, &[thirds(&[100]), thirds(&[2])]);
+    run(&made, &[thirds(&[20_000]), thirds(&[2])]);
 }
 
 #[test]
@@ -184,18 +188,18 @@ return %h, %k, %a";
 #[test]
 fn large_constants_of_all_dialects_are_read() {
     for dialect in ["stablehlo", "sdy", "chlo"] {
-        let numbers: Vec<String> = (0..100).map(|i| format!("{}.5", i % 9)).collect();
+        let numbers: Vec<String> = (0..20_000).map(|i| format!("{}.5", i % 9)).collect();
         let body = format!(
-            "%a = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+            "%a = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<20000xf32>, tensor<i32>) -> tensor<2xf32>
 %b = stablehlo.negate %a : tensor<2xf32>
-%c = {dialect}.constant dense<[{}]> : tensor<100xf32>
-%d = stablehlo.dynamic_slice %c, %i, sizes = [2] : (tensor<100xf32>, tensor<i32>) -> tensor<2xf32>
+%c = {dialect}.constant dense<[{}]> : tensor<20000xf32>
+%d = stablehlo.dynamic_slice %c, %i, sizes = [2] : (tensor<20000xf32>, tensor<i32>) -> tensor<2xf32>
 %e = stablehlo.add %b, %d : tensor<2xf32>
 return %e, %c",
             numbers.join(", ")
         );
-        let source = program("%x: tensor<100xf32>, %i: tensor<i32>", "tensor<2xf32>, tensor<100xf32>", &body);
-        run(&source, &[thirds(&[100]), Literal::scalar(7i32)]);
+        let source = program("%x: tensor<20000xf32>, %i: tensor<i32>", "tensor<2xf32>, tensor<20000xf32>", &body);
+        run(&source, &[thirds(&[20_000]), Literal::scalar(7i32)]);
     }
 }
 
@@ -602,5 +606,25 @@ return %a, %b, %d";
         let indices: Vec<i32> = (0..270).map(|i: i32| i * 7 % 53 - 5).collect();
         let names = run_in_small_programs(&source, &[thirds(&[3, 40]), Literal::new([3, 90, 1], &indices)]);
         assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
+
+/// The slices of these updates overlap, and their elements come before the number of the slice in row-major order.
+#[test]
+fn updates_of_one_element_are_applied_in_row_major_order() {
+    for computed in ["", "  %s = stablehlo.add %m, %n : tensor<f32>\n"] {
+        let result = if computed.is_empty() { "%n" } else { "%s" };
+        let body = format!(
+            "%i = stablehlo.constant dense<[[0], [1]]> : tensor<2x1xi32>
+%a = \"stablehlo.scatter\"(%x, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+  scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+^bb0(%m: tensor<f32>, %n: tensor<f32>):
+{computed}  stablehlo.return {result} : tensor<f32>
+}}) : (tensor<3xf32>, tensor<2x1xi32>, tensor<2x2xf32>) -> tensor<3xf32>
+%b = stablehlo.negate %a : tensor<3xf32>
+return %b"
+        );
+        let source = program("%x: tensor<3xf32>, %u: tensor<2x2xf32>", "tensor<3xf32>", &body);
+        run(&source, &[Literal::new([3], &[0.5f32, 1e8, 2.0]), Literal::new([2, 2], &[3.0f32, -1e8, 1.0, 0.25])]);
     }
 }

@@ -398,7 +398,8 @@ impl<'c> Builder<'_, 'c> {
 
     /// Returns an integer or a truth value in memory as a word.
     fn load_element(&mut self, width: Width, elem: Elem, address: Value, offset: usize) -> Value {
-        let element = self.b.ins().load(integer(elem), flags(), address, offset as i32);
+        let (address, offset) = self.near(address, offset);
+        let element = self.b.ins().load(integer(elem), flags(), address, offset);
         match elem {
             Elem::Bool => self.b.ins().bmask(width.int(), element),
             elem if elem.is_signed() => self.b.ins().sextend(width.int(), element),
@@ -426,7 +427,8 @@ impl<'c> Builder<'_, 'c> {
                 word = self.b.ins().band_imm_s(word, 1);
             }
             let element = self.b.ins().ireduce(integer(elem), word);
-            self.b.ins().store(flags(), element, address, (to as usize * elem.size()) as i32);
+            let (address, offset) = self.near(address, to as usize * elem.size());
+            self.b.ins().store(flags(), element, address, offset);
         }
         Some(())
     }

@@ -71,6 +71,9 @@ struct Known {
 /// The most lanes of a vector.
 const MAX_LANES: usize = 4;
 
+/// The number of bytes of a vector.
+const VECTOR_BYTES: i32 = 16;
+
 impl Known {
     /// Forgets all vectors that have one of these words.
     fn forget(&mut self, words: Range<usize>) {
@@ -280,9 +283,21 @@ impl<'f, 'c> Builder<'f, 'c> {
         vector
     }
 
+    /// Returns an address and an offset that lead to the byte `offset` bytes after `base`. The offsets of the bytes of
+    /// a vector there fit into instructions, too.
+    pub fn near(&mut self, base: Value, offset: usize) -> (Value, i32) {
+        match i32::try_from(offset) {
+            Ok(near) if near <= i32::MAX - VECTOR_BYTES => (base, near),
+            _ => {
+                let by = self.b.ins().iconst(types::I64, offset as i64);
+                (self.b.ins().iadd(base, by), 0)
+            }
+        }
+    }
+
     /// Loads lanes from memory.
     pub fn load_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize) -> Value {
-        let offset = offset as i32;
+        let (base, offset) = self.near(base, offset);
         let float = match lanes * width.bytes() {
             16 => return self.b.ins().load(width.ints(), flags(), base, offset),
             4 => types::F32,
@@ -308,7 +323,7 @@ impl<'f, 'c> Builder<'f, 'c> {
 
     /// Stores lanes to memory.
     pub fn store_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize, vector: Value) {
-        let offset = offset as i32;
+        let (base, offset) = self.near(base, offset);
         let float = match lanes * width.bytes() {
             16 => {
                 self.b.ins().store(flags(), vector, base, offset);

@@ -1,8 +1,12 @@
 //! Each operation in machine code, compared with the interpreter.
 
+use super::Native;
 use crate::block::machine::Op;
 use crate::elem::Elem;
-use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place, Program};
+use crate::small::interpreter::Interpreter;
+use crate::small::words::Words;
+use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place, Program, Window};
+use smallvec::{SmallVec, smallvec};
 
 /// Returns words of both kinds: floats and integers at which operations are special, and others.
 fn words(is_wide: bool, count: usize, seed: u64) -> Vec<u64> {
@@ -164,4 +168,64 @@ fn folds_have_the_bits_of_the_interpreter() {
             });
         }
     }
+}
+
+/// A run whose only input begins far in front of the bytes that its program accesses.
+struct Far {
+    words: Words,
+    input: *mut u8,
+    unpaid: u32,
+}
+
+impl Interpreter for Far {
+    fn words(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    fn inputs(&mut self) -> SmallVec<[*mut u8; 8]> {
+        smallvec![self.input]
+    }
+
+    fn unpaid(&mut self) -> &mut u32 {
+        &mut self.unpaid
+    }
+
+    fn step(&mut self, at: u32) {
+        panic!("instruction {at} is no machine code");
+    }
+}
+
+/// Copies elements of an input of 2 GiB, whose offsets do not fit into instructions. Only its last bytes exist.
+#[test]
+fn elements_far_into_an_input_are_read_and_written() {
+    const FAR: usize = (1 << 31) - 8;
+    let mut code = Code::default();
+    code.inputs.push(Input::Array { bytes: FAR + 88, is_written: true });
+    let mut bytes: Vec<u8> = (0..88).collect();
+    let mut want = bytes.clone();
+    for (elem, from, to) in [(Elem::F32, 0, 12), (Elem::I16, 24, 30), (Elem::I64, 40, 64)] {
+        let place = code.place(elem, 3);
+        let [read, written] = [from, to].map(|offset| {
+            let table = code.table([((FAR + offset) / elem.size()) as u32]);
+            Window { run: 3, table, starts: 0..0, slices: 0..0 }
+        });
+        code.push(Ins::on(elem.is_wide(), Action::Read { elem, array: 0, to: place.at, window: read }));
+        code.push(Ins::on(elem.is_wide(), Action::Write { array: 0, update: place, window: written }));
+        want.copy_within(from..from + 3 * elem.size(), to);
+    }
+    let native = Native::new(&code).expect("machine code");
+    let input = bytes.as_mut_ptr().wrapping_sub(FAR);
+    native.run(&mut Far { words: code.words.clone(), input, unpaid: 0 }, 0);
+    assert_eq!(bytes, want);
+}
+
+#[test]
+#[should_panic(expected = "an input that the code writes is for writing")]
+fn inputs_for_reading_are_not_written() {
+    let mut code = Code::default();
+    code.inputs.push(Input::Array { bytes: 64, is_written: true });
+    let (update, table) = (code.constant(Elem::F32, 7), code.table([3]));
+    let window = Window { run: 1, table, starts: 0..0, slices: 0..0 };
+    code.push(Ins::On32(Action::Write { array: 0, update, window }));
+    Program::new(code).run(&mut [Bytes::Read(&[0; 64])], &mut [], true);
 }
