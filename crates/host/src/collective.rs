@@ -17,8 +17,9 @@ use crate::elem::Elem;
 pub const MAX_SOURCES: usize = 512;
 
 /// Returns a kernel that combines `sources` buffers into one result: an all-reduce, or a reduce-scatter with the
-/// strides of a slice. Returns `None` if the element types have no such operation or conversion, if there is no source
-/// or more than [`MAX_SOURCES`], or if the program cannot be compiled.
+/// strides of a slice. Complex numbers can only be summed. Returns `None` for another reducer of them or if only one of
+/// the types is complex, if real element types have no such operation or conversion, if there is no source or more than
+/// [`MAX_SOURCES`], or if the program cannot be compiled.
 ///
 /// The sources have the first element type, and are converted to the second, that of the result, before they are
 /// combined. `bf16` and `f16` are combined in `f32`. The kernel's operands are the sources in order, followed by the

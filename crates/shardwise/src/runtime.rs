@@ -237,8 +237,8 @@ fn partition(module: &Module) -> Result<Partitioned> {
     Ok(partitioned)
 }
 
-/// Returns the chips of the topology that a mesh states. Returns `None` if it states none, if the machine is not known,
-/// or if it does not have as many devices as the mesh.
+/// Returns the chips of the topology that a mesh states. Returns `None` if it states none, if the machine is not known
+/// or has no such grid, or if the number of its devices is not that of the mesh.
 pub(crate) fn chips(mesh: &base::Mesh) -> Option<shardwise_view::Chips> {
     let topology = shardwise_sim::Topology::of_mesh(mesh)?.ok()?;
     (topology.device_count() == mesh.size()).then(|| topology.chips())

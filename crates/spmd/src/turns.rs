@@ -82,8 +82,10 @@ impl Turns {
 
     /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
     /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which
-    /// each turn reads a part. The latter is more than 1 if no operand changes in the loops and not all are sources, so
-    /// that the op itself can be moved in front of the loops. Then it runs once for each move of another operand.
+    /// each turn reads a part. The latter is the least number of turns that a move of an operand which is no source
+    /// serves, so that the op itself can be moved in front of these loops. It is 1 if the innermost loop changes an
+    /// operand, if there is no room to keep one that is no source, and if all are sources. Otherwise the op counts as run
+    /// once for each move of an operand that is no source.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         if self.scopes.is_empty() {
             return (view.operands().iter().map(|&v| if is_source(v) { NEVER } else { 1 }).collect(), 1);

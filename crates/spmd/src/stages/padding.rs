@@ -37,9 +37,9 @@ fn is_recorded(body: &Body, v: Value, attrs: &Attrs) -> bool {
     }
 }
 
-/// Returns true if tensors of the op record different padding along a factor, along an edge, or before and after a
-/// collective between layouts. Returns false for manual computations, for ops that are not pure, and for ops that work
-/// on blocks alone ([`Splits::InSameBlocks`]).
+/// Returns true if tensors of the op record different padding: before and after a collective between layouts, along an
+/// edge of a loop or of another op with edges, or, for other ops, along a factor. Factors are only compared for pure ops
+/// which do not work on blocks alone ([`Splits::InSameBlocks`]). Returns false for manual computations.
 fn differs(view: &OpView<'_>) -> bool {
     let size = |v: Value| view.body[v].shape_without_padding();
     if ShardyCollective::of(view).is_some() {
