@@ -81,6 +81,18 @@ fn machines_that_do_not_fit_are_refused_at_the_callers_line() {
 }
 
 #[test]
+fn a_mesh_keeps_the_pods_of_its_topology() {
+    let pods = Topology::parse("v5e:2x4*2").unwrap();
+    set_mesh(Mesh::auto([("data", 8), ("model", 2)]).unwrap().with_topology(&pods));
+    let x = arange(0..256, F32).reshape([16, 16]).shard(P!("data", "model"));
+    let lowered = jit(looped).lower(&x).unwrap();
+    let read = Program::parse(&lowered.as_text()).unwrap().as_text();
+    assert!(read.contains("pods = 2"), "{read}");
+    let explained = lowered.compile().unwrap().explain().unwrap().to_string();
+    assert!(explained.contains("predicted on v5e:2x4*2"), "{explained}");
+}
+
+#[test]
 fn profiles_are_saved_by_their_extension() {
     let x = on_eight();
     let profile = profile(|| looped(&x)).unwrap();
