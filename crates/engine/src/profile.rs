@@ -43,7 +43,7 @@ pub struct InstructionTotal {
 /// An instruction of a program.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`, `check(log)` for a check of numbers.
     pub name: String,
     /// The full names of the ops that it computes, or whose operands it prepares, or whose numbers it checks.
     pub ops: Vec<String>,

@@ -165,8 +165,12 @@ impl Rows<'_> {
         let outputs = step.outputs.iter().map(|&slot| &self.plan.slots[slot].ty);
         let shapes: Vec<String> = outputs.clone().map(|ty| ty.short()).collect();
         let written = step.inputs.iter().flat_map(|input| self.writers.get(input.slot));
+        let name = match step.kind {
+            StepKind::Watch(_) => format!("check({})", step.name.trim_start_matches("stablehlo.")),
+            _ => step.name.clone(),
+        };
         Instruction {
-            name: step.name.clone(),
+            name,
             ops: views.iter().map(|view| view.name().to_string()).collect(),
             loc: main.map_or(&step.loc, |view| view.origin()).clone(),
             shape: shapes.join(", "),
@@ -219,10 +223,10 @@ fn started(view: OpView<'_>) -> OpView<'_> {
     }
 }
 
-/// Returns the flops of one instance. A step that only passes on or moves what an op needs has none. Returns `None` for
-/// a step with a loop or branch, whose turns are not counted.
+/// Returns the flops of one instance. A step that only passes on, moves or checks what an op needs or makes has none.
+/// Returns `None` for a step with a loop or branch, whose turns are not counted.
 fn flops(step: &Step, views: &[OpView<'_>]) -> Option<u64> {
-    if matches!(step.kind, StepKind::Alias) || step.prepares {
+    if matches!(step.kind, StepKind::Alias | StepKind::Watch(_)) || step.prepares {
         return Some(0);
     }
     if views.iter().any(|view| Opcode::of_view(view).facts().semantics(view) == Semantics::Control) {
@@ -243,7 +247,7 @@ mod tests {
     use crate::HostEngine;
     use crate::kernels::testing::parse;
     use shardwise_base::{Account, Budget, CancelToken, Literal};
-    use shardwise_engine::{Argument, Engine, RunProfile, Signature};
+    use shardwise_engine::{Argument, Engine, NumberChecks, RunProfile, Signature};
     use shardwise_view::{LaneKind, SpanKind};
 
     fn profile(source: &str) -> RunProfile {
@@ -252,9 +256,13 @@ mod tests {
     }
 
     fn profile_here(source: &str) -> RunProfile {
+        profile_checked(source, NumberChecks::default())
+    }
+
+    fn profile_checked(source: &str, checks: NumberChecks) -> RunProfile {
         let module = parse(source);
         let engine = HostEngine::default();
-        let program = engine.compile(&module).unwrap_or_else(|e| panic!("{e}"));
+        let program = engine.compile_checked(&module, checks).unwrap_or_else(|e| panic!("{e}"));
         let types = Signature::of(module.main().expect("a function")).expect("arrays only").inputs;
         let zeros = |ty: &shardwise_engine::ShardedType| Literal::zeros(ty.ty.dtype, ty.ty.shape.clone());
         let args = types.iter().map(|ty| Argument::Lent(engine.put(&zeros(ty), ty).expect("it fits")));
@@ -284,6 +292,18 @@ mod tests {
         assert!(named(524_288) && named(131_072) && named(262_144), "{:?}", profile.at_peak);
         assert_eq!(profile.at_peak.iter().map(|part| part.bytes).sum::<u64>(), 917_504);
         assert_eq!(profile.runs.iter().map(|run| run.peak_bytes).max(), Some(917_504));
+    }
+
+    #[test]
+    fn checks_of_numbers_have_no_flops() {
+        let budget = Budget::new(Account::with_limit(1 << 30), None, CancelToken::default());
+        let checks = NumberChecks { nans: true, infs: false };
+        let profile = budget.run(|| profile_checked(CHAIN, checks)).expect("it ends");
+        let own: Vec<_> = profile.instructions.iter().map(|own| (&*own.name, own.flops)).collect();
+        let checked = ["check(add)", "stablehlo.add", "check(add)"];
+        assert!(own.windows(3).any(|three| three.iter().map(|own| own.0).eq(checked)), "{own:?}");
+        assert_eq!(own.iter().filter_map(|own| own.1).sum::<u64>(), 33_554_432 + 131_072, "{own:?}");
+        assert_eq!(profile.timeline("chain").check(), Ok(()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Timelines of programs, measured and predicted.
 
+use shardwise::debug::{Checks, with_checks};
 use shardwise::prelude::*;
 use shardwise::timeline::{LaneKind, Maker, Span, SpanKind, Timeline};
 
@@ -50,6 +51,16 @@ fn programs_that_follow_each_other_are_one_timeline() {
     timeline.check().unwrap();
     assert!(timeline.spans.iter().any(|s| s.name.contains("multiply")));
     assert!(timeline.spans.iter().any(|s| s.name.contains("reduce")));
+}
+
+#[test]
+fn programs_with_checks_for_numbers_are_timed() {
+    let x = on_eight();
+    let looped = jit(looped);
+    let profile = profile(|| with_checks(Checks::nans(), || looped(&x))).unwrap();
+    let counts: Vec<u64> = profile.into_iter().filter(|i| i.name == "stablehlo.tanh").map(|i| i.count).collect();
+    assert_eq!(counts, [5], "{profile}");
+    profile.timeline().check().unwrap();
 }
 
 #[test]
