@@ -351,7 +351,8 @@ fn each_repetition_has_the_limit_of_steps_for_itself() {
     let run = ["run", &program, "--random", "1", "--engine", "interp", "--max-steps"];
     let text = printed(&[&run[..], &["40000", "--repeat", "50"]].concat());
     assert!(text.starts_with("median of 50 runs: "), "{text}");
-    assert!(failed(&[&run[..], &["1000", "--repeat", "50"]].concat()).contains("error[run-steps]"));
+    let error = failed(&[&run[..], &["1000", "--repeat", "50"]].concat());
+    assert!(error.contains("error[run-steps]") && error.contains("help: `--max-steps N` sets"), "{error}");
 }
 
 #[test]
