@@ -271,7 +271,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--only", default="", help="a part of the name of a function")
     parser.add_argument("--part", default="0/1", help="every n-th case: i/n")
+    parser.add_argument("--models", action="store_true", help="only print the number of models")
     arguments = parser.parse_args()
+    if arguments.models:
+        print(len(models.CATALOGUE.entries))
+        return
     i, n = map(int, arguments.part.split("/"))
     for choice in selected(arguments.seed, arguments.count)[i::n]:
         if arguments.only in choice[0].name:

@@ -46,6 +46,8 @@ pub struct Topology {
     pub grid: Vec<usize>,
     /// True if the links around the short dimensions are shifted along the long ones.
     pub is_twisted: bool,
+    /// The number of such grids, which the network of the data centre connects.
+    pub pods: usize,
 }
 
 /// Devices in a grid with named axes, row-major.

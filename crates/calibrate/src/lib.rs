@@ -12,7 +12,7 @@ mod programs;
 mod timed;
 
 pub use memory::{copy_bytes_per_s, processor};
-use shardwise_base::{DType, Diagnostic, Diagnostics, Loc};
+use shardwise_base::{DType, Diagnostics};
 use shardwise_host::pool::{Effort, Workers};
 use shardwise_sim::{Machine, Options, Topology, simulate};
 use std::collections::BTreeMap;
@@ -171,8 +171,7 @@ fn machine(facts: &Facts) -> Result<Machine, Diagnostics> {
     for (name, (value, source)) in facts {
         text.push_str(&format!("{name} {value:.4e} | {}\n", source.replace('\n', " ")));
     }
-    let found = Machine::parse(&text, "calibration")?.into_iter().next();
-    found.ok_or_else(|| Diagnostic::error("machine-text", &Loc::UNKNOWN, "no constants were measured").into())
+    Ok(Machine::parse(&text, "calibration")?.remove(0))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ mod timelines;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use out::Output;
 use shardwise_base::budget::default_max_bytes;
-use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Loc};
+use shardwise_base::{Account, Budget, CancelToken, Diagnostics, Loc, Note, NoteKind};
 use shardwise_engine::NumberChecks;
 use shardwise_sim::Overlap;
 use std::path::PathBuf;
@@ -391,7 +391,7 @@ fn main() -> ExitCode {
     if cli.limits.memory {
         out::message(memory::report(budget.account()));
     }
-    match result.unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string())) {
+    match result.unwrap_or_else(|stop| Err(shown(stop.diagnostic(&Loc::UNKNOWN).into()))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(found) => {
             out::message(found);
@@ -403,13 +403,21 @@ fn main() -> ExitCode {
 fn command(command: Command) -> Result<(), String> {
     match command {
         Command::Demo(args) => demo::demo(&args).map_err(|e| e.to_string()),
-        Command::Run(args) => run::run(&args).map_err(|e| e.to_string()),
-        Command::Propagate(args) => stages::propagate(&args).map_err(|e| e.to_string()),
-        Command::Partition(args) => stages::partition(&args).map_err(|e| e.to_string()),
-        Command::Explain(args) => explain::explain(&args).map_err(|e| e.to_string()),
-        Command::Shardings(args) => shardings::shardings(&args).map_err(|e| e.to_string()),
-        Command::Simulate(args) => simulate::simulate(&args).map_err(|e| e.to_string()),
-        Command::Calibrate(args) => calibrate::calibrate(&args).map_err(|e| e.to_string()),
-        Command::Opt(args) => stages::opt(&args).map_err(|e| e.to_string()),
+        Command::Run(args) => run::run(&args).map_err(shown),
+        Command::Propagate(args) => stages::propagate(&args).map_err(shown),
+        Command::Partition(args) => stages::partition(&args).map_err(shown),
+        Command::Explain(args) => explain::explain(&args).map_err(shown),
+        Command::Shardings(args) => shardings::shardings(&args).map_err(shown),
+        Command::Simulate(args) => simulate::simulate(&args).map_err(shown),
+        Command::Calibrate(args) => calibrate::calibrate(&args).map_err(shown),
+        Command::Opt(args) => stages::opt(&args).map_err(shown),
     }
+}
+
+/// Returns the text of errors, in which those about the limit of steps name its option.
+fn shown(mut found: Diagnostics) -> String {
+    for d in found.0.iter_mut().filter(|d| d.code == "run-steps") {
+        d.notes.push(Note { kind: NoteKind::Help, text: "`--max-steps N` sets the limit of steps".into() });
+    }
+    found.to_string()
 }

@@ -3,7 +3,7 @@
 use crate::placed::Placed;
 use crate::{EngineName, RunArgs, calibrate, check, memory, npz, parts, random, timelines};
 use shardwise_base::compare::element_text;
-use shardwise_base::{Account, Diagnostic, Diagnostics, Literal, Loc, Note, NoteKind, Stop, counted};
+use shardwise_base::{Account, Diagnostic, Diagnostics, FilePos, Literal, Loc, Note, NoteKind, Stop, counted};
 use shardwise_engine::{Engine, Executable, Signature};
 use shardwise_host::HostEngine;
 use shardwise_interp::InterpEngine;
@@ -31,6 +31,7 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
 
 fn run_module(args: &RunArgs, module: &Module, machine: Option<&Machine>) -> Result<(), Diagnostics> {
     if runs_as_it_stands(module) {
+        refuse_partitioned(args, module)?;
         return show_results(args, &results(args, module)?);
     }
     let literals = inputs(args, module)?;
@@ -89,6 +90,16 @@ fn runs_as_it_stands(module: &Module) -> bool {
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
 }
 
+/// Fails if an option is given that needs a partitioned program.
+fn refuse_partitioned(args: &RunArgs, module: &Module) -> Result<(), Diagnostic> {
+    let options =
+        [("--check", args.check.is_some()), ("--repeat", args.repeat.is_some()), ("--profile", args.profile.is_some())];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(no_option(name, &module.loc)),
+        None => Ok(()),
+    }
+}
+
 fn engine(args: &RunArgs) -> Box<dyn Engine> {
     match args.engine {
         EngineName::Host => Box::new(HostEngine::default()),
@@ -124,7 +135,8 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
     if text.trim().is_empty() {
         return Err(not_arrays(text).into());
     }
-    let module = text::parse("--args", &format!("module attributes {{shardwise.args =\n{text}\n}} {{}}"), &OPS)?;
+    let module = text::parse("--args", &format!("module attributes {{shardwise.args =\n{text}\n}} {{}}"), &OPS);
+    let module = module.map_err(one_line_up)?;
     let arrays = match module.attrs.get("shardwise.args") {
         Some(Attr::Array(items)) => items.iter().map(|a| a.as_dense().cloned()).collect::<Option<Vec<Literal>>>(),
         _ => None,
@@ -132,6 +144,16 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
     let arrays = arrays.ok_or_else(|| not_arrays(text))?;
     let given: Vec<TensorType> = arrays.iter().map(|a| TensorType::new(a.dtype(), a.shape())).collect();
     if given == types { Ok(arrays) } else { Err(other_arrays(&given, types).into()) }
+}
+
+/// Returns errors in a text that follows a line of its own, with the lines of the text.
+fn one_line_up(mut found: Diagnostics) -> Diagnostics {
+    for d in &mut found.0 {
+        if let Some(FilePos { file, line, column, .. }) = d.loc.file_pos().cloned() {
+            d.loc = Loc::file(file, line.saturating_sub(1).max(1), column);
+        }
+    }
+    found
 }
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
@@ -185,6 +207,12 @@ fn same_file(path: &Path) -> Diagnostic {
 fn no_function(loc: &Loc) -> Diagnostic {
     Diagnostic::error("run-no-function", loc, "the module has no functions")
         .help("add the function to run: `func.func public @main`")
+}
+
+fn no_option(name: &str, loc: &Loc) -> Diagnostic {
+    let message = format!("`{name}` needs a partitioned program, and only the interpreter runs this one, as it stands");
+    Diagnostic::error("run-as-it-stands", loc, message)
+        .help(format!("leave out `{name}`, or the ops `interpreter.…` and `check.expect_serialized_eq`"))
 }
 
 fn not_arrays(text: &str) -> Diagnostic {

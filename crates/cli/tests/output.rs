@@ -317,6 +317,54 @@ fn programs_print_and_their_numbers_are_checked() {
 }
 
 #[test]
+fn options_for_partitioned_programs_are_refused_for_others() {
+    let folder = folder("interpreted");
+    let crash = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/crashes/run_parallel_partitioned.mlir");
+    let program = program(&folder, &std::fs::read_to_string(crash).unwrap());
+    let run = ["run", &program, "--random", "1"];
+    assert!(printed(&run).starts_with("out0: f32[2]"));
+    for option in ["--check", "--repeat=2", "--profile"] {
+        let error = failed(&[&run[..], &[option]].concat());
+        assert!(error.contains("error[run-as-it-stands]: `--"), "{error}");
+    }
+}
+
+const TURNS: &str = "func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %limit = stablehlo.constant dense<1000> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %y = %x) : tensor<i32>, tensor<f32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %limit, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %2 = stablehlo.cosine %y : tensor<f32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<f32>
+  }
+  return %0#1 : tensor<f32>
+}";
+
+#[test]
+fn each_repetition_has_the_limit_of_steps_for_itself() {
+    let program = program(&folder("repetitions"), TURNS);
+    let run = ["run", &program, "--random", "1", "--engine", "interp", "--max-steps"];
+    let text = printed(&[&run[..], &["40000", "--repeat", "50"]].concat());
+    assert!(text.starts_with("median of 50 runs: "), "{text}");
+    let error = failed(&[&run[..], &["1000", "--repeat", "50"]].concat());
+    assert!(error.contains("error[run-steps]") && error.contains("help: `--max-steps N` sets"), "{error}");
+}
+
+#[test]
+fn mistakes_in_arguments_have_their_line() {
+    let program = program(&folder("arguments"), TURNS);
+    for (text, at) in [("[dense<a> : tensor<f32>]", "--args:1:"), ("[\n  dense<a> : tensor<f32>\n]", "--args:2:")] {
+        let error = failed(&["run", &program, "--args", text]);
+        assert!(error.contains(at), "{error}");
+    }
+}
+
+#[test]
 fn constants_may_be_infinite() {
     let folder = folder("infinite_constants");
     for dialect in ["stablehlo", "chlo", "sdy"] {

@@ -13,6 +13,7 @@ mod profile;
 
 pub use numbers::{Found, NumberChecks};
 pub use profile::{Instruction, InstructionRun, InstructionTotal, RunProfile, WorkerTime};
+pub use shardwise_ir::GLOBAL_TYPE;
 
 use layout::ShardBox;
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
@@ -33,9 +34,6 @@ pub struct Signature {
     pub inputs: Vec<ShardedType>,
     pub outputs: Vec<ShardedType>,
 }
-
-/// The name of the attribute that holds the global type of an argument or result of a localized `@main`.
-pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 impl Signature {
     /// Returns the signature of a localized function: the sharding of each argument and result, and its global type

@@ -267,7 +267,10 @@ fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
             dense_groups(&[(0..frame.replica_count()).collect()], collective.ids, frame)
         }
         // In the order of the numbers of the devices.
-        ops::Groups::All => vec![(0..frame.process_count).map(|d| frame.process_of_device(d)).collect()],
+        ops::Groups::All => {
+            let devices = frame.mesh.as_ref().map_or(frame.process_count, |mesh| mesh.size());
+            dense_groups(&[(0..devices).collect()], IdSpace::Flattened, frame)
+        }
     }
 }
 
@@ -436,4 +439,33 @@ fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
     part.shape[dim] /= n;
     part.offset[dim] = i * part.shape[dim];
     layout::cut(whole, &part)
+}
+
+#[cfg(test)]
+mod tests {
+    use shardwise_base::Literal;
+    use shardwise_ir::text::parse;
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn a_group_of_all_devices_has_each_process_once() {
+        let text = r#"sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a"}]>] out_shardings=[<@mesh, [{"a"}]>]
+      manual_axes={"a"} (%y: tensor<2xf32>) {
+    %1 = "stablehlo.all_reduce"(%y) <{replica_groups = dense<> : tensor<0x0xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %2 = stablehlo.add %p, %q : tensor<f32>
+      stablehlo.return %2 : tensor<f32>
+    }) : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#;
+        let module = parse("sum.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let x = Literal::new(vec![4], &[1.0f32, 2.0, 3.0, 4.0]);
+        let found = crate::run(&module, &[x]).unwrap_or_else(|e| panic!("{e}"));
+        let sums: Vec<f32> = (0..4).map(|i| found[0].get::<f32>(i)).collect();
+        assert_eq!(sums, [4.0, 6.0, 4.0, 6.0]);
+    }
 }

@@ -39,7 +39,7 @@ pub use entity::{FuncId, Op, OpCode, Region, Value};
 pub use equal::difference;
 pub use funcs::Funcs;
 pub use manual::ManualAxes;
-pub use module::{Func, FuncArgAttrs, Module, Visibility};
+pub use module::{Func, FuncArgAttrs, GLOBAL_TYPE, Module, Visibility};
 pub use op_def::{OpDef, OpTable, ValueNames};
 pub use ty::{TensorParts, TensorType, Type};
 pub use uses::{Use, Uses};

@@ -16,6 +16,10 @@ pub enum Visibility {
 /// with the argument's value, and that of a result in [`Func::result_shardings`].
 pub type FuncArgAttrs = Attrs;
 
+/// The name of the attribute that holds the type of the whole array of an argument or result of the main function, if
+/// the type in the function is that of each device's part.
+pub const GLOBAL_TYPE: &str = "shardwise.global_type";
+
 /// A function: its name, the attributes of its arguments and results, and its body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Func {

@@ -2,7 +2,8 @@
 //!
 //! A `scan`, and a loop with a known number of steps, is a composite (`shardwise.scan`) over a function that contains a
 //! `while`. The composite keeps the facts about the scan until it is lowered. Outside of a trace, a loop is compiled
-//! as a program of its own.
+//! as a program of its own. If its result has no arrays, which could carry them, it panics with all mistakes and with
+//! the errors of the run.
 
 use crate::array::Array;
 use crate::error::Mistakes;
@@ -75,7 +76,7 @@ impl Unrolled {
 }
 
 /// Runs `f` in the active trace. Outside of a trace, runs it as a program of its own, whose results are values. Panics
-/// if `f` ends the trace of this program early, so that there is no result.
+/// with the mistakes if no result can carry them: if `f` ends the trace of this program early, or returns no arrays.
 pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R) -> R {
     if trace::is_tracing() {
         return trace::rewinding(|| context::within(at, f));
@@ -83,10 +84,10 @@ pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R)
     as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
 }
 
-/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results, and are lost if
-/// the results have no arrays.
+/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results.
 ///
-/// Fails with the mistakes if `f` has no result, because it returns an error or ends its trace.
+/// Fails with the mistakes if `f` has no result, because it returns an error or ends its trace, and if the result has no
+/// arrays.
 pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result<R>) -> Result<R> {
     let loc = context::loc(at);
     let mut kept = None;
@@ -107,11 +108,11 @@ pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result
     let done = run.and_then(|traced| limits::run(at, || execute(traced)));
     match (done, kept) {
         (Ok(results), Some(out)) => Ok(tree::with_leaves(&out, results)),
-        (Err(e), Some(out)) => {
+        (Err(e), Some(out)) if !tree::leaves(&out).is_empty() => {
             let wrong = e.into_mistakes();
             Ok(out.rebuild(&mut |a| Array::poisoned(wrong.clone(), a.known_type(), at)))
         }
-        (Err(e), None) => Err(e),
+        (Err(e), _) => Err(e),
         (Ok(_), None) => unreachable!("it ran to its end"),
     }
 }

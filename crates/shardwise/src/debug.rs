@@ -32,7 +32,7 @@ pub use checks::{Checks, check_infs, check_nans, with_checks};
 pub(crate) use checks::checks;
 pub(crate) use inspect::waiting;
 
-use crate::{Array, Mesh, context, control, mistakes, runtime};
+use crate::{Array, Mesh, context, control, mistakes, runtime, trace};
 use shardwise_base::{self as base, AxisRef};
 use std::panic::Location;
 
@@ -43,9 +43,9 @@ use std::panic::Location;
 ///
 /// # Panics
 ///
-/// Panics outside of a trace, and ends the trace inside, with the mistakes of an array whose type is not known, or with
-/// `no-layout` for a traced array whose layout is not known: in Auto mode, it is chosen when the program is compiled.
-/// Use [`inspect`] there.
+/// Panics outside of a trace, and ends the trace inside, with the mistakes that the array carries, or with `no-layout`
+/// for a traced array whose layout is not known: in Auto mode, it is chosen when the program is compiled. Use
+/// [`inspect`] there. A `float0` array has a picture.
 ///
 /// # Examples
 ///
@@ -75,6 +75,12 @@ use std::panic::Location;
 #[track_caller]
 pub fn visualize(x: &Array) -> Picture {
     let at = context::caller(Location::caller());
+    if let Some(wrong) = x.mistakes().filter(|_| !x.is_float0()) {
+        if trace::is_tracing() {
+            control::give_up_with(wrong);
+        }
+        panic!("the array has no layout\n{}", wrong.error());
+    }
     let ty = x.sharded();
     if x.traced().is_some() && ty.sharding.is_none() {
         control::give_up(mistakes::no_layout(&x.short_type(), &context::loc(at)), at);

@@ -432,11 +432,17 @@ impl Window {
 
     /// Returns the number of windows of size `window` along dimension `d`, in which the array has size `size`.
     fn count(&self, d: usize, size: usize, window: usize) -> usize {
-        let spread = |n: usize, by: usize| (n.saturating_sub(1) * by + n.min(1)) as i64;
-        let size = spread(size, self.input_dilation[d]) + self.padding[d].0 + self.padding[d].1;
+        let (low, high) = self.padding[d];
+        let size = spread(size, self.input_dilation[d]) + i128::from(low) + i128::from(high);
         let room = size - spread(window, self.window_dilation[d]);
-        if room < 0 { 0 } else { room as usize / self.strides[d] + 1 }
+        if room < 0 { 0 } else { (room / self.strides[d] as i128 + 1) as usize }
     }
+}
+
+/// Returns the size of `n` elements with `by - 1` holes between two of them. `by` is at most `i32::MAX`, so the size
+/// fits.
+pub(crate) fn spread(n: usize, by: usize) -> i128 {
+    n.saturating_sub(1) as i128 * by as i128 + n.min(1) as i128
 }
 
 pub(crate) fn reduce_window(x: &Array, combine: Opcode, identity: &Literal, sizes: &[usize], window: &Window) -> Array {

@@ -106,7 +106,7 @@ impl Mesh {
         checked(base::Mesh::clone(&self.0).with_device_ids(ids), Location::caller())
     }
 
-    /// Sets the topology that connects the devices. Its number of pods is not kept.
+    /// Sets the topology that connects the devices.
     pub fn with_topology(self, topology: &crate::Topology) -> Mesh {
         Mesh(Arc::new(base::Mesh { topology: Some(topology.of_mesh()), ..base::Mesh::clone(&self.0) }))
     }

@@ -827,6 +827,11 @@ pub(crate) fn schedule(name: &str, loc: &Loc) -> Diagnostic {
         .help("pass a positive number of steps")
 }
 
+pub(crate) fn schedule_steps(name: &str, steps: usize, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("number-dtype", loc, format!("`{name}`: {steps} steps do not fit an i32"))
+        .help(format!("pass at most {} steps", i32::MAX))
+}
+
 pub(crate) fn warmup(warmup_steps: usize, steps: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("schedule", loc, "`warmup_cosine` needs steps in the warm-up and after it")
         .facts(format!("{steps} steps in all, {warmup_steps} of them in the warm-up"))

@@ -167,8 +167,8 @@ pub trait Optimizer: Send + Sync {
     }
 
     /// Updates the parameters only every `steps` steps, with the mean of the gradients since the update before. If
-    /// `steps` is 0, [`Optimizer::init`] and [`Optimizer::update`] report `optimizer-setting`. This is
-    /// `optax.MultiSteps`.
+    /// `steps` is 0 or does not fit an `i32`, [`Optimizer::init`] and [`Optimizer::update`] report `optimizer-setting`.
+    /// This is `optax.MultiSteps`.
     fn every(self, steps: usize) -> MultiSteps<Self>
     where
         Self: Sized,

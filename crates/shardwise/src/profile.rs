@@ -14,8 +14,7 @@ scoped! {
 }
 
 /// Runs `f` twice: first to compile its programs, then to time each of their instructions. The profile has the times of
-/// the second run. Programs that run with checks for numbers ([`debug`](crate::debug)) or on other threads are not
-/// timed.
+/// the second run. Programs that run on other threads are not timed.
 ///
 /// # Errors
 ///
@@ -50,7 +49,7 @@ pub struct Profile {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Instruction {
-    /// The ops that ran: `stablehlo.dot_general`, `fused(multiply, add)`.
+    /// The ops that ran: `stablehlo.dot_general`, `fused(multiply, add)`, `check(log)` for a check of numbers.
     pub name: String,
     /// The line that made the ops; `None` if it is not known.
     pub source: Option<SourceLocation>,

@@ -39,13 +39,12 @@ impl Compiled {
 
     pub fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>> {
         let checks = debug::checks();
-        if checks.any() {
-            return Ok(self.checked(checks)?.execute(args)?);
-        }
+        let checked = if checks.any() { Some(self.checked(checks)?) } else { None };
+        let executable = checked.as_ref().unwrap_or(&self.executable);
         if !profile::is_on() {
-            return Ok(self.executable.execute(args)?);
+            return Ok(executable.execute(args)?);
         }
-        let (results, times) = self.executable.profile(args)?;
+        let (results, times) = executable.profile(args)?;
         profile::add(self.name(), times);
         Ok(results)
     }

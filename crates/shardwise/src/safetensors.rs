@@ -27,12 +27,12 @@
 //! saved: those of less than eight bits but `Bool`, and `C128`, `F8E3M4`, `F8E4M3` and `F8E4M3B11FNUZ`. For trees that
 //! are too large for one file, and for training, see [`checkpoint`](mod@crate::checkpoint).
 
-use crate::tensors::mistakes::{unreadable, unwritable};
+use crate::tensors::mistakes::{unknown_dtype, unreadable, unwritable};
 use crate::tensors::store::{Store, Unused};
 use crate::tensors::{Format, Leaf, Wanted, leaves, wanted};
 use crate::{Array, Error, Result, Tree, context, limits, shape, tree};
 use shardwise_base::file::NewFile;
-use shardwise_files::safetensors::{Tensor, header};
+use shardwise_files::safetensors::{Entry, Tensor, header};
 use shardwise_ir::TensorType;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -112,11 +112,16 @@ pub fn load_all(path: impl AsRef<Path>) -> Result<BTreeMap<String, Array>> {
     let (at, path) = (Location::caller(), path.as_ref());
     limits::run(at, || {
         let mut store = opened(path, at)?;
-        // A tensor of a type that we do not have is a mistake for any type that is asked for.
-        let ty = |e: &shardwise_files::safetensors::Entry| {
-            TensorType::new(e.dtype.clone().unwrap_or(shardwise_base::DType::F32), e.shape.clone())
-        };
-        let types: Vec<(String, TensorType)> = store.entries().map(|e| (e.name.clone(), ty(e))).collect();
+        let (mut types, mut others) = (vec![], vec![]);
+        for Entry { name, dtype, shape, .. } in store.entries() {
+            match dtype {
+                Ok(dtype) => types.push((name.clone(), TensorType::new(*dtype, shape.clone()))),
+                Err(dtype) => others.push(format!("`{name}`: {dtype}")),
+            }
+        }
+        if !others.is_empty() {
+            return Err(Error::one(unknown_dtype(path, &others, &context::loc(at))));
+        }
         if let Some((_, ty)) = types.iter().find(|(_, ty)| !shape::fits(ty)) {
             return Err(Error::one(crate::mistakes::too_large(ty, &context::loc(at))));
         }

@@ -86,9 +86,10 @@ impl Topology {
         Ok(Summary::of(timeline, &self.checked(Location::caller())?))
     }
 
-    /// Returns the topology as meshes keep it: without the number of pods.
+    /// Returns the topology as meshes keep it.
     pub(crate) fn of_mesh(&self) -> base::Topology {
-        base::Topology { kind: self.kind.as_str().into(), grid: self.grid.clone(), is_twisted: self.is_twisted }
+        let Topology { kind, grid, is_twisted, pods } = self.clone();
+        base::Topology { kind: kind.into(), grid, is_twisted, pods }
     }
 
     pub(crate) fn checked(&self, at: &'static Location<'static>) -> Result<sim::Topology> {

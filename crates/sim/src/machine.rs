@@ -369,6 +369,9 @@ impl Section {
         if let Some(name) = POSITIVE.iter().find(is_zero) {
             return Err(bad_line(&self.loc, &format!("the constant `{name}` of `{}` must not be 0", self.name)));
         }
+        if ![0.0, 1.0, 2.0, 3.0].contains(&constants.torus_dims) {
+            return Err(bad_line(&self.loc, &format!("the constant `torus_dims` of `{}` must be 0 to 3", self.name)));
+        }
         Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts, rates: None })
     }
 
@@ -399,17 +402,26 @@ impl Section {
 }
 
 /// Constants of chips that must not be 0, because the simulator divides by them.
-const POSITIVE: [&str; 10] = [
+const POSITIVE: [&str; 19] = [
     "devices_per_chip",
     "host_chips",
     "clock_hz",
     "macs_per_cycle",
     "mxu_tile",
     "mxu_efficiency",
+    "matrix_units",
     "peak_flops",
     "vector_flops_per_s",
     "hbm_bytes_per_s",
+    "hbm_efficiency",
+    "vmem_bytes_per_s",
     "link_bytes_per_s",
+    "core_bytes_per_s",
+    "line_efficiency",
+    "ring_efficiency",
+    "permute_efficiency",
+    "host_bytes_per_s",
+    "nic_bytes_per_s",
 ];
 
 /// Reads `NAME VALUE | SOURCE`, or with `|?` in place of `|`. Fails if the text has another form, if the value is
@@ -512,6 +524,16 @@ mod tests {
             let error =
                 Machine::parse(&text.lines().map(changed).collect::<String>(), "own.txt").unwrap_err().to_string();
             assert!(error.contains(&format!("`{name}`")) && error.contains("must not be 0"), "{error}");
+        }
+    }
+
+    #[test]
+    fn tori_have_at_most_3_dimensions() {
+        let text = Machine::find("v4").unwrap().to_text();
+        for dims in ["4", "5", "2.5", "1e300"] {
+            let changed = text.replace("torus_dims 3 ", &format!("torus_dims {dims} "));
+            let error = Machine::parse(&changed, "own.txt").unwrap_err().to_string();
+            assert!(error.contains("`torus_dims` of `v4` must be 0 to 3"), "{dims}: {error}");
         }
     }
 

@@ -175,7 +175,7 @@ impl Ready {
         let time = frame.ready(&plan.inputs[i]).0;
         match kinds[i] {
             Kind::Free => self.free.push(Reverse(i)),
-            kind if i > self.first + self.look_ahead => self.ahead.push(Reverse((i, kind, time))),
+            kind if i > self.first.saturating_add(self.look_ahead) => self.ahead.push(Reverse((i, kind, time))),
             kind => self.later.push(Reverse((time, kind, i))),
         }
     }
@@ -187,7 +187,7 @@ impl Ready {
             self.first += 1;
         }
         while let Some(&Reverse((i, kind, time))) = self.ahead.peek()
-            && i <= self.first + self.look_ahead
+            && i <= self.first.saturating_add(self.look_ahead)
         {
             self.ahead.pop();
             self.later.push(Reverse((time, kind, i)));

@@ -20,8 +20,8 @@ use crate::route::LinkSet;
 use crate::schedule::{Done, Kind, LOOK_AHEAD, Plan, Queue};
 use crate::transfer::{is_asynchronous, pattern_of};
 use crate::{Topology, host, memory, order, turns, uncertainty};
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, did_you_mean};
-use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, Sharding, did_you_mean};
+use shardwise_ir::{Body, Func, GLOBAL_TYPE, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
@@ -107,8 +107,9 @@ const LISTED_OPS: usize = 4;
 ///
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has axes and another number of devices than the
-/// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the main function has an op on
-/// global values, such as a sharding constraint (`simulate-global`). A program without a mesh can be simulated on every
+/// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the program was not partitioned
+/// (`simulate-global`): if it has an op on global values, such as a sharding constraint, or an argument or result of
+/// the main function that is split and has no [`GLOBAL_TYPE`]. A program without a mesh can be simulated on every
 /// topology.
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let mut timeline = simulate_exactly(module, topology, options)?;
@@ -162,7 +163,7 @@ pub fn issue(module: &Module, topology: &Topology, overlap: Overlap, look_ahead:
 fn placed(module: &Module, topology: &Topology) -> Result<(Arc<Mesh>, Vec<usize>), Diagnostics> {
     let main = module.main().ok_or_else(|| no_main(module))?;
     calls::refuse_recursion(module)?;
-    refuse_global(module, &main.body)?;
+    refuse_global(module, main)?;
     let one = || Arc::new(Mesh::of_axes("mesh", vec![]));
     let mesh = module.main_mesh().cloned().unwrap_or_else(one);
     let placement = if mesh.axes.is_empty() { vec![0] } else { placement(topology, &mesh)? };
@@ -219,8 +220,33 @@ fn no_main(module: &Module) -> Diagnostic {
         .help("add the function to run: `func.func public @main`")
 }
 
-/// Fails if the function has an op on global values, so that it was not partitioned.
-fn refuse_global(module: &Module, body: &Body) -> Result<(), Diagnostic> {
+/// Fails if the program was not partitioned: if the main function, or one that it runs, has an op on global values, or
+/// if an argument or result of the main function is a whole array that is split.
+fn refuse_global(module: &Module, main: &Func) -> Result<(), Diagnostic> {
+    let roots = module.func_id(&main.name).into_iter().collect();
+    calls::callees_first(module, roots).into_iter().try_for_each(|id| refuse_global_ops(module, &module[id].body))?;
+    let args = main.body.args().iter().map(|&v| main.body.sharding(v)).zip(&main.arg_attrs).enumerate();
+    let results = main.result_shardings.iter().map(Option::as_ref).zip(&main.result_attrs).enumerate();
+    let is_split = |s: &&Sharding| s.split_axes().chain(s.unreduced.iter().copied()).any(|a| a.size(&s.mesh) > 1);
+    let parts = args.map(|part| ("argument", part)).chain(results.map(|part| ("result", part)));
+    for (what, (index, (sharding, attrs))) in parts {
+        if let Some(sharding) = sharding.filter(is_split).filter(|_| !attrs.contains(GLOBAL_TYPE)) {
+            return Err(whole(what, index, sharding, main));
+        }
+    }
+    Ok(())
+}
+
+fn whole(what: &str, index: usize, sharding: &Sharding, main: &Func) -> Diagnostic {
+    let message =
+        format!("{what} {index} of `@{}` is a whole array, and only per-device programs are simulated", main.name);
+    Diagnostic::error("simulate-global", &main.loc, message)
+        .facts(sharding.to_string())
+        .help("partition the program first")
+}
+
+/// Fails if the function has an op on global values.
+fn refuse_global_ops(module: &Module, body: &Body) -> Result<(), Diagnostic> {
     let is_global = |view: &OpView<'_>| {
         let opcode = Opcode::of_view(view);
         matches!(opcode, Opcode::ManualComputation | Opcode::NamedComputation | Opcode::ShardingConstraint)

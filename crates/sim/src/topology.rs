@@ -88,7 +88,7 @@ impl Topology {
     /// (`topology-grid`).
     pub fn of_mesh(mesh: &Mesh) -> Option<Result<Topology, Diagnostics>> {
         let stated = mesh.topology.as_ref()?;
-        let plain = Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, 1));
+        let plain = Machine::find(&stated.kind).and_then(|machine| Topology::new(machine, &stated.grid, stated.pods));
         Some(if stated.is_twisted { plain.and_then(Topology::twisted) } else { plain })
     }
 

@@ -147,8 +147,8 @@ impl Campaign<'_> {
     }
 
     /// Runs a worker until it ends or dies, until a case takes too long, or until the campaign ends. Returns the seed
-    /// with which to continue. Fails if the worker cannot be started or stopped, if it reports something that it must
-    /// not, or if a finding cannot be written.
+    /// with which to continue. Fails if the worker cannot be started or stopped, if it reports nothing or something that
+    /// it must not, or if a finding cannot be written.
     fn run_worker(&self, kind: CaseKind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);
@@ -176,7 +176,11 @@ impl Campaign<'_> {
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
                     let status = child.wait()?;
                     return match running {
-                        None if status.success() => Ok(next),
+                        None if status.success() => {
+                            let worker = self.worker.display();
+                            ensure!(next > seeds.start, "{worker} ended without a report: build the worker again");
+                            Ok(next)
+                        }
                         _ => self.lost(kind, running.map(|r| r.seed), next, format!("the process died: {status}")),
                     };
                 }
@@ -471,4 +475,25 @@ fn lines<S: AsRef<str>>(counts: &[(S, u64)]) -> String {
     let cells: Vec<String> = counts.iter().map(|(name, n)| format!("{} {n}", name.as_ref())).collect();
     let lines: Vec<String> = cells.chunks(6).map(|line| format!("  {}", line.join(" · "))).collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_reports_nothing_is_an_error() {
+        let options = Options {
+            minutes: None,
+            seed: 0,
+            kind: "valid".into(),
+            count: Some(1),
+            workers: 1,
+            wall_seconds: 10,
+            sanitize: false,
+            worker: Some("/bin/true".into()),
+        };
+        let error = run(&options).unwrap_err().to_string();
+        assert!(error.contains("/bin/true ended without a report"), "{error}");
+    }
 }

@@ -1,6 +1,7 @@
 //! The root of the repository, and its list of files.
 
 use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -10,9 +11,14 @@ pub fn root() -> PathBuf {
     manifest.ancestors().nth(2).expect("this crate is in crates/xtask").to_path_buf()
 }
 
-/// Returns the folder in which cargo builds: the one in the variable `CARGO_TARGET_DIR`, or else `target` in the root.
+/// Returns the folder in which cargo builds if it runs in the root: the one in the variable `CARGO_TARGET_DIR`, or else
+/// `target`. If it is relative, it is in the root.
 pub fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), PathBuf::from)
+    target_of(std::env::var_os("CARGO_TARGET_DIR"))
+}
+
+fn target_of(variable: Option<OsString>) -> PathBuf {
+    root().join(variable.unwrap_or_else(|| "target".into()))
 }
 
 /// Returns a folder under `target/` in the root, whatever [`target`] is. Creates it if it does not exist. Fails if it
@@ -87,6 +93,13 @@ mod tests {
 
     fn manifest(file: &str) -> Table {
         read(Path::new(file)).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn a_relative_folder_of_builds_is_in_the_root() {
+        assert_eq!(target_of(None), root().join("target"));
+        assert_eq!(target_of(Some("builds/one".into())), root().join("builds/one"));
+        assert_eq!(target_of(Some("/builds".into())), Path::new("/builds"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ const REQUIREMENTS: &str = "oracle/requirements.txt";
 pub fn ensure() -> Result<PathBuf> {
     let dir = repo::root().join("target/oracle-venv");
     let (python, stamp) = (dir.join("bin/python"), dir.join("requirements.txt"));
-    let wanted = repo::read(REQUIREMENTS.as_ref())?;
+    let wanted = requirements()?;
     let is_current = python.exists() && std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted);
     if !is_current {
         eprintln!("making {} from {REQUIREMENTS}", repo::shown(&dir));
@@ -20,6 +20,11 @@ pub fn ensure() -> Result<PathBuf> {
         shardwise_base::file::write(&stamp, wanted).context("cannot write the environment's stamp")?;
     }
     Ok(python)
+}
+
+/// Returns the packages of the environment with their versions, one a line. Fails if the list cannot be read.
+pub fn requirements() -> Result<String> {
+    repo::read(REQUIREMENTS.as_ref())
 }
 
 fn make(dir: &Path, python: &Path) -> Result<()> {

@@ -373,7 +373,8 @@ fn topology(attr: &Attr) -> Option<Topology> {
         return None;
     };
     let is_twisted = fields.get("twisted").map_or(Some(false), Attr::as_bool)?;
-    Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")?, is_twisted })
+    let pods = fields.get("pods").map_or(Some(1), |_| fields.size("pods"))?;
+    Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")?, is_twisted, pods })
 }
 
 /// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default
@@ -400,6 +401,9 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
         let mut fields = Attrs::new().with("kind", Attr::Str(t.kind.clone())).with("grid", Attr::sizes(&t.grid));
         if t.is_twisted {
             fields.set("twisted", Attr::Bool(true));
+        }
+        if t.pods != 1 {
+            fields.set("pods", Attr::int(t.pods as i64));
         }
         attrs.set(TOPOLOGY, Attr::Dict(fields));
     }

@@ -741,6 +741,8 @@ fn facts_of_a_mesh_in_another_form() {
         "shardwise.axis_kinds = [\"auto\"]",
         "shardwise.topology = \"ring\"",
         "shardwise.topology = {grid = array<i64: 4, 4, 8>, kind = \"v4\", twisted = 1 : i64}",
+        "shardwise.topology = {grid = array<i64: 16, 16>, kind = \"v5e\", pods = -1 : i64}",
+        "shardwise.topology = {grid = array<i64: 16, 16>, kind = \"v5e\", pods = \"2\"}",
     ] {
         check_code(&format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]> {{{facts}}}"), "text-attribute");
     }

@@ -52,7 +52,7 @@ impl Windows {
 
     /// Returns how windows of size `window` move over dimensions of size `sizes`, in the order of the dimensions.
     ///
-    /// Errors: `window`.
+    /// Errors: `window`, and `too-large` if a stride or a dilation exceeds `i32::MAX`.
     fn place(&self, s: &Site<'_>, x: &Array, sizes: &[usize], window: &[usize]) -> Checked<Vec<Along>> {
         let wrong =
             |facts: String| s.fail(None, mistakes::window(s.name, &facts, sizes.len(), &x.short_type(), &s.loc));
@@ -66,6 +66,9 @@ impl Windows {
             if !is_missing && (list.len() != sizes.len() || list.contains(&0)) {
                 return wrong(format!("{what}: {list:?}"));
             }
+            for &n in list.iter().filter(|_| what != "the window") {
+                s.counts(x, n)?;
+            }
         }
         match &self.padding {
             Padding::Explicit(pairs) if pairs.len() != sizes.len() => wrong(format!("the padding: {pairs:?}")),
@@ -73,24 +76,31 @@ impl Windows {
         }
     }
 
+    /// Returns how windows of size `window` move over dimension `d`, of size `size`. Their number is `usize::MAX`, which
+    /// no array has, if a number does not fit.
     fn along(&self, d: usize, size: usize, window: usize) -> Along {
         let one = |list: &[usize]| list.get(d).copied().unwrap_or(1);
         let (stride, input_dilation, window_dilation) =
             (one(&self.strides), one(&self.input_dilation), one(&self.window_dilation));
-        let spread = |n: usize, by: usize| n.saturating_sub(1).saturating_mul(by).saturating_add(n.min(1)) as i64;
-        let (size, window) = (spread(size, input_dilation), spread(window, window_dilation));
+        let (size, window) = (hlo::spread(size, input_dilation), hlo::spread(window, window_dilation));
+        let step = stride as i128;
         let padding = match &self.padding {
             Padding::Valid => (0, 0),
             Padding::Explicit(pairs) => pairs[d],
             Padding::Same => {
-                let count = size.div_euclid(stride as i64) + i64::from(size % stride as i64 != 0);
-                let needed = (count - 1).saturating_mul(stride as i64).saturating_add(window) - size;
-                let needed = needed.max(0);
-                (needed / 2, needed - needed / 2)
+                let count = size.div_euclid(step) + i128::from(size % step != 0);
+                let needed = ((count - 1) * step + window - size).max(0);
+                ((needed / 2) as i64, (needed - needed / 2) as i64)
             }
         };
-        let room = size.saturating_add(padding.0).saturating_add(padding.1) - window;
-        let count = if room < 0 { 0 } else { room as usize / stride + 1 };
+        let room = size + i128::from(padding.0) + i128::from(padding.1) - window;
+        let count = if size.max(window) > i128::from(i64::MAX) {
+            usize::MAX
+        } else if room < 0 {
+            0
+        } else {
+            usize::try_from(room / step + 1).unwrap_or(usize::MAX)
+        };
         Along { stride, padding, input_dilation, window_dilation, count }
     }
 }
@@ -164,7 +174,8 @@ impl Conv {
 /// - `window` if an option does not have an entry for each spatial dimension, or if a stride, a dilation or a spatial
 ///   size of the kernel is 0.
 /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless the elements are numbers.
-/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or if a stride or a
+///   dilation exceeds `i32::MAX`.
 ///
 /// # Examples
 ///
@@ -264,7 +275,8 @@ impl Pool {
 /// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window and of each
 ///   option, or if a size of the window or a stride is 0.
 /// - `dtype-kind` unless the elements are floats.
-/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+/// - `too-large` if the result or the elements of a window would have 2^59 bytes or more, where a size of 0 counts as 1,
+///   or if a stride exceeds `i32::MAX`.
 ///
 /// # Examples
 ///
@@ -334,6 +346,7 @@ fn pool(name: &'static str, x: &Array, options: &Pool, f: impl Fn(&Array, &[usiz
         let along = options.windows.place(s, x, &ty.shape[1..=spatial], &options.window)?;
         let counts: Vec<usize> = along.iter().map(|w| w.count).collect();
         s.fits(&TensorType::new(ty.dtype, [&ty.shape[..1], &counts, &ty.shape[spatial + 1..]].concat()))?;
+        s.fits(&TensorType::new(ty.dtype, options.window.clone()))?;
         let all = |of: fn(&Along) -> usize| [&[1], &along.iter().map(of).collect::<Vec<_>>()[..], &[1]].concat();
         let window = hlo::Window {
             strides: all(|w| w.stride),

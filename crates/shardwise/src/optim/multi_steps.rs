@@ -74,7 +74,9 @@ impl<T: Optimizer> Optimizer for MultiSteps<T> {
         updates
     }
     fn wrong_setting(&self) -> Option<[String; 3]> {
-        let own = (self.steps == 0).then(|| ["every".into(), "0".into(), "a positive number of steps".into()]);
+        let is_counted = (1..=i32::MAX as usize).contains(&self.steps);
+        let expected = || "a positive number of steps that fits an i32".to_string();
+        let own = (!is_counted).then(|| ["every".into(), self.steps.to_string(), expected()]);
         own.or_else(|| self.inner.wrong_setting())
     }
     fn axis_of_states(&self) -> Option<String> {

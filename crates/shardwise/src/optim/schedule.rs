@@ -55,7 +55,11 @@ impl Schedule {
     /// Returns the schedule that follows `self` before step `start`, and `next` from there on. For `next`, step `start`
     /// is its step 0. If `start` does not fit an `i32`, the value is the mistake `number-dtype`. This is optax's
     /// `join_schedules`.
+    #[track_caller]
     pub fn then(self, start: usize, next: Schedule) -> Schedule {
+        if i32::try_from(start).is_err() {
+            return Schedule::wrong(move |loc| mistakes::schedule_steps("then", start, loc));
+        }
         Schedule::new(move |step| {
             let later = (next.0)(&(step - start));
             step.lt(start).select((self.0)(step), later)
@@ -69,6 +73,9 @@ impl Schedule {
     fn of_part(name: &'static str, steps: usize, f: impl Fn(Array) -> Array + Send + Sync + 'static) -> Schedule {
         match steps {
             0 => Schedule::wrong(move |loc| mistakes::schedule(name, loc)),
+            _ if i32::try_from(steps).is_err() => {
+                Schedule::wrong(move |loc| mistakes::schedule_steps(name, steps, loc))
+            }
             _ => Schedule::new(move |step| f(step.clamp(0, steps).astype(DType::F32) / steps)),
         }
     }
@@ -156,6 +163,9 @@ pub fn warmup_cosine(peak: f64, end: f64, warmup_steps: usize, steps: usize) -> 
     let rest = steps.saturating_sub(warmup_steps);
     if warmup_steps == 0 || rest == 0 {
         return Schedule::wrong(move |loc| mistakes::warmup(warmup_steps, steps, loc));
+    }
+    if i32::try_from(steps).is_err() {
+        return Schedule::wrong(move |loc| mistakes::schedule_steps("warmup_cosine", steps, loc));
     }
     linear(0.0, peak, warmup_steps).then(warmup_steps, cosine(peak, end, rest))
 }

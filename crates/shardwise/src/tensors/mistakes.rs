@@ -201,6 +201,14 @@ fn other_dtype(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
         .help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`")
 }
 
+/// Builds the error for tensors of types that we do not have, where no type is asked for.
+pub(crate) fn unknown_dtype(path: &Path, tensors: &[String], loc: &Loc) -> Diagnostic {
+    let message = format!("{} has {} of a type that cannot be read", path.display(), self::tensors(tensors.len()));
+    let d = Diagnostic::error("tensor-dtype", loc, message);
+    let d = tensors.iter().fold(d, Diagnostic::facts);
+    d.help("convert them to another type where the file is written")
+}
+
 fn other_shape(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
     let message = format!("{} has {} of another shape than asked for", path.display(), tensors(n));
     Diagnostic::error("tensor-shape", loc, message)

@@ -139,6 +139,23 @@ fn a_panic_of_the_programs_own_goes_on() {
     assert_eq!((ones([2], F32) + 1).to_vec::<f32>().unwrap(), [2.0, 2.0]);
 }
 
+#[test]
+fn a_loop_without_results_panics_with_its_mistakes() {
+    let text = |f: &dyn Fn()| {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+        caught.expect_err("a panic").downcast::<String>().expect("a text").to_string()
+    };
+    let adds = || fori_loop(0..3, (), |_, ()| drop(array(&[1, 2]) + array(&[1, 2, 3])));
+    assert!(text(&adds).contains("error[broadcast]"), "{}", text(&adds));
+    let prints = || fori_loop(0..3, (), |i, ()| shardwise::debug::print!("{}", i));
+    assert_eq!(shardwise::debug::captured(prints).1, ["0", "1", "2"]);
+    let token = shardwise::CancelToken::default();
+    token.cancel();
+    let limits = shardwise::Limits::default().cancel(&token);
+    let cancelled = || shardwise::with_limits(limits.clone(), prints);
+    assert!(text(&cancelled).contains("error[run-cancelled]"), "{}", text(&cancelled));
+}
+
 type Step = Jit<'static, (Array, &'static Array), (Array, Array)>;
 struct Trainer {
     step: Step,

@@ -479,6 +479,24 @@ fn sizes_in_a_file_are_not_trusted() {
     assert!(said(read, &folder).starts_with("error[tensor-truncated]"));
 }
 
+#[test]
+fn types_that_cannot_be_read_are_named() {
+    let folder = Folder::new("unknown_types");
+    let header =
+        r#"{"a":{"dtype":"F4","shape":[4],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[2,4]}}"#;
+    let bytes = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
+    fs::write(folder.at("a.safetensors"), bytes).unwrap();
+    check(
+        safetensors::load_all(folder.at("a.safetensors")),
+        &folder,
+        expect![[r#"
+            error[tensor-dtype]: DIR/a.safetensors has 1 tensor of a type that cannot be read
+               | `a`: F4
+               = help: convert them to another type where the file is written
+        "#]],
+    );
+}
+
 // ── failures
 #[test]
 fn every_failure_leaves_the_old_checkpoint() {

@@ -209,6 +209,19 @@ fn the_layout_of_a_traced_array_is_not_guessed() {
     assert!(alone.starts_with("f32[3] on one device\n"), "{alone}");
 }
 
+#[test]
+fn a_mistake_has_no_picture() {
+    let wrong = || ones([2], F32).reshape([3]);
+    let text = std::panic::catch_unwind(|| debug::visualize(&wrong())).unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("error[reshape-size]"), "{text}");
+    let f = jit(move || {
+        let _ = debug::visualize(&wrong());
+        scalar(1, I32)
+    });
+    let error = f().unwrap_err();
+    assert_eq!(error.diagnostics().map(|d| d.code()).collect::<Vec<_>>(), ["reshape-size"]);
+}
+
 fn refused<T>(f: impl FnOnce() -> Result<T>) -> String {
     match debug::with_checks(Checks::nans(), f) {
         Ok(_) => panic!("a NaN is not found"),

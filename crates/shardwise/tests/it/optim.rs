@@ -225,7 +225,18 @@ fn mistakes() {
     assert_eq!(code_of(chain((clip_by_global_norm(-1.0),)), &p), "optimizer-setting");
     assert_eq!(code_of(chain((sgd(0.1).momentum(f64::NAN),)), &p), "optimizer-setting");
     assert_eq!(code_of(chain((sgd(0.1).every(0),)), &p), "optimizer-setting");
+    assert_eq!(code_of(chain((sgd(0.1).every(1 << 31),)), &p), "optimizer-setting");
+    assert_eq!(code_of(chain((sgd(0.1).every(usize::MAX),)), &p), "optimizer-setting");
     assert_eq!(code_of(chain((sgd(optim::linear(0.0, 1.0, 0)),)), &p), "schedule");
+    let beyond = [
+        ("linear", optim::linear(0.0, 1.0, 1 << 40)),
+        ("then", optim::constant(1.0).then(1 << 31, optim::constant(2.0))),
+        ("warmup_cosine", optim::warmup_cosine(1.0, 0.1, 1 << 32, 1 << 33)),
+    ];
+    for (name, schedule) in beyond {
+        let error = schedule.at(0).check().unwrap_err().to_string();
+        assert!(error.contains("error[number-dtype]") && error.contains(&format!("`{name}`")), "{error}");
+    }
     let (out, _) = sgd(0.1).update(&p, adamw(0.1).init(&p), &p);
     assert_eq!(code(&out), "tree-form");
     let two = vec![p.clone(), p.clone()];

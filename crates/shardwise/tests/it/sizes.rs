@@ -1,6 +1,7 @@
 //! Tests sizes, positions and counts of every magnitude: each function returns an array or a mistake at the caller's
 //! line.
 
+use shardwise::nn::{Conv, Padding, Pool, avg_pool, conv, max_pool};
 use shardwise::prelude::*;
 use shardwise::{Limits, with_limits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -184,6 +185,30 @@ fn code(a: Array) -> String {
     let wrong = a.check().expect_err("a mistake");
     let codes: Vec<&str> = wrong.diagnostics().map(|d| d.code()).collect();
     codes.join(", ")
+}
+
+#[test]
+fn strides_dilations_and_windows_of_every_size() {
+    let x = &array(&[1.0f32, 5.0, 2.0, 4.0]).reshape([1, 4, 1]);
+    let kernel = &ones([3, 1, 1], F32);
+    let valid = |options: Conv| options.padding(Padding::Valid);
+    for n in [1 << 31, 1 << 62, 1 << 63, usize::MAX] {
+        for options in [Conv::new().strides([n]), Conv::new().input_dilation([n]), Conv::new().kernel_dilation([n])] {
+            assert_eq!(code(conv(x, kernel, options.clone())), "too-large");
+            assert_eq!(code(conv(x, kernel, valid(options))), "too-large");
+        }
+        assert_eq!(code(max_pool(x, Pool::new([2]).strides([n]))), "too-large");
+    }
+    for n in [1 << 59, 1 << 63, usize::MAX] {
+        assert_eq!(code(max_pool(x, Pool::new([n]))), "too-large");
+        assert_eq!(code(avg_pool(x, Pool::new([n]).padding(Padding::Same))), "too-large");
+    }
+    let most = i32::MAX as usize;
+    assert_eq!(conv(x, kernel, valid(Conv::new().kernel_dilation([most]))).shape(), [1, 0, 1]);
+    assert_eq!(conv(x, kernel, valid(Conv::new().strides([most]))).to_vec::<f32>().unwrap(), [8.0]);
+    assert_eq!(max_pool(x, Pool::new([2]).strides([most])).to_vec::<f32>().unwrap(), [5.0]);
+    let wide = Array::of_type([1, 1 << 40, 1], F32);
+    assert_eq!(code(conv(&wide, kernel, Conv::new().input_dilation([most]))), "too-large");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Timelines of programs, measured and predicted.
 
+use shardwise::debug::{Checks, with_checks};
 use shardwise::prelude::*;
 use shardwise::timeline::{LaneKind, Maker, Span, SpanKind, Timeline};
 
@@ -53,6 +54,16 @@ fn programs_that_follow_each_other_are_one_timeline() {
 }
 
 #[test]
+fn programs_with_checks_for_numbers_are_timed() {
+    let x = on_eight();
+    let looped = jit(looped);
+    let profile = profile(|| with_checks(Checks::nans(), || looped(&x))).unwrap();
+    let counts: Vec<u64> = profile.into_iter().filter(|i| i.name == "stablehlo.tanh").map(|i| i.count).collect();
+    assert_eq!(counts, [5], "{profile}");
+    profile.timeline().check().unwrap();
+}
+
+#[test]
 fn a_prediction_has_the_collectives_of_the_program() {
     let x = on_eight();
     let compiled = jit(looped).lower(&x).unwrap().compile().unwrap();
@@ -78,6 +89,18 @@ fn machines_that_do_not_fit_are_refused_at_the_callers_line() {
     for (text, code) in [("v5x:2x4", "machine-unknown"), ("v5e:2x", "topology-grid"), ("v5e", "topology-grid")] {
         assert_eq!(code_of(&Topology::parse(text).unwrap_err()), code);
     }
+}
+
+#[test]
+fn a_mesh_keeps_the_pods_of_its_topology() {
+    let pods = Topology::parse("v5e:2x4*2").unwrap();
+    set_mesh(Mesh::auto([("data", 8), ("model", 2)]).unwrap().with_topology(&pods));
+    let x = arange(0..256, F32).reshape([16, 16]).shard(P!("data", "model"));
+    let lowered = jit(looped).lower(&x).unwrap();
+    let read = Program::parse(&lowered.as_text()).unwrap().as_text();
+    assert!(read.contains("pods = 2"), "{read}");
+    let explained = lowered.compile().unwrap().explain().unwrap().to_string();
+    assert!(explained.contains("predicted on v5e:2x4*2"), "{explained}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Loops, branches, asynchronous ops, calls of unknown cost, and memory.
 
 use crate::programs::{durations, listing, localized, predict, total};
-use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, points, simulate};
+use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, issue, points, simulate};
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
@@ -190,6 +190,52 @@ fn a_program_on_global_values_is_refused() {
     let topology = Topology::parse("v5e:4x1").unwrap();
     let error = simulate(&module, &topology, &Options::default()).unwrap_err().to_string();
     assert!(error.contains("simulate-global") && error.contains("sdy.manual_computation"), "{error}");
+}
+
+#[test]
+fn a_program_with_split_arguments_or_constraints_in_calls_is_refused() {
+    let split = r#"{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}"#;
+    let program = |argument: &str, result: &str| {
+        format!(
+            r#"sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<1024x1024xf32> {argument}) -> (tensor<1024x1024xf32> {result}) {{
+  %0 = call @f(%a) : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}}
+func.func private @f(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {{
+  %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]
+      : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}}"#
+        )
+    };
+    let topology = Topology::parse("v5e:2x4").unwrap();
+    let refused = |source: &str| {
+        let module = shardwise_ir::text::parse("program.mlir", source, &shardwise_ops::OPS).unwrap();
+        let found = simulate(&module, &topology, &Options::default());
+        found.err().map(|e| e.to_string())
+    };
+    let contains = |error: Option<String>, part: &str| {
+        let error = error.expect("it is refused");
+        assert!(error.contains("simulate-global") && error.contains(part), "{error}");
+    };
+    contains(refused(&program(split, "")), "argument 0 of `@main`");
+    contains(refused(&program("", split)), "result 0 of `@main`");
+    let constraint = r#"%b = sdy.sharding_constraint %a <@mesh, [{"x"}, {}]> : tensor<1024x1024xf32>
+  %0 = stablehlo.dot_general %a, %b"#;
+    let inside = program("", "").replace("%0 = stablehlo.dot_general %a, %a", constraint);
+    contains(refused(&inside), "`sdy.sharding_constraint`");
+    assert_eq!(refused(&program("", "")), None);
+    let local = localized(&program(split, split));
+    assert!(simulate(&local, &topology, &Options::default()).is_ok());
+}
+
+#[test]
+fn any_look_ahead_is_possible() {
+    let topology = Topology::parse("v5e:4x1").unwrap();
+    let module = localized(ASYNCHRONOUS);
+    let far = |look_ahead: usize| issue(&module, &topology, Overlap::Auto, look_ahead).unwrap().blocks;
+    assert_eq!(far(usize::MAX), far(1 << 20));
 }
 
 #[test]

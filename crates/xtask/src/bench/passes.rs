@@ -158,13 +158,17 @@ fn sharded(dims: &str) -> String {
 }
 
 /// Returns the training step of a Llama of so many layers for 256 devices, as JAX exports it. The text is kept under
-/// `target/oracle` for the next time. Fails if the text cannot be exported or read.
+/// `target/oracle` until the script or the environment changes. Fails if the text cannot be exported or read.
 fn llama_text(layers: usize) -> Result<String> {
     let path = repo::target_dir("oracle")?.join(format!("llama_{layers}.mlir"));
-    if !path.exists() {
+    let stamp = path.with_extension("stamp");
+    let wanted = repo::read("oracle/llama.py".as_ref())? + &venv::requirements()?;
+    let is_current = path.exists() && std::fs::read_to_string(&stamp).is_ok_and(|have| have == wanted);
+    if !is_current {
         let mut script = venv::script(&venv::ensure()?, "llama.py");
         script.args(["--layers", &layers.to_string(), "--out"]).arg(&path);
         run_shown(script)?;
+        shardwise_base::file::write(&stamp, wanted)?;
     }
     Ok(std::fs::read_to_string(path)?)
 }

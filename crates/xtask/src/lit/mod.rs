@@ -65,7 +65,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     }
     let texts: Vec<(&Run, &PathBuf)> = asked.iter().flat_map(|a| a.texts.iter().map(|t| (&a.run, t))).collect();
     let made = command::in_parallel(&texts, |(run, text)| ours(&command, run, text));
-    let mut theirs = Remembered::read(&work)?;
+    let mut theirs = Remembered::read(&work, venv::requirements()?);
     let mut asked_of_jaxlib = BTreeSet::new();
     let mut requests = vec![];
     for ((run, text), made) in texts.iter().zip(&made) {
@@ -175,19 +175,23 @@ struct Both {
     theirs: bool,
 }
 
-/// The answers of jaxlib, which do not change between runs.
-#[derive(Default, serde::Serialize, serde::Deserialize)]
+/// The answers of jaxlib, which do not change between runs of one environment.
+#[derive(serde::Serialize, serde::Deserialize)]
 struct Remembered {
+    /// The packages of the environment with their versions.
+    requirements: String,
     answers: BTreeMap<String, bool>,
 }
 
 impl Remembered {
     const FILE: &str = "jaxlib.json";
 
-    fn read(work: &Path) -> Result<Remembered> {
-        match std::fs::read_to_string(work.join(Remembered::FILE)) {
-            Ok(text) => Ok(serde_json::from_str(&text).unwrap_or_default()),
-            Err(_) => Ok(Remembered::default()),
+    /// Reads the answers that were kept, or none if they are of an environment with other requirements.
+    fn read(work: &Path, requirements: String) -> Remembered {
+        let text = std::fs::read_to_string(work.join(Remembered::FILE)).unwrap_or_default();
+        match serde_json::from_str::<Remembered>(&text) {
+            Ok(kept) if kept.requirements == requirements => kept,
+            _ => Remembered { requirements, answers: BTreeMap::new() },
         }
     }
 
@@ -201,4 +205,24 @@ fn key(run: &Run, text: &Path) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     (std::fs::read_to_string(text)?, &run.passes, &run.prefixes).hash(&mut hasher);
     Ok(format!("{:016x}", hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_another_environment_are_not_kept() {
+        let folder = std::env::temp_dir().join(format!("shardwise-lit-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let answers = BTreeMap::from([("0".to_string(), true)]);
+        Remembered { requirements: "jaxlib==1".into(), answers: answers.clone() }.write(&folder).unwrap();
+        let [same, other] = ["jaxlib==1", "jaxlib==2"].map(|text| Remembered::read(&folder, text.into()));
+        std::fs::write(folder.join(Remembered::FILE), r#"{"answers": {"0": true}}"#).unwrap();
+        let unknown = Remembered::read(&folder, "jaxlib==1".into());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(same.answers, answers);
+        assert!(other.answers.is_empty() && unknown.answers.is_empty());
+        assert_eq!(other.requirements, "jaxlib==2");
+    }
 }

@@ -11,7 +11,7 @@ use super::judge;
 use super::known::{self, OtherDerivative};
 use crate::table::Table;
 use crate::{command, venv};
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use shardwise_base::{DType, Literal};
 use shardwise_check::run;
@@ -21,11 +21,13 @@ use shardwise_ir::{Module, verify};
 use shardwise_ops::OPS;
 use shardwise_transform::Request;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
 
 /// The number of cases in one request to JAX.
 const CHUNK: usize = 10;
-/// The number of models, which come before the cases that are drawn.
-const MODELS: usize = 27;
+/// The time limit for counting the models, most of which JAX takes to start.
+const LIMIT: Duration = Duration::from_secs(300);
 /// Cases with at most this tolerance are in `f64` already.
 const NARROWEST: f64 = 1e-9;
 /// A known difference is out of date if its function was drawn at least this many times and never differed.
@@ -193,12 +195,21 @@ fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     pairs().map(distance).fold(0.0, f64::max)
 }
 
+/// Asks for the number of models, which come before the cases that are drawn. Fails if there is no answer.
+fn model_count(python: &Path) -> Result<usize> {
+    let mut script = venv::script(python, "derivatives.py");
+    script.arg("--models");
+    let outcome = command::run(script, "", LIMIT)?;
+    ensure!(outcome.is_success(), "the models cannot be counted: {}", outcome.reason());
+    outcome.stdout.trim().parse().context("the number of models is no number")
+}
+
 /// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. The second value is true
 /// if all differences are known, and each known one whose function was drawn at least [`DRAWN`] times occurs. Fails if
 /// JAX cannot be asked or the list of known differences cannot be read.
 pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
-    let positions: Vec<usize> = (0..MODELS + count).collect();
+    let positions: Vec<usize> = (0..model_count(&python)? + count).collect();
     let ask = |positions: &[usize], exact: bool| {
         let request = |part: &[usize]| judge::Request::Derivatives { seed, count, positions: part.to_vec(), exact };
         judge::ask_about(&python, positions, CHUNK, &request, &|answer| answer.cases)

@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',')]
     checks: Vec<Check>,
     /// Only compare Shardy's passes on this many generated modules
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     modules: Option<u64>,
     /// Only compare the values of this many generated programs of one device, most of which have one op
     #[arg(long, value_name = "COUNT", conflicts_with = "modules")]
