@@ -1,6 +1,6 @@
 //! Transforms of programs by name: `value-and-grad{args=0+2}`.
 
-use crate::{Batch, errors, jvp, value_and_gradient, vjp, vmap_with};
+use crate::{errors, jvp, value_and_gradient, vjp, vmap};
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::{Func, Module, symbols};
 use std::collections::HashSet;
@@ -106,8 +106,7 @@ impl Request {
             }
             Transform::ValueAndGrad => value_and_gradient(module, main, args)?,
             Transform::Vmap { size } => {
-                let batch = Batch { size, has_all: true, axis: None, layout: &[] };
-                let made = vmap_with(module, main, args, batch)?;
+                let made = vmap(module, main, args, size)?;
                 added = made.added;
                 made.func
             }

@@ -19,13 +19,12 @@ use std::sync::Arc;
 /// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`. It computes
 /// `func` for each index of the dimension. Layouts are those of the old dimensions, and the new one is open. Calls that
 /// use values with the new dimension are inlined, or become named computations if they have a policy of what is
-/// computed again. Functions with derivatives of their own are batched too: the result then refers to functions that
-/// only [`vmap_with`] returns.
+/// computed again. Functions with derivatives of their own are batched too, and are [added](Batched::added).
 ///
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for the first op that has no batch.
-pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
-    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
+pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
+    vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
 
 /// The new dimension of a function that is batched.
@@ -52,7 +51,7 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
+/// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
 ///
 /// # Errors
 /// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{check, numbers, parse, printed, run, values, with_main};
 use shardwise_ir::verify;
-use shardwise_transform::{Request, jvp, value_and_gradient, vjp};
+use shardwise_transform::{Request, jvp, value_and_gradient, vjp, vmap};
 
 /// Returns a program that computes x^2 y, for the sine of the argument as x, by a function with a custom derivative.
 /// Its rule is one for tangents if `rule` is "jvp", or else for cotangents. By the rule, the derivative in x is
@@ -113,6 +113,13 @@ fn batches_have_batched_rules() {
         // `y` is the same for both indices, so that its cotangents add up.
         assert!(sum.iter().zip(values(&found[2])).all(|(a, b)| (a - b).abs() < 1e-12));
     }
+}
+
+#[test]
+fn batched_rules_are_returned_with_the_batch() {
+    let module = parse(&program("jvp", 2.0));
+    let batch = vmap(&module, module.main().unwrap(), &[0], 2).unwrap();
+    assert_eq!(batch.added.iter().map(|f| &*f.name).collect::<Vec<_>>(), ["f_batch", "rule_batch"]);
 }
 
 #[test]
