@@ -118,15 +118,22 @@ struct Scope<'s> {
     wrong: Diagnostics,
 }
 
-/// A function, which of its operands are mapped, and the size of the batch.
-type Mapped = (Arc<str>, Vec<bool>, usize);
+/// What the batch of a function with a derivative of its own depends on.
+#[derive(PartialEq, Eq, Hash)]
+struct Mapped {
+    func: Arc<str>,
+    /// For each operand, whether it is mapped.
+    operands: Vec<bool>,
+    size: usize,
+    layout: Vec<String>,
+    split: Option<(Arc<Mesh>, AxisSet)>,
+}
 
 /// Functions that were batched, which the module does not have.
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and
-    /// the size.
+    /// The names of the batches of functions with derivatives of their own.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     taken: HashSet<Arc<str>>,
 }
@@ -383,15 +390,21 @@ impl<'s> Scope<'s> {
     }
 
     /// Batches a function with a custom derivative, whose operands are mapped as given, and the functions of its rule.
-    /// Returns the names of the batches. If it was batched for the same operands before, or a rule calls its own
-    /// function, returns those names again. Fails as [`region`](Scope::region) does.
+    /// Returns the names of the batches. If it was batched in the same way before, or a rule calls its own function,
+    /// returns those names again. Fails as [`region`](Scope::region) does.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
         custom: Custom<'s>,
         mapped: &[bool],
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
-        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
+        let key = Mapped {
+            func: custom.func.name.clone(),
+            operands: mapped.to_vec(),
+            size: self.size,
+            layout: self.batch.layout.to_vec(),
+            split: self.split.clone(),
+        };
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
         }
