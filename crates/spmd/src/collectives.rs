@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// reads becomes a part of a reduce-scatter if the op first splits it over summed axes.
 ///
 /// # Errors
-/// Fails if the operand or the result of such an op has no sharding (`pass-order`). [`reshard`](crate::reshard::reshard)
-/// leaves none without one.
+/// Fails if the operand or the result of such an op has no sharding (`pass-order`).
+/// [`reshard`](crate::reshard::reshard) leaves none without one.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {

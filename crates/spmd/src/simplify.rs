@@ -84,9 +84,9 @@ fn over_devices(module: &Module) -> Option<Module> {
     out
 }
 
-/// Returns the module with a stream number on every `rng`, or `None` if all have one. The ops without a number get those
-/// that are not in the same attribute of another op, in the order of the text. Numbers that are there already do not
-/// change.
+/// Returns the module with a stream number on every `rng`, or `None` if all have one. The ops without a number get the
+/// numbers that are not in the same attribute of another op, in the order of the text. Numbers that are there already
+/// do not change.
 fn numbered(module: &Module) -> Option<Module> {
     unnumbered(module)?;
     let mut out = module.clone();
