@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// A set of axes and sub-axes of a mesh, in the mesh's order. Axes of size 1 count, because programs do not depend on
 /// sizes.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct AxisSet(Vec<AxisRef>);
 
 impl AxisSet {

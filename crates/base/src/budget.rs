@@ -160,20 +160,29 @@ impl Account {
     /// Counts bytes as used here and in the accounts outside of this one. Fails, and counts nothing, as
     /// [`Account::reserve`] does.
     fn add(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        self.add_with(bytes, &mut || Ok(()))
+    }
+
+    /// Counts bytes as used in the outermost account, then in those within it up to this one, and then calls `inner`.
+    /// If an account refuses them or `inner` fails, fails and counts nothing, not even in the peaks.
+    fn add_with(&self, bytes: usize, inner: &mut dyn FnMut() -> Result<(), OutOfMemory>) -> Result<(), OutOfMemory> {
         let counts = &*self.0;
-        counts.outer.as_ref().map_or(Ok(()), |outer| outer.add(bytes))?;
-        let limit = self.limit();
-        let is_injected = counts_down_to_0(&counts.fails_in);
-        let sum = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
-        match counts.in_use.fetch_update(Relaxed, Relaxed, sum) {
-            Ok(before) => {
-                counts.peak.fetch_max(before + bytes, Relaxed);
-                Ok(())
+        let mut own = || {
+            let limit = self.limit();
+            let is_injected = counts_down_to_0(&counts.fails_in);
+            let sum = |used: usize| used.checked_add(bytes).filter(|&sum| sum <= limit && !is_injected);
+            let refused = |in_use| OutOfMemory { requested: bytes, limit, in_use, is_refused_by_system: false };
+            let before = counts.in_use.fetch_update(Relaxed, Relaxed, sum).map_err(refused)?;
+            if let Err(refused) = inner() {
+                counts.in_use.fetch_sub(bytes, Relaxed);
+                return Err(refused);
             }
-            Err(in_use) => {
-                counts.outer.iter().for_each(|outer| outer.subtract(bytes));
-                Err(OutOfMemory { requested: bytes, limit, in_use, is_refused_by_system: false })
-            }
+            counts.peak.fetch_max(before + bytes, Relaxed);
+            Ok(())
+        };
+        match &counts.outer {
+            Some(outer) => outer.add_with(bytes, &mut own),
+            None => own(),
         }
     }
 
@@ -575,6 +584,16 @@ mod tests {
         drop(part);
         outer.set_limit(10);
         assert_eq!((inner.check(11).unwrap_err().limit, outer.in_use()), (10, 0));
+    }
+
+    #[test]
+    fn a_refused_reservation_raises_no_peak() {
+        let outer = Account::with_limit(100);
+        let inner = outer.within(10);
+        assert!(inner.reserve(50).is_err());
+        assert_eq!((outer.peak(), outer.in_use(), inner.peak()), (0, 0, 0));
+        drop(inner.reserve(10).unwrap());
+        assert_eq!((outer.peak(), outer.in_use(), inner.peak()), (10, 0, 10));
     }
 
     #[test]

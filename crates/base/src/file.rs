@@ -57,16 +57,18 @@ impl NewFile {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e),
         };
-        let (file, temporary) = match existing {
-            Some((file, found)) if !found.is_file() => (file, None),
-            Some((_, found)) => {
+        let (file, temporary, permissions) = match existing {
+            Some((file, found)) if !found.is_file() => (file, None, None),
+            existing => {
                 let (file, temporary) = temporary_beside(&target)?;
-                file.set_permissions(found.permissions())?;
-                (file, Some(temporary))
+                (file, Some(temporary), existing.map(|(_, found)| found.permissions()))
             }
-            None => temporary_beside(&target).map(|(file, temporary)| (file, Some(temporary)))?,
         };
-        Ok(NewFile { writer: Some(BufWriter::new(Disk(file))), target, temporary })
+        let mut new = NewFile { writer: Some(BufWriter::new(Disk(file))), target, temporary };
+        if let Some(permissions) = permissions {
+            new.writer().get_ref().set_permissions(permissions)?;
+        }
+        Ok(new)
     }
 
     /// Writes everything to the disk and moves the file to its target. For a target that is written in place, only
@@ -157,6 +159,11 @@ fn sync_folder(target: &Path) {
 struct Disk(File);
 
 impl Disk {
+    fn set_permissions(&self, permissions: fs::Permissions) -> io::Result<()> {
+        injected()?;
+        self.0.set_permissions(permissions)
+    }
+
     fn sync(&self) -> io::Result<()> {
         injected()?;
         self.0.sync_all()
@@ -185,9 +192,9 @@ thread_local! {
     static FAILS_IN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Makes the `n`th write, synchronisation or renaming of a [`NewFile`] on this thread from now fail as if the disk were
-/// full; 0 disarms. Writes to the buffer do not count. Returns the number of operations that were left until an earlier
-/// injected failure, that one included, or 0 if none was left. For failure injection.
+/// Makes the `n`th change of permissions, write, synchronisation or renaming of a [`NewFile`] on this thread from now
+/// fail as if the disk were full; 0 disarms. Writes to the buffer do not count. Returns the number of operations that
+/// were left until an earlier injected failure, that one included, or 0 if none was left. For failure injection.
 pub fn fail_at(n: u64) -> u64 {
     FAILS_IN.replace(n)
 }
@@ -244,7 +251,7 @@ mod tests {
             fail_at(0);
             assert_eq!(folder.names(), ["a.txt"]);
             if written.is_ok() {
-                assert!(n > 5, "writes, a synchronisation and a renaming have failed");
+                assert!(n > 6, "a change of permissions, writes, a synchronisation and a renaming have failed");
                 break;
             }
             assert_eq!(written.unwrap_err().kind(), ErrorKind::StorageFull);

@@ -19,6 +19,7 @@ use shardwise_base::{DType, Data, Diagnostic, Diagnostics, Literal, LiteralWrite
 use shardwise_ir::{FuncId, Module, Op, OpView, TensorType, Type, Value};
 use shardwise_mathfn as fns;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
+use std::collections::HashSet;
 
 pub struct RngBitGenerator;
 
@@ -156,7 +157,8 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
 /// `stablehlo.rng`: random numbers of a distribution. The specification leaves their computation to the implementation.
 ///
 /// Element `i`, counted row-major, is computed from the Philox block with counter `i`. The key is the op's number among
-/// the `rng`s of its module, in the order of the text ([`STREAM`] once the module is being rewritten). So a program
+/// the `rng`s of its module: [`STREAM`], which all of them have once the module is being rewritten. Those without it
+/// have the numbers that are not written on others, in the order of the text. So a program
 /// computes the same numbers in each run and on each mesh, and each `rng` computes its own. An `rng` in a loop or in a
 /// function computes the same numbers each time.
 pub struct Rng;
@@ -173,11 +175,17 @@ fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
 }
 
 /// Returns the number of an `rng` among those of its module: the attribute [`STREAM`] if the op has it, else its place
-/// in the text.
+/// among the numbers that are not written on others.
 fn stream_of(op: &OpView<'_>) -> u64 {
-    let written = op.attrs().int(STREAM);
+    if let Some(written) = op.attrs().int(STREAM) {
+        return written as u64;
+    }
+    let number = |(f, other): &(FuncId, Op)| op.module[*f].body[*other].attrs.int(STREAM);
     let is_this = |(f, other): &(FuncId, Op)| *other == op.op && std::ptr::eq(&op.module[*f].body, op.body);
-    written.map_or_else(|| streams(op.module).position(|s| is_this(&s)).unwrap_or(0) as u64, |n| n as u64)
+    let written: HashSet<i64> = streams(op.module).filter_map(|s| number(&s)).collect();
+    let place = streams(op.module).filter(|s| number(s).is_none()).position(|s| is_this(&s)).unwrap_or(0);
+    let mut free = (0..).filter(|n| !written.contains(n));
+    free.nth(place).expect("more numbers than ops") as u64
 }
 
 impl Rng {

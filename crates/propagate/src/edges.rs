@@ -276,7 +276,7 @@ fn declared(draft: &Draft<'_>, op: OpId, owner: ValueId) -> Option<Sharding> {
     let index = draft.block(block).args.iter().position(|&a| a == owner)?;
     match in_shardings(view.attrs()) {
         [] => given,
-        list => list.get(index).map(Sharding::without_unit_axes),
+        list => list.get(index).map(|s| if draft.is_as_written { s.clone() } else { s.without_unit_axes() }),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::draft::{Def, Draft, Edge, FrameId, NodeKind, OpId, Order, Use, ValueId};
 use crate::rules;
+use rustc_hash::FxHashSet;
 use shardwise_base::{EntityVec, budget};
 use shardwise_ir::OpView;
 use shardwise_ops::shardy::barrier_direction;
@@ -56,6 +57,15 @@ pub(crate) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
         (first..next).map(TensorId::new).collect()
     };
     draft.roots.iter().map(tensors).collect()
+}
+
+/// What is still to be followed from a changed value to the nodes that it wakes, the next one last.
+type Open = SmallVec<[Follow; 8]>;
+
+enum Follow {
+    Use(Use),
+    /// All uses of a value.
+    Uses(ValueId),
 }
 
 struct Graph<'d, 'm> {
@@ -161,25 +171,41 @@ impl Graph<'_, '_> {
     /// arguments of manual computations, named computations and inlined calls are left out: as in Shardy, they notice
     /// their operands only in the next round.
     fn wake_users(&self, v: ValueId, wakes: &mut Wakes) {
-        for at in self.draft.uses(v) {
-            if let Some(&callee) = self.draft.calls.get(&at.op) {
-                self.wake_users(self.draft.block(self.draft.frame(callee).block).args[at.index], wakes);
-            } else if self.draft.is_terminator(at.op) {
-                self.wake_owners(at, wakes);
-            } else if !self.has_argument_edges(at.op) {
-                wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op]));
+        let (mut open, mut followed) = (SmallVec::new(), FxHashSet::default());
+        self.follow_uses(v, &mut open);
+        while let Some(next) = open.pop() {
+            match next {
+                Follow::Uses(v) if followed.insert(v) => self.follow_uses(v, &mut open),
+                Follow::Uses(_) => {}
+                Follow::Use(at) => self.wake_user(at, wakes, &mut open),
             }
         }
     }
 
-    fn wake_owners(&self, at: Use, wakes: &mut Wakes) {
+    /// Adds the uses of `v` to `open`, the first one last.
+    fn follow_uses(&self, v: ValueId, open: &mut Open) {
+        let first = open.len();
+        open.extend(self.draft.uses(v).map(Follow::Use));
+        open[first..].reverse();
+    }
+
+    fn wake_user(&self, at: Use, wakes: &mut Wakes, open: &mut Open) {
+        if let Some(&callee) = self.draft.calls.get(&at.op) {
+            open.push(Follow::Uses(self.draft.block(self.draft.frame(callee).block).args[at.index]));
+        } else if self.draft.is_terminator(at.op) {
+            self.wake_owners(at, wakes, open);
+        } else if !self.has_argument_edges(at.op) {
+            wakes.extend(self.edge_of_result(at.op, at.index).or(self.node_of[at.op]));
+        }
+    }
+
+    fn wake_owners(&self, at: Use, wakes: &mut Wakes, open: &mut Open) {
         let node = self.draft.op(at.op);
         if let Some(parent) = self.draft.block(node.parent).parent {
             return wakes.extend(self.edge_of_result(parent, at.index).or(self.node_of[parent]));
         }
-        for &call in self.callers.get(&node.frame).into_iter().flatten() {
-            self.wake_users(self.draft.op(call).results[at.index], wakes);
-        }
+        let callers = self.callers.get(&node.frame).map_or(&[][..], |calls| calls);
+        open.extend(callers.iter().rev().map(|&call| Follow::Uses(self.draft.op(call).results[at.index])));
     }
 
     fn has_argument_edges(&self, op: OpId) -> bool {

@@ -25,6 +25,7 @@ use std::sync::Arc;
 pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> {
     let mut impure = Impure::default();
     let groups = sharding_groups(draft);
+    let mut sizes = FxHashMap::default();
     for frame in frames(draft) {
         let func = draft.frame(frame).func.name.clone();
         let block = draft.frame(frame).block;
@@ -32,9 +33,14 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> 
         walk(draft, block, &mut ops, &mut named);
         let inner = named.into_iter().map(|(op, ops)| (named_computation(draft, op), ops));
         for (name, ops) in inner.collect::<Vec<_>>().into_iter().chain([(None, ops)]) {
-            let (impure, groups) = (&mut impure, &groups);
-            let split = Split { draft, impure, groups, copied: FxHashSet::default(), before: FxHashMap::default() };
+            let (impure, groups, sizes) = (&mut impure, &groups, &mut sizes);
+            let (copied, before) = (FxHashSet::default(), FxHashMap::default());
+            let split = Split { draft, impure, groups, sizes, copied, before, is_too_large: false };
             split.run(&func, name, &ops)?;
+        }
+        if !draft.calls.is_empty() {
+            let size = size_of_copy(draft, frame, &sizes);
+            sizes.insert(frame, size);
         }
     }
     Ok(())
@@ -71,6 +77,14 @@ fn frames(draft: &Draft<'_>) -> Vec<FrameId> {
     frames
 }
 
+/// Returns the number of ops that a copy of a function adds to the draft, with copies of the functions that it calls.
+/// `sizes` has these numbers for the functions that it calls.
+fn size_of_copy(draft: &Draft<'_>, frame: FrameId, sizes: &FxHashMap<FrameId, usize>) -> usize {
+    let called = |op: &OpId| draft.calls.get(op).map_or(0, |callee| sizes[callee]);
+    let ops = draft.block_ops(draft.frame(frame).block);
+    ops.iter().fold(0, |sum: usize, op| sum.saturating_add(1).saturating_add(called(op)))
+}
+
 /// Adds the ops of a body to `out` in program order. The ops inside a named computation are added to `named` instead,
 /// inner computations first. The bodies of replaced calls are not visited, because they are frames of their own.
 fn walk(draft: &Draft<'_>, block: BlockId, out: &mut Vec<OpId>, named: &mut Vec<(OpId, Vec<OpId>)>) {
@@ -97,10 +111,14 @@ struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
     impure: &'a mut Impure,
     groups: &'a FxHashMap<ValueId, Vec<OpId>>,
+    /// What [`size_of_copy`] returns for the functions that remain functions, callees before callers.
+    sizes: &'a mut FxHashMap<FrameId, usize>,
     /// Ops that are copied for each use: constants and broadcast scalars.
     copied: FxHashSet<OpId>,
     /// The copies to insert before each original.
     before: FxHashMap<OpId, Vec<OpId>>,
+    /// True if a function was not copied because the program would have more than [`MAX_OPS`] ops.
+    is_too_large: bool,
 }
 
 impl Split<'_, '_> {
@@ -129,7 +147,7 @@ impl Split<'_, '_> {
                 expansions.push(op);
             } else {
                 self.copy_operands(op);
-                if self.draft.ops.len() > MAX_OPS {
+                if self.is_too_large || self.draft.ops.len() > MAX_OPS {
                     return Err(too_many_copies(self.draft, op).into());
                 }
             }
@@ -202,8 +220,11 @@ impl Split<'_, '_> {
         let parent = self.draft.op(op).parent;
         let copy = self.draft.clone_op(op, copies, parent);
         if let Some(&callee) = self.draft.calls.get(&op) {
-            let clone = self.copy_func(callee);
-            self.draft.calls.insert(copy, clone);
+            self.is_too_large |= self.sizes[&callee].saturating_add(self.draft.ops.len()) > MAX_OPS;
+            if !self.is_too_large {
+                let clone = self.copy_func(callee);
+                self.draft.calls.insert(copy, clone);
+            }
         }
         let groups = self.groups.get(&v).into_iter().flatten();
         let groups: Vec<OpId> = groups.map(|&group| self.draft.clone_op(group, copies, parent)).collect();
@@ -213,24 +234,42 @@ impl Split<'_, '_> {
     /// Adds a function with a new name and a copy of the body of `frame`, and returns it. The functions that it calls
     /// are copied as well.
     fn copy_func(&mut self, frame: FrameId) -> FrameId {
-        let (func, block) = (self.draft.frame(frame).func, self.draft.frame(frame).block);
-        let mut names = FxHashMap::default();
-        let copy = self.draft.add_root(func, None);
-        let into = self.draft.frame(copy).block;
-        self.draft.clone_block(block, into, &mut names);
-        for op in self.draft.block_ops(into) {
-            self.draft.ops[op].frame = copy;
-            if let Some(&callee) = self.draft.calls.get(&op) {
-                let inner = self.copy_func(callee);
-                self.draft.calls.insert(op, inner);
+        let first = self.draft.roots.len();
+        let copy = self.copy_body(frame);
+        let (id, mut open, mut done) = (copy.0, vec![copy], vec![]);
+        while let Some((func, calls)) = open.last_mut() {
+            if let Some(call) = calls.next() {
+                let callee = self.draft.calls[&call];
+                let inner = self.copy_body(callee);
+                self.draft.calls.insert(call, inner.0);
+                open.push(inner);
+            } else {
+                let func = *func;
+                let original = self.draft.frame(func).func;
+                let name = self.draft.names.add(&original.name);
+                self.draft.frames[func].copy_name = Some(name);
+                done.push(func);
+                open.pop();
             }
         }
-        let name = self.draft.names.add(&func.name);
-        self.draft.frames[copy].copy_name = Some(name);
-        // The copy is moved behind the functions that it calls, which were made after it.
-        self.draft.roots.retain(|&r| r != copy);
-        self.draft.roots.push(copy);
-        copy
+        // The copies are in the order in which they were made. A function comes behind those that it calls.
+        self.draft.roots.truncate(first);
+        self.draft.roots.extend(done);
+        id
+    }
+
+    /// Adds a function with a copy of the body of `frame` and without a new name. Returns it, with the copies of the
+    /// calls in the body, which still call the same functions.
+    fn copy_body(&mut self, frame: FrameId) -> (FrameId, std::vec::IntoIter<OpId>) {
+        let (func, block, size) = (self.draft.frame(frame).func, self.draft.frame(frame).block, self.sizes[&frame]);
+        let copy = self.draft.add_root(func, None);
+        self.sizes.insert(copy, size);
+        let into = self.draft.frame(copy).block;
+        self.draft.clone_block(block, into, &mut FxHashMap::default());
+        let mut calls = self.draft.block_ops(into);
+        calls.iter().for_each(|&op| self.draft.ops[op].frame = copy);
+        calls.retain(|op| self.draft.calls.contains_key(op));
+        (copy, calls.into_iter())
     }
 
     fn place_copies(&mut self, ops: &[OpId]) {
@@ -324,5 +363,43 @@ mod tests {
         let places: Vec<String> =
             draft.walk(Order::Pre).into_iter().map(|op| too_many_copies(&draft, op).loc.to_string()).collect();
         assert_eq!(places, ["x.mlir:2:3", "x.mlir:2:3", "x.mlir:3:3"]);
+    }
+
+    /// Returns a program that calls the last of `count` functions with a constant. Each calls the one before it as
+    /// often as `calls` says, the first one excepted.
+    fn nested(count: usize, calls: usize) -> String {
+        let func = |i: usize| {
+            let call = |k: usize| format!("  %{} = call @f{}(%{k}) : (tensor<2xf32>) -> tensor<2xf32>\n", k + 1, i - 1);
+            let calls = if i == 0 { 0 } else { calls };
+            let body = (0..calls).map(call).collect::<Vec<_>>().concat();
+            format!(
+                "func.func private @f{i}(%0: tensor<2xf32>) -> tensor<2xf32> {{\n{body}  return %{calls} : \
+                 tensor<2xf32>\n}}\n"
+            )
+        };
+        let funcs = (0..count).map(func).collect::<Vec<_>>().concat();
+        format!(
+            "func.func @main() -> tensor<2xf32> {{
+  %0 = stablehlo.constant dense<1.0> : tensor<2xf32>
+  %1 = call @f{}(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}}
+{funcs}",
+            count - 1
+        )
+    }
+
+    #[test]
+    fn functions_of_constants_are_copied_with_those_that_they_call_unless_these_are_too_many() {
+        let split = |count: usize, calls: usize| {
+            let module = parse("x.mlir", &nested(count, calls), &shardwise_ops::OPS).unwrap();
+            let mut draft = crate::import::import_as_written(&module).unwrap();
+            let found = split_constants(&mut draft).map_err(|e| e.0[0].code);
+            found.map(|()| draft.roots.iter().map(|&r| draft.frame(r).name().to_string()).collect::<Vec<_>>())
+        };
+        let copied = ["main", "f0", "f1", "f2", "f0_0", "f0_1", "f1_2", "f0_3", "f0_4", "f1_5", "f2_6"];
+        assert_eq!(split(3, 2), Ok(copied.map(String::from).to_vec()));
+        assert_eq!(split(5000, 1).map(|funcs| funcs.len()), Ok(1 + 2 * 5000));
+        assert_eq!(split(30, 2), Err("constant-size"));
     }
 }

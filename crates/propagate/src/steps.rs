@@ -208,3 +208,43 @@ fn exported(draft: &Draft<'_>, problem: &Problem, shape: Shape) -> Module {
     out.funcs = export(draft, problem, shape).into_iter().collect();
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::parse;
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn each_value_is_followed_through_calls_once() {
+        let twice = |i: usize| {
+            format!(
+                "func.func private @f{}(%a: tensor<8xf32>) -> tensor<8xf32> {{
+  %0 = call @f{i}(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = call @f{i}(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}}
+",
+                i + 1
+            )
+        };
+        let text = format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<8xf32> {{
+  %0 = call @f0(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = call @f0(%0) : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = call @f30(%1) : (tensor<8xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}}
+func.func private @f0(%a: tensor<8xf32>) -> tensor<8xf32> {{
+  return %a : tensor<8xf32>
+}}
+{}"#,
+            (0..30).map(twice).collect::<Vec<_>>().concat()
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap();
+        let out = propagate_as_written(&module, &Options::default()).unwrap();
+        assert_eq!(out.funcs.len(), 32);
+    }
+}

@@ -43,7 +43,7 @@ impl CollectiveCost {
     /// larger of operand and result on one device. A member's own part, which it does not receive, is rounded down. A
     /// group of one member or none receives nothing.
     pub fn bytes_received(self, whole: u64, members: u64) -> u64 {
-        self.passes() * (whole - whole.checked_div(members).unwrap_or(whole))
+        self.passes().saturating_mul(whole - whole.checked_div(members).unwrap_or(whole))
     }
 
     /// Returns the quotient of [`bytes_received`](CollectiveCost::bytes_received) and `whole`, without rounding. There

@@ -313,7 +313,7 @@ impl<'a> Held<'a> {
         let free = (0..shape.len()).filter(|&d| candidate[0][d].is_empty()).find(fits);
         let dim = free.or_else(|| (0..shape.len()).find(fits))?;
         let mut candidate = candidate.to_vec();
-        candidate[0][dim].extend(partial.iter().copied());
+        partial.iter().for_each(|&a| AxisRef::push_or_merge(&mut candidate[0][dim], a, mesh));
         Some(candidate)
     }
 }
@@ -380,10 +380,10 @@ fn regroup(dim: usize, axes: &AxisList, before: Verdict) -> Verdict {
 fn elsewhere(candidate: &Layout, used: &[AxisRef], from: &[AxisList], to: &[usize], mesh: &Mesh) -> Option<Layout> {
     let mut out = candidate.clone();
     let mut is_other = false;
-    for &axis in from.iter().flatten().filter(|a| !used.contains(a)) {
+    for &axis in from.iter().flatten().filter(|a| !used.iter().any(|u| u.contains(**a))) {
         let fits = |d: &usize| to[*d].is_multiple_of(AxisRef::total_size(mesh, &out[*d]) * axis.size(mesh));
         if let Some(d) = (0..to.len()).filter(|&d| to[d] > 0).find(fits) {
-            out[d].push(axis);
+            AxisRef::push_or_merge(&mut out[d], axis, mesh);
             is_other = true;
         }
     }
@@ -427,7 +427,7 @@ fn deal(axes: &[AxisRef], dims: &[usize], shape: &[usize], mesh: &Mesh) -> Optio
         let (mut list, mut room) = (AxisList::new(), shape[d]);
         while let Some(axis) = rest.next_if(|a| room.is_multiple_of(a.size(mesh)) && room >= a.size(mesh)) {
             room /= axis.size(mesh);
-            list.push(axis);
+            AxisRef::push_or_merge(&mut list, axis, mesh);
         }
         out.push(list);
         if room > 1 && rest.peek().is_some() {
@@ -553,5 +553,27 @@ mod tests {
         check(&[16], "XY", &[4, 4], "clear X,Y");
         check(&[8, 16], "X,Y", &[8, 1, 16], "clear X,-,Y");
         check(&[6, 4], "Y,X", &[6, 2, 2], "ambiguous Y,-,-");
+    }
+
+    #[test]
+    fn parts_of_an_axis_that_come_together_are_one() {
+        let mesh = mesh();
+        let half = |pre_size: usize| AxisRef::sub(&mesh, AxisIndex::new(0), pre_size, 2);
+        let halves: Layout = [1, 2].map(|pre_size| AxisList::from_slice(&[half(pre_size)])).to_vec();
+        let reshaped = infer_reshape(&[2, 2], &halves, &[4], &mesh);
+        assert_eq!((word(&reshaped.verdict), show(&reshaped.candidates[0][0])), ("clear", "X".to_string()));
+        let rule: Rule = "([i, j])->([i]) {i=8, j=16} reduction={j}".parse().unwrap();
+        let sharding = Sharding::closed(&mesh, halves.iter().map(|d| d.to_vec()).collect());
+        let q = TypingQuery {
+            rule: &rule,
+            mesh: &mesh,
+            operands: &[Some(&sharding)],
+            results: &[&[8]],
+            asks_sums: false,
+            leader: None,
+            exchanged: &|_, _| None,
+        };
+        let summed: Vec<String> = infer(q).candidates.iter().map(|c| show(&c[0])).collect();
+        assert_eq!(summed, ["X", "X"]);
     }
 }

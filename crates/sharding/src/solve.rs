@@ -150,14 +150,16 @@ impl<'a> Solver<'a> {
     }
 
     /// Propagates between the main function's results and the values that it returns. The worklist is empty at this
-    /// time.
+    /// time. As in Shardy, the group of a returned value gets what the value gets and what the result gets.
     fn push_results(&mut self, strategy: Strategy) {
         for i in 0..self.problem.results.len() {
             let node = &self.problem.results[i];
+            let value = node.operands[0];
             let asked = Asked { node, directions: Directions::ALL, strategy, options: self.options };
             for (tensor, sharding) in self.known.changes(&asked, self.problem) {
                 self.record_origins(None, tensor, &sharding);
-                self.set(tensor, sharding);
+                self.set(tensor, sharding.clone());
+                self.set_group(None, value, &sharding);
             }
         }
     }
@@ -188,15 +190,22 @@ impl<'a> Solver<'a> {
     }
 
     fn update(&mut self, by: NodeId, tensor: TensorId, sharding: Sharding) {
-        let group = self.problem.tensors[tensor].group;
-        self.set(tensor, sharding);
+        self.set(tensor, sharding.clone());
         self.wake(by, tensor);
-        let Some(group) = group else { return };
+        self.set_group(Some(by), tensor, &sharding);
+    }
+
+    /// Sets the other members of the tensor's group, if it has one, to `sharding`. Wakes the nodes of these members
+    /// except `by`, unless it is `None`.
+    fn set_group(&mut self, by: Option<NodeId>, tensor: TensorId, sharding: &Sharding) {
+        let Some(group) = self.problem.tensors[tensor].group else { return };
         for i in 0..self.problem.groups[group as usize].len() {
             let member = self.problem.groups[group as usize][i];
             if member != tensor {
-                self.set(member, self.problem.sharding(tensor).expect("just set").clone());
-                self.wake(by, member);
+                self.set(member, sharding.clone());
+                if let Some(by) = by {
+                    self.wake(by, member);
+                }
             }
         }
     }

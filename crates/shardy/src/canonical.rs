@@ -250,7 +250,10 @@ impl Canon<'_, '_> {
         let scatter = ShardyCollective::ReduceScatter { dims: scattered, reduce };
         let mut v = self.edit.insert_step(Place::Before(sum), input, &scatter, part);
         if sliced.iter().any(|axes| !axes.is_empty()) {
-            v = self.edit.insert_step(Place::Before(op), v, &ShardyCollective::AllSlice { dims: sliced }, to);
+            // Of the users, `op` is the first in post-order, but what is in an inner region is only seen there.
+            let is_inside = self.edit.region(op) != self.edit.region(sum);
+            let place = Place::Before(if is_inside { sum } else { op });
+            v = self.edit.insert_step(place, v, &ShardyCollective::AllSlice { dims: sliced }, to);
         }
         users.into_iter().for_each(|user| {
             self.replace(user, v);

@@ -19,12 +19,40 @@ pub(crate) fn carried_unchanged(view: &OpView<'_>, index: usize, passed_on: Pass
 
 /// Follows `v` back through loops that carry it unchanged and through ops for which `passed_on` returns an operand, and
 /// returns the value from which `v` was passed on. Returns `v` if there is no earlier one.
-pub(crate) fn same_value(view: &OpView<'_>, v: Value, passed_on: PassedOn) -> Value {
-    let ValueDef::Result { op, index } = view.body[v].def else { return v };
-    let def = view.at(op);
-    let earlier = match Opcode::of_view(&def) {
-        Opcode::While => carried_unchanged(&def, index as usize, passed_on),
-        _ => passed_on(&def),
-    };
-    earlier.map_or(v, |earlier| same_value(view, earlier, passed_on))
+pub(crate) fn same_value(view: &OpView<'_>, mut v: Value, passed_on: PassedOn) -> Value {
+    while let ValueDef::Result { op, index } = view.body[v].def {
+        let def = view.at(op);
+        let earlier = match Opcode::of_view(&def) {
+            Opcode::While => carried_unchanged(&def, index as usize, passed_on),
+            _ => passed_on(&def),
+        };
+        let Some(earlier) = earlier else { break };
+        v = earlier;
+    }
+    v
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::parse;
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn a_value_is_followed_through_a_long_chain() {
+        const LENGTH: usize = 50_000;
+        let op = |i: usize| format!("  %a{} = sdy.sharding_constraint %a{i} <@mesh, [{{}}]> : tensor<8xf32>\n", i + 1);
+        let text = format!(
+            "sdy.mesh @mesh = <[\"x\"=2]>
+func.func @main(%a0: tensor<8xf32>) -> tensor<8xf32> {{
+{}  return %a{LENGTH} : tensor<8xf32>
+}}",
+            (0..LENGTH).map(op).collect::<Vec<_>>().concat()
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap();
+        let body = &module.main().unwrap().body;
+        let last = body.results()[0];
+        let view = module.view(body, body.def_op(last).unwrap());
+        assert_eq!(same_value(&view, last, |op| Some(op.operand(0))), body.args()[0]);
+    }
 }

@@ -5,7 +5,7 @@
 
 use crate::plan::{self, Move, Step, StepKind};
 use crate::rewrite::map_main;
-use shardwise_base::{AxisRef, Diagnostics, EntityVec, Reason, ReasonCause, Reshard, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, EntityVec, Reason, ReasonCause, Reshard, Sharding};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
 use shardwise_ir::{Body, Builder, Cloner, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
@@ -13,16 +13,17 @@ use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
 /// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op in the same region
-/// reads becomes a part of a reduce-scatter if the op first splits it over summed axes. Always returns `Ok`.
+/// reads becomes a part of a reduce-scatter if the op first splits it over summed axes.
 ///
-/// # Panics
-/// Panics if the operand or the result of such an op has no sharding. [`reshard`](crate::reshard::reshard) leaves none
-/// without one.
+/// # Errors
+/// Fails if the operand or the result of such an op has no sharding (`pass-order`).
+/// [`reshard`](crate::reshard::reshard) leaves none without one.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         if !has_reshards(&func.body) {
             return Ok(func.clone());
         }
+        check_laid_out(module, &func.body)?;
         let pass = &mut Collectives { uses: Uses::compute(&func.body), home: homes(&func.body) };
         rewrite_func(module, func, pass)
     })
@@ -30,6 +31,16 @@ pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
 
 fn has_reshards(body: &Body) -> bool {
     body.walk().into_iter().any(|op| body[op].code == Opcode::Reshard.into())
+}
+
+/// Fails if the operand or the result of a reshard has no sharding.
+fn check_laid_out(module: &Module, body: &Body) -> Result<(), Diagnostics> {
+    let reshards = body.walk().into_iter().map(|op| module.view(body, op));
+    let mut reshards = reshards.filter(|view| Opcode::of_view(view) == Opcode::Reshard);
+    let is_open = |view: &OpView<'_>| [view.operand(0), view.result(0)].iter().any(|&v| body.sharding(v).is_none());
+    let Some(open) = reshards.find(is_open) else { return Ok(()) };
+    let message = format!("`{}` moves a value that has no sharding yet", open.name());
+    Err(Diagnostic::error("pass-order", open.loc(), message).help("run the pass `reshard` first").into())
 }
 
 struct Collectives {

@@ -148,15 +148,16 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
     let devices = mesh.size() as u64;
     let n = collective.groups.group_size().unwrap_or(mesh.size()) as u64;
     let (operand, result) = (view.operand_tensor(0).clone(), view.result_tensor(0).clone());
-    let bytes = |types: &[shardwise_ir::Value]| -> u64 {
-        types.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes).sum()
+    let bytes = |values: &[shardwise_ir::Value]| {
+        total(values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes))
     };
     let (taken, given) = (bytes(view.operands()), bytes(view.results()));
     let everywhere = |cost: CollectiveCost| {
         let received = cost.bytes_received(taken.max(given), n);
-        (received, received * devices)
+        (received, received.saturating_mul(devices))
     };
-    let to_one = CollectiveCost::ReduceScatter.bytes_received(taken * n, n);
+    let to_one = taken.saturating_mul(n.saturating_sub(1));
+    let to_each_group = to_one.saturating_mul(devices / n.max(1));
     let (bytes_received, bytes_total) = match &collective.kind {
         CollectiveKind::AllReduce { .. } => everywhere(CollectiveCost::AllReduce),
         CollectiveKind::AllGather { .. } => everywhere(CollectiveCost::AllGather),
@@ -165,14 +166,14 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         CollectiveKind::CollectivePermute { permutation } => {
             let moved = permutation.moved_count() as u64;
             let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
-            (if moved > 0 { taken } else { 0 }, moved * copies * taken)
+            (if moved > 0 { taken } else { 0 }, taken.saturating_mul(moved).saturating_mul(copies))
         }
-        CollectiveKind::CollectiveReduce { .. } => (to_one, to_one * (devices / n.max(1))),
+        CollectiveKind::CollectiveReduce { .. } => (to_one, to_each_group),
         CollectiveKind::RaggedAllToAll => {
             let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
             (most, most.saturating_mul(devices))
         }
-        CollectiveKind::CollectiveBroadcast => (taken, to_one * (devices / n.max(1))),
+        CollectiveKind::CollectiveBroadcast => (taken, to_each_group),
     };
     let reason = view.data().reason.clone();
     let is_tight = match &collective.kind {

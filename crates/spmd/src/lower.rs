@@ -46,7 +46,8 @@ fn inline(module: &Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-fn is_kept(module: &Module, func: &Func) -> bool {
+/// Returns true if a function stays also if no op refers to it: if it is public or the main function.
+pub(crate) fn is_kept(module: &Module, func: &Func) -> bool {
     func.visibility == Visibility::Public || module.main().is_some_and(|main| main.name == func.name)
 }
 

@@ -30,10 +30,8 @@ use std::sync::Arc;
 /// module without a mesh is not changed.
 ///
 /// # Errors
-/// Fails if an array with its padding has more elements than an array can have.
-///
-/// # Panics
-/// Panics if an op reduces a dimension that is split unevenly, and has no neutral element. `reshard` splits none such.
+/// Fails if an array with its padding has more elements than an array can have. Also fails if an op reduces a dimension
+/// that is split unevenly, and has no neutral element (`pass-order`). `reshard` splits none such.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -122,7 +120,8 @@ impl<'s> Rewrite<'s> for Padder<'_> {
             cloner.carry(view.result(0), result, b);
             return Ok(true);
         }
-        let mut operands: Vec<Value> = (0..view.operands().len()).map(|i| masked(view, i, cloner, b)).collect();
+        let operands = (0..view.operands().len()).map(|i| masked(view, i, cloner, b));
+        let mut operands = operands.collect::<Result<Vec<Value>, Diagnostics>>()?;
         bound_indices(view, &mut operands, b);
         let regions: Vec<_> = view.regions().iter().map(|&r| cloner.region(r, b)).collect();
         let types: Vec<Type> = view.results().iter().map(|&v| self.value_type(view.body, v)).collect();
@@ -165,15 +164,20 @@ impl Padder<'_> {
 }
 
 /// Returns the new value of operand `index` with its padding along reduction factors that split it replaced by the
-/// neutral element. Adds no ops if there is no such padding.
-fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Value {
+/// neutral element. Adds no ops if there is no such padding. Fails if there is, and the op has no neutral element.
+fn masked(view: &OpView<'_>, index: usize, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Result<Value, Diagnostics> {
     let new = cloner.get(view.operand(index));
     let reduced = reduced_padding(view, index, b.body[new].padding.as_deref());
     if reduced.is_empty() {
-        return new;
+        return Ok(new);
     }
-    let neutral = facts(view).neutral(view, index).expect("reshard splits no reduction that cannot be padded");
-    reduced.into_iter().fold(new, |v, place| mask(v, place, &neutral, b))
+    let Some(neutral) = facts(view).neutral(view, index) else {
+        let message =
+            format!("`{}` reduces a dimension that is split unevenly, and has no neutral element", view.name());
+        let found = Diagnostic::error("pass-order", view.loc(), message);
+        return Err(found.help("run the pass `reshard` first").into());
+    };
+    Ok(reduced.into_iter().fold(new, |v, place| mask(v, place, &neutral, b)))
 }
 
 /// Returns the positions in `record` of the split dimensions along which the op reduces. `record` is the padding of

@@ -302,7 +302,8 @@ fn run_list(
         if options.context.keeps_sums && order == Order::Pipeline && step.name == DEFER {
             continue;
         }
-        module = (step.run)(module, &mut options.context)?;
+        module =
+            (step.run)(module, &mut options.context).inspect_err(|found| assert_made_for(step.name, found, order))?;
         show(i + 1, step.name, &module);
         if is_verified {
             check_valid(step.name, &module, order)?;
@@ -312,6 +313,12 @@ fn run_list(
         }
     }
     Ok(module)
+}
+
+/// Panics if a pass of the pipeline fails because its program is not what the passes before it guarantee.
+fn assert_made_for(name: &str, found: &Diagnostics, order: Order) {
+    let is_made_for = order == Order::Any || found.iter().all(|d| d.code != "pass-order");
+    assert!(is_made_for, "pass `{name}` gets a program that it is not made for (see its dump):\n{found}");
 }
 
 /// Verifies the module that a pass made. An invalid module is an error if the user chose the order of the passes. In

@@ -13,7 +13,7 @@ use shardwise_ops::collective::{CollectiveView, Groups, IdSpace, attrs_with_grou
 use shardwise_ops::promote::{self, is_promoted};
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, collective, idle_components, without_components};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Returns the module with a number on each `rng`, with reshards in place of Shardy's collectives, with collectives of
 /// one operand, with groups of devices in place of groups of a replica with all of its partitions, with reducers on the
@@ -84,19 +84,21 @@ fn over_devices(module: &Module) -> Option<Module> {
     out
 }
 
-/// Returns the module with a stream number on every `rng`, or `None` if all have one. An op without a number gets its
-/// position among all ops that have such a number in the same attribute, in the order of the text. Numbers that are
-/// there already do not change.
+/// Returns the module with a stream number on every `rng`, or `None` if all have one. The ops without a number get the
+/// numbers that are not in the same attribute of another op, in the order of the text. Numbers that are there already
+/// do not change.
 fn numbered(module: &Module) -> Option<Module> {
     unnumbered(module)?;
     let mut out = module.clone();
-    let mut counts: HashMap<&str, i64> = HashMap::new();
-    for (f, op, name) in numbered_ops(module) {
-        let n = counts.entry(name).or_default();
-        let attrs = &mut out.funcs[f.index()].body.op_mut(op).attrs;
-        if !attrs.contains(name) {
-            attrs.set(name, Attr::int(*n));
+    let written = |(f, op, name): (FuncId, Op, &'static str)| Some((name, module[f].body[op].attrs.int(name)?));
+    let written: HashSet<(&str, i64)> = numbered_ops(module).filter_map(written).collect();
+    let mut next: HashMap<&str, i64> = HashMap::new();
+    for (f, op, name) in numbered_ops(module).filter(|&(f, op, name)| !module[f].body[op].attrs.contains(name)) {
+        let n = next.entry(name).or_default();
+        while written.contains(&(name, *n)) {
+            *n += 1;
         }
+        out.funcs[f.index()].body.op_mut(op).attrs.set(name, Attr::int(*n));
         *n += 1;
     }
     Some(out)

@@ -4,11 +4,12 @@
 //! it names as the last. A pass may rely on every guarantee of the passes before it that still holds. [`verify_stage`]
 //! checks them.
 
+use crate::lower::is_kept;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
 use crate::{Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
-use shardwise_ir::symbols::without_unused_funcs;
+use shardwise_ir::symbols::keep_referenced;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings};
@@ -184,12 +185,13 @@ fn unnumbered(module: &Module) -> Option<(Loc, String)> {
     at(module, &module[f], op)
 }
 
-/// Returns the first function that is private, is not the main function, and to which no public function refers,
-/// directly or through other functions. Returns `None` if there is none, or if the module has no main function.
+/// Returns the first function that is private, is not the main function, and to which neither a public function nor the
+/// main function refers, directly or through other functions. Returns `None` if there is none.
 fn unused(module: &Module) -> Option<(Loc, String)> {
-    let main = main(module)?;
-    let kept = without_unused_funcs(module);
-    let is_unused = |f: &&Func| f.name != main.name && kept.func(&f.name).is_none();
+    let mut used = module.without_funcs();
+    used.funcs = module.funcs.iter().filter(|f| is_kept(module, f)).cloned().collect();
+    keep_referenced(module, &mut used);
+    let is_unused = |f: &&Func| used.func(&f.name).is_none();
     module.funcs.iter().find(is_unused).map(|f| (f.loc.clone(), format!("`@{}`", f.name)))
 }
 

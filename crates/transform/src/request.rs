@@ -1,8 +1,9 @@
 //! Transforms of programs by name: `value-and-grad{args=0+2}`.
 
-use crate::{Batch, errors, jvp, value_and_gradient, vjp, vmap_with};
+use crate::{errors, jvp, value_and_gradient, vjp, vmap};
 use shardwise_base::{Diagnostics, Loc};
 use shardwise_ir::{Func, Module, symbols};
+use std::collections::HashSet;
 
 /// A transform of a program's [main function](Module::main), as it is written on a command line.
 ///
@@ -62,7 +63,7 @@ impl Request {
                 text.parse::<usize>().map_err(|_| format!("`{text}` is not a number from 0 to {}", usize::MAX))
             };
             match (key, name) {
-                ("args", _) => args = Some(value.split('+').map(number).collect::<Result<Vec<_>, _>>()?),
+                ("args", _) => args = Some(distinct(value.split('+').map(number).collect::<Result<Vec<_>, _>>()?)?),
                 ("size", "vmap") => size = Some(number(value)?),
                 _ => return Err(format!("`{name}` has no option `{key}`")),
             }
@@ -105,14 +106,22 @@ impl Request {
             }
             Transform::ValueAndGrad => value_and_gradient(module, main, args)?,
             Transform::Vmap { size } => {
-                let batch = Batch { size, has_all: true, axis: None, layout: &[] };
-                let made = vmap_with(module, main, args, batch)?;
+                let made = vmap(module, main, args, size)?;
                 added = made.added;
                 made.func
             }
         };
         Ok(with_main(module, func, added))
     }
+}
+
+/// Returns a list of arguments. Fails if it names one of them twice.
+fn distinct(args: Vec<usize>) -> Result<Vec<usize>, String> {
+    let mut known = HashSet::new();
+    if let Some(arg) = args.iter().find(|&&arg| !known.insert(arg)) {
+        return Err(format!("`args` names argument {arg} twice"));
+    }
+    Ok(args)
 }
 
 /// Returns the module with `main` in place of its function of this name, and those of its functions and of `added` to
@@ -163,9 +172,12 @@ mod tests {
 
     #[test]
     fn wrong_options_are_named() {
-        let message = |text| Request::parse(text).unwrap().unwrap_err().to_string();
+        let message = |text: &str| Request::parse(text).unwrap().unwrap_err().to_string();
         assert!(message("vmap{args=0}").contains("size"));
         assert!(message("jvp{args=x}").contains("`x` is not a number"));
+        for name in ["jvp", "vjp", "value-and-grad", "vmap"] {
+            assert!(message(&format!("{name}{{args=1+0+1}}")).contains("`args` names argument 1 twice"));
+        }
         assert!(message("vjp{size=3}").contains("no option `size`"));
         assert!(message("vjp{args=0").contains("brace"));
         assert!(Request::parse("hoist").is_none());

@@ -96,33 +96,44 @@ fn wanted(module: &Module, body: &Body, ops: Vec<Op>, results: &[Value]) -> Vec<
 /// Returns the ops, and in front of them the constants that they or the results of the body use, so that constants are
 /// not passed between the parts.
 fn with_constants(module: &Module, body: &Body, ops: Vec<Op>, later: &EntityVec<Value, bool>) -> Vec<Op> {
-    let mut constants = vec![];
+    let is_constant = constants(module, body);
+    let (mut made, mut is_made) = (vec![], EntityVec::filled(body.op_count(), false));
     let uses = ops.iter().flat_map(|&op| uses(&module.view(body, op)));
-    for v in uses.chain(body.results().iter().copied()).filter(|&v| !later[v]) {
-        add_constant(module, body, v, &mut constants);
+    for v in uses.chain(body.results().iter().copied()).filter(|&v| !later[v] && is_constant[v]) {
+        add_ops_of(body, v, &mut made, &mut is_made);
     }
-    constants.extend(ops);
-    constants
+    made.extend(ops);
+    made
 }
 
-/// Adds the ops that make `v`, operands first, unless they are there, if `v` follows from literals alone. Returns true
-/// if it does.
-fn add_constant(module: &Module, body: &Body, v: Value, constants: &mut Vec<Op>) -> bool {
-    let Some(op) = body.def_op(v) else { return false };
-    let view = module.view(body, op);
-    let known = constants.len();
-    let is_constant = constants.contains(&op)
-        || match Opcode::of_view(&view).facts().constness(&view) {
+/// Returns, for each value, true if it is made in the function's own region and follows from literals alone.
+fn constants(module: &Module, body: &Body) -> EntityVec<Value, bool> {
+    let mut is_constant: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
+    for &op in &body[body.entry()].ops {
+        let view = module.view(body, op);
+        let follows = match Opcode::of_view(&view).facts().constness(&view) {
             Constness::Literal => true,
-            Constness::OfOperands => view.operands().iter().all(|&v| add_constant(module, body, v, constants)),
+            Constness::OfOperands => view.operands().iter().all(|&v| is_constant[v]),
             Constness::No => false,
         };
-    match is_constant {
-        true if !constants.contains(&op) => constants.push(op),
-        true => {}
-        false => constants.truncate(known),
+        view.results().iter().for_each(|&v| is_constant[v] = follows);
     }
     is_constant
+}
+
+/// Adds the ops from which `v` follows to `made`, operands first, except those for which `is_made` is true already.
+fn add_ops_of(body: &Body, v: Value, made: &mut Vec<Op>, is_made: &mut EntityVec<Op, bool>) {
+    let mut open = vec![(v, false)];
+    while let Some((v, has_operands)) = open.pop() {
+        let Some(op) = body.def_op(v).filter(|&op| !is_made[op]) else { continue };
+        if has_operands {
+            is_made[op] = true;
+            made.push(op);
+        } else {
+            open.push((v, true));
+            open.extend(body[op].operands.iter().rev().map(|&v| (v, false)));
+        }
+    }
 }
 
 fn part(func: &Func, args: &[Value], ops: &[Op], results: &[Value]) -> Func {
@@ -141,4 +152,35 @@ fn part(func: &Func, args: &[Value], ops: &[Op], results: &[Value]) -> Func {
     out.result_shardings = results.iter().map(|&v| func.body.sharding(v).cloned()).collect();
     out.result_types = results.iter().map(|&v| func.body.ty(v).clone()).collect();
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::parse;
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn long_chains_of_values_and_of_constants_are_split() {
+        const LENGTH: usize = 50_000;
+        let chain = |name: &str| {
+            let op = |i: usize| format!("  %{name}{} = stablehlo.tanh %{name}{i} : tensor<f32>\n", i + 1);
+            (0..LENGTH).map(op).collect::<Vec<_>>().concat()
+        };
+        let text = format!(
+            "func.func @main(%a0: tensor<f32>, %ct: tensor<f32>) -> (tensor<f32>, tensor<f32>) {{
+  %b0 = stablehlo.constant dense<0.5> : tensor<f32>
+{}{}  %0 = stablehlo.multiply %ct, %a{LENGTH} : tensor<f32>
+  %1 = stablehlo.multiply %0, %b{LENGTH} : tensor<f32>
+  return %a{LENGTH}, %1 : tensor<f32>, tensor<f32>
+}}",
+            chain("a"),
+            chain("b")
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap();
+        let (first, second) = split(&module, module.main().unwrap(), 1, 1);
+        assert_eq!((first.body.results().len(), second.body.args().len()), (2, 2));
+        // The constants, both products and the terminator.
+        assert_eq!(second.body[second.body.entry()].ops.len(), LENGTH + 1 + 2 + 1);
+    }
 }

@@ -19,13 +19,12 @@ use std::sync::Arc;
 /// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`. It computes
 /// `func` for each index of the dimension. Layouts are those of the old dimensions, and the new one is open. Calls that
 /// use values with the new dimension are inlined, or become named computations if they have a policy of what is
-/// computed again. Functions with derivatives of their own are batched too: the result then refers to functions that
-/// only [`vmap_with`] returns.
+/// computed again. Functions with derivatives of their own are batched too, and are [added](Batched::added).
 ///
 /// # Errors
 /// `transform-argument` if an argument is not there, and `no-batch` for the first op that has no batch.
-pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Func, Diagnostics> {
-    Ok(vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })?.func)
+pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
+    vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
 
 /// The new dimension of a function that is batched.
@@ -52,7 +51,7 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function, as [`vmap`] does, and the functions to which it refers.
+/// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
 ///
 /// # Errors
 /// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
@@ -119,15 +118,22 @@ struct Scope<'s> {
     wrong: Diagnostics,
 }
 
-/// A function, which of its operands are mapped, and the size of the batch.
-type Mapped = (Arc<str>, Vec<bool>, usize);
+/// What the batch of a function with a derivative of its own depends on.
+#[derive(PartialEq, Eq, Hash)]
+struct Mapped {
+    func: Arc<str>,
+    /// For each operand, whether it is mapped.
+    operands: Vec<bool>,
+    size: usize,
+    layout: Vec<String>,
+    split: Option<(Arc<Mesh>, AxisSet)>,
+}
 
 /// Functions that were batched, which the module does not have.
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own, by the function, its mapped operands and
-    /// the size.
+    /// The names of the batches of functions with derivatives of their own.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     taken: HashSet<Arc<str>>,
 }
@@ -384,15 +390,21 @@ impl<'s> Scope<'s> {
     }
 
     /// Batches a function with a custom derivative, whose operands are mapped as given, and the functions of its rule.
-    /// Returns the names of the batches. If it was batched for the same operands before, or a rule calls its own
-    /// function, returns those names again. Fails as [`region`](Scope::region) does.
+    /// Returns the names of the batches. If it was batched in the same way before, or a rule calls its own function,
+    /// returns those names again. Fails as [`region`](Scope::region) does.
     fn custom_functions(
         &mut self,
         op: &OpView<'s>,
         custom: Custom<'s>,
         mapped: &[bool],
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
-        let key = (custom.func.name.clone(), mapped.to_vec(), self.size);
+        let key = Mapped {
+            func: custom.func.name.clone(),
+            operands: mapped.to_vec(),
+            size: self.size,
+            layout: self.batch.layout.to_vec(),
+            split: self.split.clone(),
+        };
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
         }

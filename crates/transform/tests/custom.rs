@@ -4,7 +4,7 @@ mod common;
 
 use common::{check, numbers, parse, printed, run, values, with_main};
 use shardwise_ir::verify;
-use shardwise_transform::{Request, jvp, value_and_gradient, vjp};
+use shardwise_transform::{Batch, Request, jvp, value_and_gradient, vjp, vmap, vmap_with};
 
 /// Returns a program that computes x^2 y, for the sine of the argument as x, by a function with a custom derivative.
 /// Its rule is one for tangents if `rule` is "jvp", or else for cotangents. By the rule, the derivative in x is
@@ -113,6 +113,52 @@ fn batches_have_batched_rules() {
         // `y` is the same for both indices, so that its cotangents add up.
         assert!(sum.iter().zip(values(&found[2])).all(|(a, b)| (a - b).abs() < 1e-12));
     }
+}
+
+#[test]
+fn batched_rules_are_returned_with_the_batch() {
+    let module = parse(&program("jvp", 2.0));
+    let batch = vmap(&module, module.main().unwrap(), &[0], 2).unwrap();
+    assert_eq!(batch.added.iter().map(|f| &*f.name).collect::<Vec<_>>(), ["f_batch", "rule_batch"]);
+}
+
+#[test]
+fn a_batch_over_a_manual_axis_is_one_of_its_own() {
+    let call = |x: &str| {
+        format!(
+            "stablehlo.composite \"shardwise.custom_jvp\" {x} {{composite_attributes = {{args = 1 : i64, jvp = @rule}}, \
+             decomposition = @f}} : (tensor<4xf64>) -> tensor<4xf64>"
+        )
+    };
+    let module = parse(&format!(
+        r#"sdy.mesh @mesh = <["x"=2]>
+func.func public @main(%x: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {{
+  %0 = {}
+  %1 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{}}]>] out_shardings=[<@mesh, [{{}}]>] manual_axes={{"x"}} (%a: tensor<4xf64>) {{
+    %2 = {}
+    sdy.return %2 : tensor<4xf64>
+  }} : (tensor<4xf64>) -> tensor<4xf64>
+  return %0, %1 : tensor<4xf64>, tensor<4xf64>
+}}
+func.func private @f(%x: tensor<4xf64>) -> tensor<4xf64> {{
+  %0 = stablehlo.sine %x {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{}}]>]>}} : tensor<4xf64>
+  return %0 : tensor<4xf64>
+}}
+func.func private @rule(%x: tensor<4xf64>, %dx: tensor<4xf64>) -> (tensor<4xf64>, tensor<4xf64>) {{
+  %0 = stablehlo.sine %x : tensor<4xf64>
+  %1 = stablehlo.cosine %x : tensor<4xf64>
+  %2 = stablehlo.multiply %1, %dx : tensor<4xf64>
+  return %0, %2 : tensor<4xf64>, tensor<4xf64>
+}}"#,
+        call("%x"),
+        call("%a")
+    ));
+    // Three indices cannot be split over two devices, so that each device has the whole batch where `x` is manual.
+    let batch = Batch { size: 3, has_all: true, axis: None, layout: &["x".to_string()] };
+    let made = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap();
+    let batches = made.added.iter().filter(|f| f.name.starts_with("f_batch"));
+    let sharding = |f: &shardwise_ir::Func| f.body.sharding(f.body.results()[0]).unwrap().dims[0].axes.len();
+    assert_eq!(batches.map(sharding).collect::<Vec<_>>(), [1, 0]);
 }
 
 #[test]

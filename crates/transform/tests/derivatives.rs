@@ -22,7 +22,7 @@ fn check_all_within(source: &str, part: f64) {
     let module = parse(source);
     let main = module.main().unwrap();
     let all: Vec<usize> = (0..main.body.args().len()).collect();
-    check(&printed(&with_main(&module, vmap(&module, main, &all, 2).unwrap())));
+    check(&printed(&with_main(&module, vmap(&module, main, &all, 2).unwrap().func)));
 }
 
 /// Returns a program that applies an op to one array, or `None` if this is no valid program. For arguments between 0.2

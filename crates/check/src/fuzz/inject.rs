@@ -122,7 +122,7 @@ pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
         let is_reported = subject.expect_recovery(failure, 1 + choose.bits() % count, &want)?;
         case.outcome.injected.push(failure.counted_as(is_reported));
     }
-    let is_reported = expect_whole_file(case.seed, 1 + choose.below(5) as u64, &want)?;
+    let is_reported = expect_whole_file(case.seed, 1 + choose.below(PIECES + 3) as u64, &want)?;
     case.outcome.injected.push(Write.counted_as(is_reported));
     Ok(())
 }
@@ -239,11 +239,11 @@ fn is_parallel() -> bool {
     workers.count() == 1 || (0..PATIENCE.1).any(|_| pool::parts_meet(workers, PATIENCE.0))
 }
 
-/// Writes results over a file, first with a failure of the `nth` operation (a write, a synchronization or the renaming)
-/// and then without. Returns true if the failure was reported, and false if the first attempt succeeded. Fails, with a
-/// finding, unless the file is then the old one if the failure was reported and the complete new one otherwise, no
-/// other file is left beside it, and the second attempt succeeds. Also fails if the failure is reported as another
-/// error. Panics if no file can be made in the folder for temporary files.
+/// Writes results over a file, first with a failure of the `nth` operation (the change of permissions, a write, a
+/// synchronization or the renaming) and then without. Returns true if the failure was reported, and false if the first
+/// attempt succeeded. Fails, with a finding, unless the file is then the old one if the failure was reported and the
+/// complete new one otherwise, no other file is left beside it, and the second attempt succeeds. Also fails if the
+/// failure is reported as another error. Panics if no file can be made in the folder for temporary files.
 fn expect_whole_file(seed: u64, nth: u64, results: &[Literal]) -> Result<bool, End> {
     let injection = Some((Write, nth));
     let folder = std::env::temp_dir().join(format!("shardwise-inject-{}-{seed}", std::process::id()));

@@ -127,6 +127,18 @@ fn groups_are_one() {
 }
 
 #[test]
+fn a_result_reaches_the_group_of_its_value() {
+    let mut p = Program::new("a=2", &["-", "-"]);
+    p.returns(0, "a | .").returns(1, "-");
+    p.problem.add_group(vec![TensorId::new(0), TensorId::new(1)]);
+    p.check(expect![[r#"
+        [{a, ?}, {?}]
+        [{a, ?}, {?}]
+        [{a}, {}]
+        [{a, ?}, {?}]"#]]);
+}
+
+#[test]
 fn a_manual_axis_stays_outside() {
     let mut p = Program::new("a=2 b=2", &["a | b ?"]);
     // An argument of a manual computation over "a": split by it outside, and open to others.

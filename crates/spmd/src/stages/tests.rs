@@ -157,6 +157,23 @@ fn propagate() {
 }
 
 #[test]
+fn what_a_private_main_function_refers_to_is_used() {
+    let program = r#"sdy.mesh @mesh = <["x"=2]>
+func.func private @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.custom_call @foo(%a) {called_computations = [@f]} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}
+func.func private @g(%a: tensor<8xf32>) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}"#;
+    let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(unused(&module).map(|(_, what)| what), Some("`@g`".to_string()));
+}
+
+#[test]
 fn lower() {
     let named = r#"func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.named_computation<"f">(%a) (%b: tensor<4xf32>) {

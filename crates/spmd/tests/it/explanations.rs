@@ -57,6 +57,22 @@ fn a_layout_that_the_search_changed_is_named() {
 }
 
 #[test]
+fn bytes_over_a_large_mesh_are_counted_up_to_the_largest_number() {
+    let found = communication(&module(
+        r#"sdy.mesh @mesh = <["x"=1048576]>
+func.func @main(%a: tensor<4398046511104xf32>) -> tensor<4398046511104xf32> {
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4398046511104xf32>) -> tensor<4398046511104xf32>
+  return %0 : tensor<4398046511104xf32>
+}"#,
+    ));
+    assert_eq!((found.bytes_received(), found.bytes_total()), (2 * ((1 << 44) - (1 << 24)), u64::MAX));
+}
+
+#[test]
 fn an_argument_that_is_returned_in_another_layout_has_to_move() {
     check(
         r#"

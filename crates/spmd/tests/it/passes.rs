@@ -42,6 +42,36 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 }
 
 #[test]
+fn a_pass_that_needs_layouts_refuses_a_program_without_them() {
+    let reshard = r#"
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.reshard %arg0 <@mesh, [{"x"}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"#;
+    let uneven = r#"
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<5xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<f32>) -> tensor<f32> {
+  %0 = "stablehlo.reduce"(%arg0, %arg1) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %1 = stablehlo.subtract %x, %y : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}"#;
+    let cases = [
+        ("collectives", reshard, "`sdy.reshard` moves a value that has no sharding yet"),
+        ("pad", uneven, "`stablehlo.reduce` reduces a dimension that is split unevenly, and has no neutral element"),
+    ];
+    for (pass, text, message) in cases {
+        let module = parse("test.mlir", text, &OPS).unwrap();
+        let found = run_passes(&[pass], &module, &mut Options::default()).map(|_| ()).unwrap_err();
+        assert_eq!((found.0[0].code, found.0[0].message.as_str()), ("pass-order", message));
+        assert_eq!(found.0[0].notes[0].text.to_string(), "run the pass `reshard` first");
+    }
+}
+
+#[test]
 fn callbacks_that_return_nothing_are_skipped_with_a_warning() {
     let text = "func.func @main(%arg0: tensor<3xf32>, %arg1: tensor<i32>) -> tensor<3xf32> {
   stablehlo.custom_call @xla_ffi_python_cpu_callback(%arg0, %arg1) {has_side_effect = true, mhlo.backend_config = {index = 0 : ui64}} : (tensor<3xf32>, tensor<i32>) -> ()

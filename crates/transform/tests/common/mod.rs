@@ -101,7 +101,7 @@ pub fn check_batch(source: &str, part: f64) {
     let runs: Vec<Vec<Literal>> = (0..3).map(|seed| numbers(&module, seed)).collect();
     for mask in 1..1usize << count {
         let mapped: Vec<usize> = (0..count).filter(|i| mask >> i & 1 == 1).collect();
-        let batch = with_main(&module, vmap(&module, main, &mapped, runs.len()).unwrap());
+        let batch = with_main(&module, vmap(&module, main, &mapped, runs.len()).unwrap().func);
         let stacked = |i: usize| {
             let all: Vec<f64> = runs.iter().flat_map(|r| values(&r[i])).collect();
             Literal::new([&[runs.len()], runs[0][i].shape()].concat(), &all)
