@@ -58,6 +58,8 @@ pub fn copy_short(from: &[u8], to: &mut [u8]) {
         4 => copy_some::<4>(from, to),
         8 => copy_some::<8>(from, to),
         16 => copy_some::<16>(from, to),
+        32 => copy_some::<32>(from, to),
+        64 => copy_some::<64>(from, to),
         _ => to.copy_from_slice(from),
     }
 }

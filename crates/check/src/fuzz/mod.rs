@@ -145,8 +145,8 @@ pub struct Outcome {
 /// A finding: something that must not happen.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// A line by which findings with the same cause are grouped: the location of a panic and the start of its message,
-    /// or the stage that differs or fails.
+    /// A line that says what is wrong, by which findings with the same cause are grouped. For a panic, it has the
+    /// location and the start of the message, if they are known.
     pub what: String,
     /// The details, on any number of lines. May be empty.
     pub details: String,

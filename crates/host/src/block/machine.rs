@@ -29,7 +29,8 @@ pub(crate) struct Ins {
     /// Depending on `op`, the offset of a second temporary, a number of lanes or of cache lines, a distance in bytes,
     /// or the number of an operand.
     pub extra: u32,
-    /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the numbers.
+    /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the first number of a
+    /// block and that of the next one. Within a block, the numbers grow by 1.
     pub step: isize,
     /// An address, or the bits of an immediate. For [`Op::Iota`], the first number.
     pub base: *mut u8,

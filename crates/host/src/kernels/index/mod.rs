@@ -491,8 +491,12 @@ impl GatherKernel {
         let mut columns = part.columns.cast::<T>();
         self.windows.for_each_run::<true>(self.windows.indices(cx.input(1, part.instance)), part.windows, |run| {
             for &[from, row, column] in &self.layout.runs {
-                let to = columns.row(row)[run.slices - part.start + column..].iter_mut().step_by(run.step.max(1));
-                to.zip(run.places).for_each(|(to, &window)| *to = table[window + from]);
+                let to = columns.row(row)[run.slices - part.start + column..].iter_mut();
+                let fill = |(to, &window): (&mut T, &usize)| *to = table[window + from];
+                match run.step {
+                    0 | 1 => to.zip(run.places).for_each(fill),
+                    step => to.step_by(step).zip(run.places).for_each(fill),
+                }
             }
         });
     }
