@@ -638,8 +638,8 @@ impl Facts for CustomCall {
         }
         match target(op) {
             "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
-            "mhlo.topk" if op.operands().len() == 1 && op.results().len() == 2 => RuleFact::Rule(top_k_rule(op)),
-            name if POINTWISE_TARGETS.contains(&name) && !op.results().is_empty() => pointwise_rule(op),
+            "mhlo.topk" if is_top_k(op) => RuleFact::Rule(top_k_rule(op)),
+            name if POINTWISE_TARGETS.contains(&name) && has_one_rank(op) => pointwise_rule(op),
             _ => batch_rule(op),
         }
     }
@@ -759,8 +759,23 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
     RuleFact::Rule(rule)
 }
 
+/// Returns true if the call has a result, and each of its operands and results has the rank of the first result or is a
+/// scalar.
+fn has_one_rank(op: &OpView<'_>) -> bool {
+    let rank = |v: &Value| op.body.ty(*v).shape().len();
+    let first = op.results().first().map(rank);
+    first.is_some() && op.operands().iter().chain(op.results()).map(rank).all(|n| n == 0 || Some(n) == first)
+}
+
+fn is_top_k(op: &OpView<'_>) -> bool {
+    let (operands, results) = (op.operands(), op.results());
+    let rank = |v: Value| op.body.ty(v).shape().len();
+    operands.len() == 1 && results.len() == 2 && results.iter().all(|&v| rank(v) == rank(operands[0]))
+}
+
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
-    let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
+    let Some(result) = op.results().first() else { return false };
+    let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(result);
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
     users.iter().any(|&user| Opcode::of_view(&op.at(user)) == Opcode::RngBitGenerator)
 }
