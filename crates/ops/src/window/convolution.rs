@@ -79,10 +79,7 @@ impl ConvDims {
 
     /// Returns, for each spatial dimension, true if the kernel is reversed along it.
     pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
-        match op.attr("window_reversal") {
-            Some(Attr::Bools(flags)) => flags.clone(),
-            _ => vec![false; self.kernel_spatial.len()],
-        }
+        op.attr("window_reversal").and_then(flags).unwrap_or_else(|| vec![false; self.kernel_spatial.len()])
     }
 
     fn input(&self) -> Vec<usize> {
@@ -102,6 +99,14 @@ impl ConvDims {
 /// [`Facts::infer`] refuses as it refuses 0.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().int(name).map_or(1, |count| usize::try_from(count).unwrap_or(0))
+}
+
+/// Returns the list of flags that is written as `array<i1: ..>` or `dense<..>`. Returns `None` for other attributes.
+fn flags(attr: &Attr) -> Option<Vec<bool>> {
+    match attr {
+        Attr::Bools(flags) => Some(flags.clone()),
+        _ => Some(attr.to_ints()?.into_iter().map(|flag| flag != 0).collect()),
+    }
 }
 
 fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
@@ -451,7 +456,7 @@ impl Facts for Convolution {
             .so_far()?;
         check_groups(op, &mut check, &dims);
         let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
-        let reversal = op.attr("window_reversal").is_none_or(|a| matches!(a, Attr::Bools(b) if b.len() == n - 2));
+        let reversal = op.attr("window_reversal").is_none_or(|a| flags(a).is_some_and(|f| f.len() == n - 2));
         check
             .that("convolution_c9", reversal, "`window_reversal` must have one flag for each spatial dimension")
             .so_far()?;
