@@ -229,6 +229,8 @@ fn numbers_of_groups() {
         assert!(of(none, 1).contains(&"convolution_c21".to_string()), "{none}: {:?}", of(none, 1));
         assert!(of(1, none).contains(&"convolution_c22".to_string()), "{none}: {:?}", of(1, none));
     }
+    assert_eq!(of(0, 2), ["convolution_c21"]);
+    assert!(of(2, 2).contains(&"convolution_c23".to_string()), "{:?}", of(2, 2));
 }
 
 #[test]
