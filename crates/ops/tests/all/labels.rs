@@ -329,6 +329,19 @@ fn groups_have_all_processes_that_a_module_counts() {
 }
 
 #[test]
+fn an_exchange_in_groups_of_an_unknown_size_is_one_mistake() {
+    let of = |groups: &str| {
+        codes(&format!(
+            "%0 = \"stablehlo.all_to_all\"(%a) <{{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, \
+             replica_groups = dense<{groups}xi64>}}> : (tensor<2x3xf32>) -> tensor<1x6xf32>"
+        ))
+    };
+    assert_eq!(of("[[0, 1]]> : tensor<1x2"), [""; 0]);
+    assert_eq!(of("[0, 1]> : tensor<2"), ["all_to_all_c5"]);
+    assert_eq!(of("> : tensor<0x0"), ["all_to_all_c8"]);
+}
+
+#[test]
 fn broadcasts_from_roots() {
     let of = |root: i32, results: &str| {
         codes(&format!(
