@@ -294,7 +294,9 @@ impl RaggedDot {
             ("lhs_ragged_dimensions", &[ragged]),
             ("rhs_group_dimensions", groups),
         ];
-        let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
+        // Empty lists are left out, as in text.
+        let listed = dims.into_iter().filter(|(_, list)| !list.is_empty());
+        let fields = listed.map(|(name, list)| (name, Attr::sizes(list))).collect();
         let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
         Attrs::new().with("ragged_dot_dimension_numbers", dims)
     }

@@ -180,7 +180,10 @@ impl ConvDims {
             ("output_feature_dimension", one(self.output_feature)),
             ("output_spatial_dimensions", Attr::sizes(&self.output_spatial)),
         ];
-        Attr::Record { name: "stablehlo.conv".into(), fields: fields.into_iter().collect() }
+        // Empty lists are left out, as in text.
+        let is_empty = |attr: &Attr| attr.to_ints().is_some_and(|list| list.is_empty());
+        let fields = fields.into_iter().filter(|(_, attr)| !is_empty(attr)).collect();
+        Attr::Record { name: "stablehlo.conv".into(), fields }
     }
 
     fn convolution(&self, cx: &mut Built<'_, '_, '_>, x: Value, kernel: Value) -> Value {
@@ -830,5 +833,28 @@ impl<'a> Conv<'a> {
             }
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lists_are_left_out_as_in_text() {
+        let dims = ConvDims {
+            input_batch: 0,
+            input_feature: 1,
+            input_spatial: vec![],
+            kernel_input_feature: 0,
+            kernel_output_feature: 1,
+            kernel_spatial: vec![],
+            output_batch: 0,
+            output_feature: 1,
+            output_spatial: vec![],
+        };
+        let attr = dims.to_attr();
+        let names: Vec<&str> = attr.as_record().unwrap().iter().map(|(name, _)| name).collect();
+        assert!(names.len() == 6 && names.iter().all(|name| !name.contains("spatial")), "{names:?}");
     }
 }
