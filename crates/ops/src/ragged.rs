@@ -12,7 +12,7 @@
 use crate::batch::BatchCx;
 use crate::check::{self, Check};
 use crate::derivative::CotangentCx;
-use crate::dot::{self, DotDims, linear_product};
+use crate::dot::{self, DotDims, linear_product, zero_of};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::schema::*;
@@ -418,7 +418,7 @@ impl Facts for RaggedDot {
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        (index < 2).then(|| Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+        if index < 2 { zero_of(op, index) } else { None }
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {

@@ -11,7 +11,7 @@ use super::{
 use crate::batch::BatchCx;
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::derivative::CotangentCx;
-use crate::dot::linear_product;
+use crate::dot::{linear_product, zero_of};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
@@ -547,7 +547,7 @@ impl Facts for Convolution {
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+        zero_of(op, index)
     }
 
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
