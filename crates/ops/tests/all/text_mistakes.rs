@@ -350,6 +350,15 @@ fn types_and_literals_that_do_not_fit() {
            = help: a single number is a tensor without dimensions: tensor<f32>"#]],
     );
     check_body(
+        "  %0 = stablehlo.abs %a : complex<f32>",
+        expect![[r#"
+            error[text-type]: `complex` is the type of an element, not of a value
+              --> t.mlir:3:27
+               | %0 = stablehlo.abs %a : complex<f32>
+               |                         ^
+               = help: a single number is a tensor without dimensions: tensor<complex<..>>"#]],
+    );
+    check_body(
         "  %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>",
         expect![[r#"
             error[text-type]: `tensor` is the type of a value, not of an element
