@@ -551,6 +551,17 @@ fn padding_that_does_not_fit_its_value() {
 }
 
 #[test]
+fn names_of_modules_that_are_no_strings() {
+    let module = |properties: &str, dict: &str| {
+        let main = "func.func @main() { return }";
+        format!("\"builtin.module\"() {properties}({{\n{main}\n}}) {dict}: () -> ()")
+    };
+    assert_eq!(mistakes(&module("<{sym_name = \"m\"}> ", "")), "no mistake");
+    check_code(&module("<{sym_name = 5}> ", ""), "text-attribute");
+    check_code(&module("", "{sym_name = @m} "), "text-attribute");
+}
+
+#[test]
 fn axes_of_facts_that_the_mesh_does_not_have() {
     let mesh = "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>";
     let main = |fact: &str| format!("func.func @main(%a: tensor<8xf32> {{{fact}}}) {{ return }}");
