@@ -44,6 +44,12 @@ fn dimension_numbers_are_built_as_they_are_read() {
     assert_eq!(*module.view(body, body.walk()[0]).attrs(), RaggedDot::row_group_attrs());
 }
 
+#[test]
+fn integers_of_quantized_types_keep_their_sign() {
+    let text = "func.func @main() attributes {x = -1 : !quant.uniform<i8:f32, 2.0>} {\n  return\n}";
+    assert_eq!(read("t.mlir", text).main().unwrap().attrs.int("x"), Some(-1));
+}
+
 /// Returns the text of a program in the form of `options`. Checks that all forms of the program are read back.
 fn printed(text: &str, options: PrintOptions) -> String {
     let module = read("t.mlir", text);
