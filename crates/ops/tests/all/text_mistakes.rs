@@ -592,13 +592,14 @@ fn axes_of_facts_that_the_mesh_does_not_have() {
 }
 
 #[test]
-fn an_axis_has_one_state() {
+fn an_axis_has_one_state_and_a_state_one_list() {
     let main = |manual: &str| {
         format!(
             "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>\nfunc.func @main(%a: tensor<8xf32> {{shardwise.manual = \"{manual}\"}}) {{ return }}"
         )
     };
-    for manual in ["{V:x, U:x}", "{V:(x,y), R:y}", "{U:x:(1)2, R:(y,x)}", "{V:x:(1)2, U:(x:(2)2,x:(1)2)}"] {
+    let shared = ["{V:x, U:x}", "{V:(x,y), R:y}", "{U:x:(1)2, R:(y,x)}", "{V:x:(1)2, U:(x:(2)2,x:(1)2)}"];
+    for manual in shared.into_iter().chain(["{V:x, V:y}", "{U:x, V:y, U:x}"]) {
         check_code(&main(manual), "text-attribute");
     }
     for manual in ["{V:x, U:y}", "{V:x:(1)2, R:x:(2)2}"] {
