@@ -508,8 +508,8 @@ fn is_callback(op: &OpView<'_>) -> bool {
     CALLBACKS.contains(&target(op))
 }
 
-/// Returns a warning if the op calls Python code that returns nothing but tokens that are operands, as `jax.debug.print`
-/// does: engines skip such calls. Returns `None` for other ops.
+/// Returns a warning if the op calls Python code that returns nothing but tokens that are operands, as
+/// `jax.debug.print` does: engines skip such calls. Returns `None` for other ops.
 pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
     if !is_callback(op) || first_unchanged(op).is_none() {
         return None;

@@ -342,8 +342,8 @@ macro_rules! dot_facts {
         fn combine(&self, _: &OpView<'_>) -> Combine {
             Combine::With(ReduceKind::Add)
         }
-        /// Returns zero for both operands: if one were not zero, zero times its padding could be NaN. Returns `None` if the
-        /// operand's type has no zero.
+        /// Returns zero for both operands: if one were not zero, zero times its padding could be NaN. Returns `None` if
+        /// the operand's type has no zero.
         fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
             zero_of(op, index)
         }

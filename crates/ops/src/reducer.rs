@@ -265,8 +265,8 @@ pub fn arg_reduce(op: &OpView<'_>) -> Option<ArgReduce> {
     Some(ArgReduce { is_max, keeps_nan: true })
 }
 
-/// Returns the value from which `v` is made by ops that return their operands unchanged ([`Semantics::Identity`]), or `v`
-/// itself if no such op defines it.
+/// Returns the value from which `v` is made by ops that return their operands unchanged ([`Semantics::Identity`]), or
+/// `v` itself if no such op defines it.
 fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
     while let ValueDef::Result { op, index } = body[v].def {
         let view = module.view(body, op);

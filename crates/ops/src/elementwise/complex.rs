@@ -244,8 +244,8 @@ pub fn cosh(z: Complex64) -> Complex64 {
 }
 
 pub fn tanh(z: Complex64) -> Complex64 {
-    // The result is a sign, up to an imaginary part below 1e-17. Further out, both sinh and cosh overflow. As in annex G
-    // of the C standard, the angle of an infinite number may also be unknown.
+    // The result is a sign, up to an imaginary part below 1e-17. Further out, both sinh and cosh overflow. As in annex
+    // G of the C standard, the angle of an infinite number may also be unknown.
     if z.re.abs() > 20.0 && (z.im.is_finite() || z.re.is_infinite()) {
         return Complex64::new(1f64.copysign(z.re), 0.0);
     }
