@@ -253,10 +253,11 @@ const MAX_DEPTH: usize = 16;
 
 impl Parser<'_> {
     fn sharding(&mut self, depth: usize) -> Result<HloSharding, HloShardingError> {
-        if depth > MAX_DEPTH {
+        self.expect("{", "`{`")?;
+        self.skip_space();
+        if depth == MAX_DEPTH && self.rest().starts_with(['{', '}']) {
             return Err(self.error("at most 16 nested tuples"));
         }
-        self.expect("{", "`{`")?;
         if self.eat("}") {
             return Ok(HloSharding::Tuple(vec![]));
         }
@@ -301,11 +302,12 @@ impl Parser<'_> {
         let mut kinds = vec![];
         if self.eat("last_tile_dim_replicate") {
             kinds.push(Rest::Replicated);
-        } else if self.eat("last_tile_dims={") {
-            while !self.eat("}") {
+        } else if self.eat("last_tile_dims={") && !self.eat("}") {
+            kinds.push(self.kind()?);
+            while self.eat(",") {
                 kinds.push(self.kind()?);
-                self.eat(",");
             }
+            self.expect("}", "`,` or `}`")?;
         }
         if kinds.len() > grid.len() {
             return Err(self.error("no more kinds than the grid has dimensions"));
@@ -444,6 +446,14 @@ mod tests {
         assert_eq!(iota, "expected 1 to 1048576 devices in at most 1024 dimensions at byte 57");
         assert_eq!(mistake("{devices=[1]18446744073709551616}"), "expected a number at byte 12");
         assert!(mistake(&"{".repeat(100)).contains("nested"));
+        let nested = |depth: usize, inner: &str| format!("{}{inner}{}", "{".repeat(depth), "}".repeat(depth));
+        for inner in ["", "{replicated}"] {
+            assert!(nested(MAX_DEPTH, inner).parse::<HloSharding>().is_ok());
+            assert_eq!(mistake(&nested(MAX_DEPTH + 1, inner)), "expected at most 16 nested tuples at byte 17");
+        }
+        let rest = |kinds: &str| mistake(&format!("{{devices=[1,1]<=[1] last_tile_dims={{{kinds}}}}}"));
+        assert_eq!(rest("manual replicated"), "expected `,` or `}` at byte 43");
+        assert_eq!(rest("manual,"), "expected `replicated` or `manual` at byte 43");
     }
 
     #[test]

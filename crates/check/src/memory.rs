@@ -139,3 +139,18 @@ fn programs_with_loops_and_branches_need_at_most_what_is_predicted() {
     expect_none(wrong);
     assert!(ran > 300, "{ran}");
 }
+
+#[test]
+fn normalization_of_narrow_numbers_needs_at_most_what_is_predicted() {
+    let text = r#"func.func @main(%x: tensor<1024x16xf16>, %f: tensor<16xf16>) -> tensor<1024x16xf16> {
+  %0 = "stablehlo.batch_norm_inference"(%x, %f, %f, %f, %f) <{epsilon = 1.000000e-03 : f32, feature_index = 1 : i64}> : (tensor<1024x16xf16>, tensor<16xf16>, tensor<16xf16>, tensor<16xf16>, tensor<16xf16>) -> tensor<1024x16xf16>
+  return %0 : tensor<1024x16xf16>
+}"#;
+    let module = text::parse("memory.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let local = partitioned(&module).unwrap_or_else(|e| panic!("{e}"));
+    let main = local.module.main().expect("a function");
+    let types = Signature::of(main).expect("arrays").inputs;
+    let inputs: Vec<Literal> = types.iter().map(|ty| Fill::Small.literal(&mut Chooser::new(0), &ty.ty)).collect();
+    let run = measured(&local.module, &inputs, &[]).unwrap_or_else(|e| panic!("{e}"));
+    expect_none(run.wrong("a normalization").into_iter().collect());
+}

@@ -7,6 +7,7 @@ use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, L
 use shardwise_engine::{Found, NumberChecks};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::callee;
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::inspect::Inspect;
 use shardwise_ops::print::Print;
 use shardwise_ops::{EvalError, Opcode, RegionEval, Semantics, constant_value};
@@ -231,7 +232,7 @@ impl<'m> Machine<'m> {
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
             Semantics::Pure => self.pure(env, frame, &view, active),
-            Semantics::Identity => Ok(env.all(view.operands())),
+            Semantics::Identity => Ok(env.all(unchanged_operands(&view))),
             Semantics::Control => self.control(env, frame, &view, active),
             Semantics::Collective => self.collective(env, frame, &view, active),
         }

@@ -13,6 +13,7 @@ use crate::machine::{Env, Machine, PerProcess, Results, cannot_run};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_engine::layout::{Dense, ShardBox, cut, pad_with_poison, shard_box, shard_number};
 use shardwise_ir::{Func, Module, OpView, PaddedDim, Value};
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::reducer::nothings;
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Combine, Opcode, PartialResult, ReduceKind, Semantics};
@@ -123,7 +124,9 @@ impl<'m> Machine<'m> {
     ) -> Results {
         match Opcode::of_view(view).facts().semantics(view) {
             Semantics::Pure => self.pure_by_shards(env, frame, view),
-            Semantics::Identity => self.relayout(env.get(view.operand(0)), frame, view).map(|v| vec![v]),
+            Semantics::Identity => {
+                unchanged_operands(view).iter().map(|&v| self.relayout(env.get(v), frame, view)).collect()
+            }
             Semantics::Control if Opcode::of_view(view) == Opcode::ManualComputation => {
                 self.manual_by_shards(env, frame, view, active)
             }

@@ -188,9 +188,7 @@ impl Facts for BatchNorm {
     }
 
     answer!(usual but eval_copies);
-    fn eval_copies(&self, op: &OpView<'_>) -> bool {
-        Opcode::of_view(op) != Opcode::BatchNormInference
-    }
+    answer!(eval_copies = true);
     answer!(per_part = Other);
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {

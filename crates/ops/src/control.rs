@@ -508,10 +508,10 @@ fn is_callback(op: &OpView<'_>) -> bool {
     CALLBACKS.contains(&target(op))
 }
 
-/// Returns a warning if the op calls Python code that returns no tensors, as `jax.debug.print` does: engines skip such
-/// calls. Returns `None` for other ops.
+/// Returns a warning if the op calls Python code that returns nothing but tokens that are operands, as
+/// `jax.debug.print` does: engines skip such calls. Returns `None` for other ops.
 pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
-    if Opcode::of_view(op) != Opcode::CustomCall || !is_callback(op) || !returns_tokens(op) {
+    if !is_callback(op) || first_unchanged(op).is_none() {
         return None;
     }
     let types: Vec<String> = op.operands().iter().map(|&v| op.body.ty(v).to_string()).collect();
@@ -525,10 +525,27 @@ fn returns_tokens(op: &OpView<'_>) -> bool {
     op.results().iter().all(|&v| op.body.ty(v).as_tensor().is_none())
 }
 
-fn is_identity_target(op: &OpView<'_>) -> bool {
-    let same = |(i, &v): (usize, &Value)| op.operands().get(i).is_some_and(|&x| op.body.ty(x) == op.body.ty(v));
-    let is_identity = IDENTITY_TARGETS.contains(&target(op)) || (is_callback(op) && returns_tokens(op));
-    is_identity && op.results().iter().enumerate().all(same)
+/// Returns the index of the operand that is the first result of a custom call which returns successive operands
+/// unchanged, one for each result. Returns `None` for other calls and ops.
+fn first_unchanged(op: &OpView<'_>) -> Option<usize> {
+    let ty = |v: &Value| op.body.ty(*v);
+    let has_types = |x: &[Value]| x.iter().map(ty).eq(op.results().iter().map(ty));
+    let is_same = |&at: &usize| op.operands().get(at..at + op.results().len()).is_some_and(has_types);
+    let mut starts = match () {
+        () if IDENTITY_TARGETS.contains(&target(op)) => 0..1,
+        // The token may come after the number by which the process knows the Python function.
+        () if is_callback(op) && returns_tokens(op) => 0..op.operands().len() + 1,
+        () => return None,
+    };
+    starts.find(is_same)
+}
+
+/// Returns the operands that the results of a mark ([`Semantics::Identity`]) are, one for each result.
+///
+/// # Panics
+/// Panics if the op has fewer operands than results. No mark has.
+pub fn unchanged_operands<'a>(op: &OpView<'a>) -> &'a [Value] {
+    &op.operands()[first_unchanged(op).unwrap_or(0)..][..op.results().len()]
 }
 
 /// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
@@ -592,11 +609,11 @@ impl CustomCall {
 
 impl Facts for CustomCall {
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
-        match known(op) {
-            Some(facts) => facts.derivative(op),
-            None if is_identity_target(op) => Derivative::by(|cx| cx.tangents[..cx.results.len()].to_vec()),
-            None if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
-            None => Derivative::None("the called function states no derivative"),
+        match (known(op), first_unchanged(op)) {
+            (Some(facts), _) => facts.derivative(op),
+            (None, Some(at)) => Derivative::by(move |cx| cx.tangents[at..][..cx.results.len()].to_vec()),
+            _ if user::find(target(op)).is_some() => Derivative::None("the kernel states no derivative"),
+            _ => Derivative::None("the called function states no derivative"),
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
@@ -606,13 +623,16 @@ impl Facts for CustomCall {
         }
     }
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
-        match (known(op), user::find(target(op))) {
-            (Some(facts), _) => facts.batch(op, mapped),
-            (None, _) if is_identity_target(op) => Batched::by("its layout names no dimension for the batch", |cx| {
-                Ok((0..cx.op.results().len()).map(|i| cx.with_leading(i)).collect())
+        match (known(op), first_unchanged(op), user::find(target(op))) {
+            (Some(facts), ..) => facts.batch(op, mapped),
+            (None, Some(at), _) => Batched::by("its layout names no dimension for the batch", move |cx| {
+                let op = cx.op;
+                let is_tensor = |i: usize| op.operand_type(i).as_tensor().is_some();
+                let one = |i: usize| if is_tensor(i) { cx.with_leading(i) } else { cx.operands[i] };
+                Ok((at..at + op.results().len()).map(one).collect())
             }),
-            (None, Some(kernel)) => kernel.batch(op, mapped),
-            (None, None) => Batched::None("the called function states no batch"),
+            (None, None, Some(kernel)) => kernel.batch(op, mapped),
+            (None, None, None) => Batched::None("the called function states no batch"),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -638,8 +658,8 @@ impl Facts for CustomCall {
         }
         match target(op) {
             "X64Combine" if feeds_random_bits(op) => RuleFact::None("the state of random numbers stays whole"),
-            "mhlo.topk" if op.operands().len() == 1 && op.results().len() == 2 => RuleFact::Rule(top_k_rule(op)),
-            name if POINTWISE_TARGETS.contains(&name) && !op.results().is_empty() => pointwise_rule(op),
+            "mhlo.topk" if is_top_k(op) => RuleFact::Rule(top_k_rule(op)),
+            name if POINTWISE_TARGETS.contains(&name) && has_one_rank(op) => pointwise_rule(op),
             _ => batch_rule(op),
         }
     }
@@ -679,8 +699,8 @@ impl Facts for CustomCall {
         if let Some(facts) = known(&cx.op) {
             return facts.localize(cx);
         }
-        if is_identity_target(&cx.op) {
-            return Ok(cx.operands[..cx.op.results().len()].to_vec());
+        if let Some(at) = first_unchanged(&cx.op) {
+            return Ok(cx.operands[at..][..cx.op.results().len()].to_vec());
         }
         Ok(cx.same_op())
     }
@@ -688,14 +708,14 @@ impl Facts for CustomCall {
         if let Some(facts) = known(op) {
             return facts.semantics(op);
         }
-        if is_identity_target(op) { Semantics::Identity } else { Semantics::Pure }
+        if first_unchanged(op).is_some() { Semantics::Identity } else { Semantics::Pure }
     }
     fn eval(&self, op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         if let Some(facts) = known(op) {
             return facts.eval(op, x, regions);
         }
-        if is_identity_target(op) {
-            return Ok(x[..op.results().len()].to_vec());
+        if let Some(at) = first_unchanged(op) {
+            return Ok(x[at..][..op.results().len()].to_vec());
         }
         if let Some(kernel) = user::find(target(op)) {
             return kernel.run(op, x);
@@ -716,13 +736,13 @@ impl Facts for CustomCall {
         if let Some(facts) = known(op) {
             return facts.linear(op);
         }
-        if is_identity_target(op) { Linear::Jointly } else { Linear::No }
+        if first_unchanged(op).is_some() { Linear::Jointly } else { Linear::No }
     }
     fn explicit(&self, op: &OpView<'_>) -> ExplicitPolicy {
         if let Some(facts) = known(op) {
             return facts.explicit(op);
         }
-        if is_identity_target(op) || user::find(target(op)).is_some() {
+        if first_unchanged(op).is_some() || user::find(target(op)).is_some() {
             ExplicitPolicy::ByRule
         } else {
             ExplicitPolicy::Not("its target is unknown")
@@ -759,8 +779,23 @@ fn batch_rule(op: &OpView<'_>) -> RuleFact {
     RuleFact::Rule(rule)
 }
 
+/// Returns true if the call has a result, and each of its operands and results has the rank of the first result or is a
+/// scalar.
+fn has_one_rank(op: &OpView<'_>) -> bool {
+    let rank = |v: &Value| op.body.ty(*v).shape().len();
+    let first = op.results().first().map(rank);
+    first.is_some() && op.operands().iter().chain(op.results()).map(rank).all(|n| n == 0 || Some(n) == first)
+}
+
+fn is_top_k(op: &OpView<'_>) -> bool {
+    let (operands, results) = (op.operands(), op.results());
+    let rank = |v: Value| op.body.ty(v).shape().len();
+    operands.len() == 1 && results.len() == 2 && results.iter().all(|&v| rank(v) == rank(operands[0]))
+}
+
 pub(crate) fn feeds_random_bits(op: &OpView<'_>) -> bool {
-    let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(&op.result(0));
+    let Some(result) = op.results().first() else { return false };
+    let uses = |inner: &shardwise_ir::Op| op.body[*inner].operands.contains(result);
     let users: Vec<_> = op.body.walk().into_iter().filter(uses).collect();
     users.iter().any(|&user| Opcode::of_view(&op.at(user)) == Opcode::RngBitGenerator)
 }

@@ -328,6 +328,12 @@ fn dot_eval(op: &OpView<'_>, x: &[Literal]) -> Result<Vec<Literal>, EvalError> {
     Ok(vec![dot(&x[0], &x[1], &dims, op.result_tensor(0))])
 }
 
+/// Returns the zero of an operand's element type, or `None` if the type has none.
+pub(crate) fn zero_of(op: &OpView<'_>, operand: usize) -> Option<Literal> {
+    let dtype = op.operand_tensor(operand).dtype;
+    dtype.has_zero().then(|| Literal::zeros(dtype, vec![]))
+}
+
 macro_rules! dot_facts {
     () => {
         fn rule(&self, op: &OpView<'_>) -> RuleFact {
@@ -336,9 +342,10 @@ macro_rules! dot_facts {
         fn combine(&self, _: &OpView<'_>) -> Combine {
             Combine::With(ReduceKind::Add)
         }
-        /// Returns zero for both operands: if one were not zero, zero times its padding could be NaN.
+        /// Returns zero for both operands: if one were not zero, zero times its padding could be NaN. Returns `None` if
+        /// the operand's type has no zero.
         fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-            Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+            zero_of(op, index)
         }
         fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
             dot_eval(op, x)

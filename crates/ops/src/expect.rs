@@ -372,8 +372,9 @@ pub(crate) fn is_check(target: &str) -> bool {
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
-/// two values. Fails if the comparison fails, or if the operands or the results do not fit the check. `check.eq`
-/// returns the outcome of the comparison, which is always true, since a failed one is an error.
+/// two values. Fails if the comparison fails, or if the operands or the results do not fit the check: only floats
+/// and complex numbers are compared with a tolerance. `check.eq` returns the outcome of the comparison, which is always
+/// true, since a failed one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let name = target.strip_prefix("check.")?;
     let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());
@@ -385,11 +386,12 @@ pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Optio
     };
     let outcome = (name == "eq").then(|| Literal::scalar(Bool8::from(true)));
     let types: Vec<Type> = outcome.iter().map(|l| Type::tensor(l.dtype(), l.shape())).collect();
+    let has_tolerance = nearness != Nearness::Equal && name != "eq";
     Some(match x {
-        [got, expected] if types_of(op, op.results()) == types => {
+        [got, expected] if types_of(op, op.results()) == types && !(has_tolerance && is_exact) => {
             compare(op, nearness, got, expected).map(|()| outcome.into_iter().collect())
         }
-        _ => Err(wrong_call(op, target, &types)),
+        _ => Err(wrong_call(op, target, has_tolerance, &types)),
     })
 }
 
@@ -443,14 +445,15 @@ fn failed(
         .expected(format!("{}, {wanted}", element_text(expected, i)))
 }
 
-fn wrong_call(op: &OpView<'_>, target: &str, results: &[Type]) -> Diagnostic {
+fn wrong_call(op: &OpView<'_>, target: &str, has_tolerance: bool, results: &[Type]) -> Diagnostic {
+    let elements = if has_tolerance { " of floats or complex numbers" } else { "" };
     let wanted = match results {
         [] => "no result".to_string(),
         [ty, ..] => format!("one result of type {ty}"),
     };
     Diagnostic::error("check-call", op.loc(), format!("the operands or results do not fit the check `{target}`"))
         .facts(check::signature(op))
-        .expected(format!("two operands, and {wanted}"))
+        .expected(format!("two operands{elements}, and {wanted}"))
 }
 
 fn name_of<'a>(op: &OpView<'a>) -> &'a str {
@@ -495,6 +498,15 @@ mod tests {
         let text = found[0].to_string();
         assert!(text.contains("the operands or results do not fit the check `check.expect_eq`"), "{text}");
         assert!(text.contains("operands: (tensor<2xi32>)") && text.contains("two operands, and no result"), "{text}");
+    }
+
+    #[test]
+    fn calls_do_not_compare_integers_with_a_tolerance() {
+        for name in ["expect_close", "expect_almost_eq"] {
+            let call = format!("stablehlo.custom_call @check.{name}(%a, %a) : (tensor<2xi32>, tensor<2xi32>) -> ()");
+            let found = run_call(&call).expect("a check").unwrap_err().to_string();
+            assert!(found.contains("two operands of floats or complex numbers, and no result"), "{found}");
+        }
     }
 
     #[test]

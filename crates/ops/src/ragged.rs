@@ -12,7 +12,7 @@
 use crate::batch::BatchCx;
 use crate::check::{self, Check};
 use crate::derivative::CotangentCx;
-use crate::dot::{self, DotDims, linear_product};
+use crate::dot::{self, DotDims, linear_product, zero_of};
 use crate::eval::{self, Layout};
 use crate::facts::*;
 use crate::schema::*;
@@ -294,7 +294,9 @@ impl RaggedDot {
             ("lhs_ragged_dimensions", &[ragged]),
             ("rhs_group_dimensions", groups),
         ];
-        let fields = dims.iter().map(|(name, list)| (*name, Attr::sizes(list))).collect();
+        // Empty lists are left out, as in text.
+        let listed = dims.into_iter().filter(|(_, list)| !list.is_empty());
+        let fields = listed.map(|(name, list)| (name, Attr::sizes(list))).collect();
         let dims = Attr::Record { name: "chlo.ragged_dot".into(), fields };
         Attrs::new().with("ragged_dot_dimension_numbers", dims)
     }
@@ -416,7 +418,7 @@ impl Facts for RaggedDot {
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        (index < 2).then(|| Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+        if index < 2 { zero_of(op, index) } else { None }
     }
 
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {

@@ -85,19 +85,30 @@ impl Reduce {
 }
 
 /// Returns the index of the first input of integers that are known to be their own positions along the only reduced
-/// dimension, if the region selects one element of each input: the op finds the position of an element, as JAX's
-/// `argmax` does. Returns `None` for other ops.
+/// dimension, if the region selects one element of each input, all at one position: the op finds the position of an
+/// element, as JAX's `argmax` does. Returns `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
-    let (&[dim], &[region], n) = (&Reduce::dims(op)[..], op.regions(), op.results().len()) else { return None };
-    let args = &op.body[region].args;
-    let selects = |i: usize| {
-        let select = op.body.def_op(op.body.region_results(region)[i]).map(|def| op.at(def));
-        let is_select = |op: &OpView<'_>| Opcode::of_view(op) == Opcode::Select;
-        let is_part = |v: &Value| [args[i], args[n + i]].contains(v);
-        select.filter(is_select).is_some_and(|select| select.operands()[1..].iter().all(is_part))
-    };
+    let &[dim] = &Reduce::dims(op)[..] else { return None };
     let is_counter = |i: &usize| op.operand_tensor(*i).dtype.is_integer() && counts(op, *i, dim);
-    (0..n).find(is_counter).filter(|_| (0..n).all(selects))
+    let found = (0..op.results().len()).find(is_counter);
+    found.filter(|_| selects_by_one_predicate(op) || reducer::arg_reduce(op).is_some())
+}
+
+/// Returns true if one value decides whether the results of the only region are all arguments of the first half, or all
+/// arguments of the second half.
+fn selects_by_one_predicate(op: &OpView<'_>) -> bool {
+    let (&[region], n) = (op.regions(), op.results().len()) else { return false };
+    let args = &op.body[region].args;
+    let choice = |i: usize| {
+        let select = op.at(op.body.def_op(op.body.region_results(region)[i])?);
+        let &[predicate, on_true, on_false] = select.operands() else { return None };
+        let pair = [on_true, on_false];
+        let is_first = pair == [args[i], args[n + i]];
+        let is_choice = is_first || pair == [args[n + i], args[i]];
+        (Opcode::of_view(&select) == Opcode::Select && is_choice).then_some((predicate, is_first))
+    };
+    let first = choice(0);
+    first.is_some() && (1..n).all(|i| choice(i) == first)
 }
 
 /// Returns true if the elements of operand `i` are known to be their positions along `dim`.

@@ -6,7 +6,7 @@ use crate::facts::Linear;
 use crate::shapes::{constant_operand, known_operand};
 use crate::{NoRegions, OPS, Opcode, Promoted, ReduceKind, Reducer, Semantics, elementwise, promote, quantized};
 use shardwise_base::{Complex64, DType, DTypeKind, Literal};
-use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value};
+use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value, ValueDef};
 use std::collections::HashMap;
 
 /// The use of region 0 as the reducer of an op whose operands are inputs and as many initial values: argument `i` of
@@ -265,15 +265,16 @@ pub fn arg_reduce(op: &OpView<'_>) -> Option<ArgReduce> {
     Some(ArgReduce { is_max, keeps_nan: true })
 }
 
-/// Returns the value from which `v` is made by ops that return their first operand unchanged ([`Semantics::Identity`]),
-/// or `v` itself if no such op defines it.
+/// Returns the value from which `v` is made by ops that return their operands unchanged ([`Semantics::Identity`]), or
+/// `v` itself if no such op defines it.
 fn through_marks(module: &Module, body: &Body, mut v: Value) -> Value {
-    while let Some(op) = body.def_op(v) {
+    while let ValueDef::Result { op, index } = body[v].def {
         let view = module.view(body, op);
-        if Opcode::of_view(&view).facts().semantics(&view) != Semantics::Identity || view.operands().is_empty() {
-            break;
+        let is_mark = Opcode::of_view(&view).facts().semantics(&view) == Semantics::Identity;
+        match view.operands().get(index as usize) {
+            Some(&operand) if is_mark => v = operand,
+            _ => break,
         }
-        v = view.operand(0);
     }
     v
 }
@@ -366,6 +367,28 @@ pub fn replacement_region(builder: &mut Builder<'_>, dtype: DType) -> Region {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_of_several_values_are_followed_value_by_value() {
+        let kind = |x: &str, y: &str| {
+            let text = format!(
+                "func.func @main(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {{
+  %r = \"stablehlo.reduce\"(%x, %c) <{{dimensions = array<i64: 0>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %0:2 = stablehlo.custom_call @annotate_device_placement(%a, %b) : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+    %1 = stablehlo.add {x}, {y} : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }}) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}}"
+            );
+            let module = shardwise_ir::text::parse("test", &text, &OPS).unwrap();
+            let body = &module.main().unwrap().body;
+            reduce_kind_of_op(&module.view(body, body.walk()[0]))
+        };
+        assert_eq!(kind("%0#0", "%0#1"), Some(ReduceKind::Add));
+        assert_eq!(kind("%0#1", "%b"), None);
+    }
 
     #[test]
     fn nothing_keeps_zeros_of_both_signs() {

@@ -404,13 +404,15 @@ impl KeyPattern {
         regions: &mut dyn RegionEval,
     ) -> Result<Literal, EvalError> {
         let mut known = HashMap::from([(self.argument, element.clone())]);
+        let get = |known: &HashMap<Value, Literal>, v: Value| {
+            known.get(&v).or_else(|| constant(op, v)).expect("known").clone()
+        };
         for &step in steps {
             let inner = op.at(step);
-            let operand = |v: &Value| known.get(v).or_else(|| constant(op, *v)).expect("known").clone();
-            let x: Vec<Literal> = inner.operands().iter().map(operand).collect();
+            let x: Vec<Literal> = inner.operands().iter().map(|&v| get(&known, v)).collect();
             known.insert(inner.result(0), crate::evaluate(&inner, &x, regions)?.swap_remove(0));
         }
-        Ok(known[&self.key].clone())
+        Ok(get(&known, self.key))
     }
 }
 

@@ -185,9 +185,12 @@ impl Kernel {
                 .collect();
             let call = cx.b.op(Opcode::CustomCall, operands, cx.op.attrs().clone(), types);
             let made = cx.b.body[call].results.to_vec();
-            let dims = &places[count..];
-            let size = cx.size;
-            Ok(made.into_iter().zip(dims).map(|(v, dim)| split(cx.b, v, dim.expect("checked above"), size)).collect())
+            let (op, size) = (cx.op, cx.size);
+            let apart = |(i, v): (usize, Value)| {
+                let dim = places[count + i].expect("checked above");
+                split(cx.b, v, dim, [size, op.result_shape(i)[dim]])
+            };
+            Ok(made.into_iter().enumerate().map(apart).collect())
         })
     }
 
@@ -233,11 +236,11 @@ fn merged(b: &mut Builder<'_>, x: Value, dim: usize) -> Value {
     make::reshape(b, x, &to)
 }
 
-/// Takes a leading dimension of this size out of dimension `dim`, where [`merged`] has put it.
-fn split(b: &mut Builder<'_>, x: Value, dim: usize, size: usize) -> Value {
+/// Takes a leading dimension out of dimension `dim`, where [`merged`] has put it. `sizes` are those of the leading
+/// dimension and of what is left of `dim`.
+fn split(b: &mut Builder<'_>, x: Value, dim: usize, sizes: [usize; 2]) -> Value {
     let mut shape = b.body.ty(x).shape().to_vec();
-    shape[dim] /= size.max(1);
-    shape.insert(dim, size);
+    shape.splice(dim..=dim, sizes);
     let x = make::reshape(b, x, &shape);
     let order: Vec<usize> = [dim].into_iter().chain((0..shape.len()).filter(|&d| d != dim)).collect();
     if dim == 0 { x } else { make::transpose(b, x, &order) }
@@ -353,6 +356,8 @@ fn other_results(op: &OpView<'_>, given: &[TensorType], expected: &[TensorType])
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::DType;
+    use shardwise_ir::Body;
 
     #[test]
     fn sizes_are_filled_in() {
@@ -363,6 +368,17 @@ mod tests {
         );
         let whole = "([ij])->([i, j]) {i=2, j=3}";
         assert_eq!(with_sizes(whole, size), whole);
+    }
+
+    #[test]
+    fn a_batch_of_size_0_keeps_the_other_dimensions() {
+        let mut body = Body::new();
+        let mut b = Builder::new(&mut body);
+        for (dim, shape) in [(0, [0, 4, 3]), (1, [0, 3, 4])] {
+            let x = b.arg(Type::tensor(DType::F32, if dim == 0 { [0, 3] } else { [3, 0] }));
+            let made = split(&mut b, x, dim, [0, 4]);
+            assert_eq!(b.body.ty(made).shape(), shape);
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::turns::Turns;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, LayoutChange, Mesh, Reason, Reshard, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
 use shardwise_ops::{Combine, Effects, Opcode, ReduceKind, Semantics, is_zero, make_shardy};
 use shardwise_sharding::cost::CollectiveCost;
@@ -244,7 +245,7 @@ impl Resharder<'_, '_, '_> {
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let reader = if is_copy(view) { self.first_reader(view).map(|op| view.at(op)) } else { None };
         let consumer = reader.as_ref().unwrap_or(view);
-        for (&result, &operand) in view.results().iter().zip(view.operands()) {
+        for (&result, &operand) in view.results().iter().zip(unchanged_operands(view)) {
             let wanted = vec![self.wanted(result)];
             let value = self.edges(consumer, &|_| reason::stated(view), &[operand], &wanted, &[result], b)[0];
             self.cloner.set(result, value);

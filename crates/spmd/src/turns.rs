@@ -10,7 +10,7 @@ use crate::strategy::{NEVER, Served};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisKind, Mesh};
 use shardwise_ir::{Body, OpView, Region, Value};
-use shardwise_ops::control::trip_count;
+use shardwise_ops::control::{trip_count, unchanged_operands};
 use shardwise_ops::{Effects, Opcode, Semantics};
 
 /// The number of turns that is assumed of a loop whose trip count is not known.
@@ -161,9 +161,10 @@ fn is_function(view: &OpView<'_>) -> bool {
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
+/// Returns the operand that a mark with one result returns, or `None` for other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
     let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
-    view.operands().first().copied().filter(|_| is_mark)
+    if is_mark && view.results().len() == 1 { unchanged_operands(view).first().copied() } else { None }
 }
 
 pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {

@@ -3,6 +3,7 @@
 use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_regions};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{Opcode, Semantics};
 
@@ -35,7 +36,8 @@ impl<'s> Rewrite<'s> for Unshard {
         b: &mut Builder<'_>,
     ) -> Result<bool, Diagnostics> {
         if is_identity(view) {
-            view.results().iter().zip(view.operands()).for_each(|(&v, &from)| cloner.set(v, cloner.get(from)));
+            let pairs = view.results().iter().zip(unchanged_operands(view));
+            pairs.for_each(|(&v, &from)| cloner.set(v, cloner.get(from)));
             return Ok(true);
         }
         let regions = rewrite_regions(view, self, cloner, b)?;

@@ -409,6 +409,29 @@ fn positions_of_maxima() {
     );
 }
 
+/// Tests a reduction that looks like one that finds the position of an element: each result is selected from its own
+/// pair, but by a predicate of its own.
+#[test]
+fn values_and_indices_that_are_selected_apart() {
+    check_all(
+        "func.func @main(%arg0: tensor<4x3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+  %low = stablehlo.constant dense<0xFFF0000000000000> : tensor<f64>
+  %most = stablehlo.constant dense<4> : tensor<i32>
+  %positions = stablehlo.iota dim = 0 : tensor<4x3xi32>
+  %0:2 = stablehlo.reduce(%arg0 init: %low), (%positions init: %most) across dimensions = [0] : (tensor<4x3xf64>, tensor<4x3xi32>, tensor<f64>, tensor<i32>) -> (tensor<3xf64>, tensor<3xi32>)
+   reducer(%a: tensor<f64>, %b: tensor<f64>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %1 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %2 = stablehlo.compare LT, %i, %j, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %3 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f64>
+    %4 = stablehlo.select %2, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %3, %4 : tensor<f64>, tensor<i32>
+  }
+  %5 = stablehlo.convert %0#1 : (tensor<3xi32>) -> tensor<3xf64>
+  return %0#0, %5 : tensor<3xf64>, tensor<3xf64>
+}",
+    );
+}
+
 /// Returns a program with one convolution of `[4, 7, 6, i]` and `[3, 2, k, o]`. `features` are `i`, `k` and `o`, and
 /// `counts` are the numbers of feature groups and batch groups. `result` is the shape of the result.
 fn convolution(window: &str, features: [usize; 3], counts: [usize; 2], result: &str) -> String {

@@ -12,6 +12,7 @@ use shardwise_base::{AxisRef, DType, Diagnostic, Diagnostics, EntityVec, Literal
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Func, Module, Op, OpView, Region, Uses, Value};
 use shardwise_ops::collective::{AxisIndexOp, CollectiveView};
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::{Opcode, Semantics, constant_value};
 use std::collections::{BTreeSet, HashSet};
 
@@ -166,7 +167,7 @@ impl<'m> Lowering<'m> {
         }
         match Opcode::of_view(&view).facts().semantics(&view) {
             Semantics::Pure => Ok(Some(self.with_captured(&view, |op, captured| StepKind::Evaluate { op, captured }))),
-            Semantics::Identity => Ok(Some(self.plan.step(&view, StepKind::Alias))),
+            Semantics::Identity => Ok(Some(self.plan.step_reading(&view, StepKind::Alias, unchanged_operands(&view)))),
             Semantics::Collective => match kernels::members(&self.plan, &view) {
                 Some(members) => {
                     Ok(Some(self.with_captured(&view, |op, captured| StepKind::Exchange { op, captured, members })))

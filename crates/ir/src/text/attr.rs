@@ -166,16 +166,17 @@ impl<'t> Parser<'t> {
     }
 
     fn int_attr(&mut self, at: At, scalar: Scalar<'_>, dtype: Option<DType>) -> Parsed<Attr> {
-        let bytes = match dtype {
-            Some(d) if d.is_complex() => Err("a complex number must be written as two numbers".to_string()),
-            _ => number::encode(scalar, dtype.unwrap_or(DType::I64)),
+        // A number of a quantized type is the integer that is stored.
+        let stored = dtype.map_or(DType::I64, |d| d.quantized().map_or(d, |q| q.storage));
+        let bytes = match stored.is_complex() {
+            true => Err("a complex number must be written as two numbers".to_string()),
+            false => number::encode(scalar, stored),
         };
         let bytes = bytes.map_err(|message| self.fail(at, "text-literal", message))?;
         if dtype == Some(DType::I1) {
             return Ok(Attr::Bool(bytes[0] != 0));
         }
-        let is_signed = dtype.is_none_or(DType::is_signed);
-        let fill = if is_signed && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
+        let fill = if stored.is_signed() && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
         let mut wide = [fill; 8];
         wide[..bytes.len()].copy_from_slice(&bytes);
         Ok(Attr::Int { value: i64::from_le_bytes(wide), dtype })

@@ -361,13 +361,18 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
 }
 
 /// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. `V` is for varying, `U` for
-/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if two of the lists share a
-/// part of an axis, and if `mesh` is `None`. Of two lists for the same state, the last one counts.
+/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if there are two lists for one
+/// state, if two of the lists share a part of an axis, and if `mesh` is `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();
+    let mut states = vec![];
     for part in text.strip_prefix('{')?.strip_suffix('}')?.split(", ") {
         let (state, list) = part.split_once(':')?;
+        if states.contains(&state) {
+            return None;
+        }
+        states.push(state);
         let inner = list.strip_prefix('(').and_then(|l| l.strip_suffix(')'));
         let axes = AxisSet::new(mesh, parse_axes(inner.unwrap_or(list), mesh)?);
         match state {

@@ -127,9 +127,13 @@ pub(super) fn dynamic_size(loc: &Loc, subject: &str) -> Diagnostic {
 
 pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
     let known = DType::ALL.iter().map(|d| d.name()).chain(["tensor", "tuple"]);
-    if DType::parse(name).is_some() || name == "!quant.uniform" {
+    let element = match name {
+        "complex" | "!quant.uniform" => Some(format!("{name}<..>")),
+        _ => DType::parse(name).map(|_| name.to_string()),
+    };
+    if let Some(element) = element {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of an element, not of a value"))
-            .help(format!("a single number is a tensor without dimensions: tensor<{name}>"));
+            .help(format!("a single number is a tensor without dimensions: tensor<{element}>"));
     }
     if ["tensor", "tuple", "!stablehlo.token", "!stablehlo.future"].contains(&name) {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of a value, not of an element"))

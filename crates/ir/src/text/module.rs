@@ -109,6 +109,7 @@ impl<'t> Parser<'t> {
 
     /// Reads `"builtin.module"() <{sym_name = "m"}> ({ .. }) {..} : () -> ()`.
     fn generic_module(&mut self, module: &mut Module) -> Parsed<()> {
+        let at = self.at();
         self.bump();
         self.expect_all("()")?;
         let mut attrs = self.properties(|_, _| Ok(None))?;
@@ -121,10 +122,14 @@ impl<'t> Parser<'t> {
         self.expect_all("})")?;
         self.merge_dict(&mut attrs)?;
         self.expect_all(": () -> ()")?;
-        if let Some(Attr::Str(name)) = attrs.remove("sym_name") {
-            module.name = name;
+        match attrs.remove("sym_name") {
+            Some(Attr::Str(name)) => module.name = name,
+            Some(_) => {
+                let message = "the `sym_name` of a module must be a string".to_string();
+                return Err(self.fail(at, "text-attribute", message));
+            }
+            None => {}
         }
-        self.check_free(self.at(), &attrs, &["sym_name"])?;
         module.attrs = attrs;
         Ok(())
     }

@@ -100,14 +100,14 @@ fn check_all_named(
 
 /// Returns the number of members of the largest group, and checks that all groups have as many. A replica that is in a
 /// group with all of its partitions counts as so many members, if their number is known. If the number of members is
-/// zero or not known, reports this and returns 1. Returns 1 if `groups` is `None`, too.
+/// zero or not known, reports this and returns `None`. Returns `None` if `groups` is `None`, too.
 pub(super) fn group_size(
     op: &OpView<'_>,
     check: &mut Check<'_, '_>,
     label: &'static str,
     groups: Option<Groups>,
-) -> usize {
-    let Some(groups) = groups else { return 1 };
+) -> Option<usize> {
+    let groups = groups?;
     if let Groups::Dense(rows) = &groups {
         let is_even = rows.iter().all(|row| row.len() == rows[0].len());
         check.that(label, is_even, "all groups must have the same number of processes");
@@ -118,7 +118,7 @@ pub(super) fn group_size(
     }
     .filter(|&n| n > 0);
     check.that(label, size.is_some(), "the number of processes in a group must be known and must not be 0");
-    size.unwrap_or(1)
+    size
 }
 
 /// Returns the number of processes that a number in the op's groups stands for: the partitions of a replica if the
@@ -275,7 +275,7 @@ impl Facts for AllGather {
         check.that("all_gather_c1", in_range, "`all_gather_dim` must be a dimension of every operand");
         check_global_ids(op, &mut check, "all_gather_c5");
         let groups = checked_groups(op, op.attr("replica_groups"), &mut check, ["all_gather_c2", "all_gather_c4"]);
-        let members = group_size(op, &mut check, "all_gather_c3", groups);
+        let members = group_size(op, &mut check, "all_gather_c3", groups).unwrap_or(1);
         check.so_far()?;
         let n = members.checked_mul(partitions_of_group(op, &types, dim));
         let gathered = |t: &&TensorType| Some(resized(t, dim, t.shape[dim].checked_mul(n?)?));
@@ -384,7 +384,7 @@ impl Facts for ReduceScatter {
         check_global_ids(op, &mut check, "reduce_scatter_c6");
         let groups =
             checked_groups(op, op.attr("replica_groups"), &mut check, ["reduce_scatter_c3", "reduce_scatter_c5"]);
-        let n = group_size(op, &mut check, "reduce_scatter_c4", groups);
+        let n = group_size(op, &mut check, "reduce_scatter_c4", groups).unwrap_or(1);
         let element = reducer_element(op, &mut check, "reduce_scatter_c7");
         check.so_far()?;
         let rule = format!("dimension {dim} of the operand must be a multiple of the group's size, {n}");
@@ -454,12 +454,13 @@ impl Facts for AllToAll {
             false => (false, "mhlo.num_replicas"),
         };
         check_all_named(op, groups.as_ref(), &mut check, "all_to_all_c6", is_flat, counted);
-        let n = group_size(op, &mut check, "all_to_all_c8", groups);
+        let known = group_size(op, &mut check, "all_to_all_c8", groups);
+        let n = known.unwrap_or(1);
         let count = op.attrs().int("split_count").unwrap_or(n as i64);
         check.that("all_to_all_c4", count > 0, "`split_count` must be positive");
         check.that(
             "all_to_all_c8",
-            count <= 0 || count == n as i64,
+            count <= 0 || known.is_none() || count == n as i64,
             &format!("`split_count` must be the group's size, {n}"),
         );
         let is_dim = |dim: usize| types.iter().all(|t| dim < t.rank());

@@ -244,8 +244,9 @@ pub fn cosh(z: Complex64) -> Complex64 {
 }
 
 pub fn tanh(z: Complex64) -> Complex64 {
-    // The result is a sign, up to an imaginary part below 1e-17. Further out, both sinh and cosh overflow.
-    if z.re.abs() > 20.0 {
+    // The result is a sign, up to an imaginary part below 1e-17. Further out, both sinh and cosh overflow. As in annex
+    // G of the C standard, the angle of an infinite number may also be unknown.
+    if z.re.abs() > 20.0 && (z.im.is_finite() || z.re.is_infinite()) {
         return Complex64::new(1f64.copysign(z.re), 0.0);
     }
     divide(sinh(z), cosh(z))
@@ -419,6 +420,21 @@ mod tests {
         near(cosh(z(-710.0, 5e-324)), z(1.116_997_383_080_855_6e308, -5.518_700_334_748_252e-16));
         near(sinh(z(-710.0, 1e-10)), z(-1.116_997_383_080_855_6e308, 1.116_997_383_080_855_6e298));
         near(cosh(z(-710.0, 1e-10)), z(1.116_997_383_080_855_6e308, -1.116_997_383_080_855_6e298));
+    }
+
+    #[test]
+    fn tangents_of_large_numbers() {
+        let inf = f64::INFINITY;
+        for x in [25.0, 1000.0, inf] {
+            near(tanh(z(-x, 2.0)), z(-1.0, 0.0));
+        }
+        for im in [inf, -inf, f64::NAN] {
+            near(tanh(z(inf, im)), z(1.0, 0.0));
+            for re in [1.0, 25.0, -1000.0] {
+                let found = tanh(z(re, im));
+                assert!(found.re.is_nan() && found.im.is_nan(), "{re} {im}: {found}");
+            }
+        }
     }
 
     #[test]

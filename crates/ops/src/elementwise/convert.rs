@@ -97,7 +97,7 @@ fn bitcast_shape(x: &TensorType, to: DType) -> Option<Vec<usize>> {
         shape.push(from_bits / to_bits);
         from_bits.is_multiple_of(to_bits)
     } else {
-        from_bits == to_bits || shape.pop()? * from_bits == to_bits
+        from_bits == to_bits || shape.pop()?.checked_mul(from_bits) == Some(to_bits)
     };
     has_fit.then_some(shape)
 }
@@ -349,6 +349,13 @@ impl Facts for ReducePrecision {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_in_bits_do_not_overflow() {
+        let shape = |size: usize| bitcast_shape(&TensorType::new(DType::I8, [size]), DType::I64);
+        assert_eq!(shape(8), Some(vec![]));
+        assert_eq!(shape(1 << 61), None);
+    }
 
     #[test]
     fn small_floats_are_rounded_within_their_type() {

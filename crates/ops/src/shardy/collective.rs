@@ -231,10 +231,11 @@ fn show(mesh: &Mesh, axes: &[AxisRef]) -> String {
 /// Removes the axes from the minor end of dimension `index`. Returns a message that starts with `verb` if the dimension
 /// does not end with them.
 fn take_minor(mesh: &Mesh, dim: &mut DimSharding, index: usize, axes: &[AxisRef], verb: &str) -> Result<(), String> {
+    let all = dim.axes.clone();
     for &axis in axes.iter().rev() {
         let fits = dim.axes.last().is_some_and(|last| axis.suffix_of(*last, mesh));
         if !fits {
-            let (had, wanted) = (show(mesh, &dim.axes), show(mesh, axes));
+            let (had, wanted) = (show(mesh, &all), show(mesh, axes));
             return Err(format!("{verb} {wanted} along dimension {index}, whose axes, {had}, do not end with them"));
         }
         let last = dim.axes.pop().expect("checked above");

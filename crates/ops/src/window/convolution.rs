@@ -11,7 +11,7 @@ use super::{
 use crate::batch::BatchCx;
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::derivative::CotangentCx;
-use crate::dot::linear_product;
+use crate::dot::{linear_product, zero_of};
 use crate::eval::{self, Number};
 use crate::facts::*;
 use crate::schema::*;
@@ -79,10 +79,7 @@ impl ConvDims {
 
     /// Returns, for each spatial dimension, true if the kernel is reversed along it.
     pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
-        match op.attr("window_reversal") {
-            Some(Attr::Bools(flags)) => flags.clone(),
-            _ => vec![false; self.kernel_spatial.len()],
-        }
+        op.attr("window_reversal").and_then(flags).unwrap_or_else(|| vec![false; self.kernel_spatial.len()])
     }
 
     fn input(&self) -> Vec<usize> {
@@ -102,6 +99,14 @@ impl ConvDims {
 /// [`Facts::infer`] refuses as it refuses 0.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().int(name).map_or(1, |count| usize::try_from(count).unwrap_or(0))
+}
+
+/// Returns the list of flags that is written as `array<i1: ..>` or `dense<..>`. Returns `None` for other attributes.
+fn flags(attr: &Attr) -> Option<Vec<bool>> {
+    match attr {
+        Attr::Bools(flags) => Some(flags.clone()),
+        _ => Some(attr.to_ints()?.into_iter().map(|flag| flag != 0).collect()),
+    }
 }
 
 fn pick(shape: &[usize], dims: &[usize]) -> Vec<usize> {
@@ -175,7 +180,10 @@ impl ConvDims {
             ("output_feature_dimension", one(self.output_feature)),
             ("output_spatial_dimensions", Attr::sizes(&self.output_spatial)),
         ];
-        Attr::Record { name: "stablehlo.conv".into(), fields: fields.into_iter().collect() }
+        // Empty lists are left out, as in text.
+        let is_empty = |attr: &Attr| attr.to_ints().is_some_and(|list| list.is_empty());
+        let fields = fields.into_iter().filter(|(_, attr)| !is_empty(attr)).collect();
+        Attr::Record { name: "stablehlo.conv".into(), fields }
     }
 
     fn convolution(&self, cx: &mut Built<'_, '_, '_>, x: Value, kernel: Value) -> Value {
@@ -451,7 +459,7 @@ impl Facts for Convolution {
             .so_far()?;
         check_groups(op, &mut check, &dims);
         let window = read_window(op, &mut check, NAMES, Some(kernel_sizes(op, &dims)), n - 2, &LABELS);
-        let reversal = op.attr("window_reversal").is_none_or(|a| matches!(a, Attr::Bools(b) if b.len() == n - 2));
+        let reversal = op.attr("window_reversal").is_none_or(|a| flags(a).is_some_and(|f| f.len() == n - 2));
         check
             .that("convolution_c9", reversal, "`window_reversal` must have one flag for each spatial dimension")
             .so_far()?;
@@ -539,7 +547,7 @@ impl Facts for Convolution {
     }
 
     fn neutral(&self, op: &OpView<'_>, index: usize) -> Option<Literal> {
-        Some(Literal::zeros(op.operand_tensor(index).dtype, vec![]))
+        zero_of(op, index)
     }
 
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
@@ -599,7 +607,7 @@ fn check_groups(op: &OpView<'_>, check: &mut Check<'_, '_>, dims: &ConvDims) {
     let (feature, batch) = (group_count(op, "feature_group_count"), group_count(op, "batch_group_count"));
     check.that("convolution_c21", feature > 0, "`feature_group_count` must be positive");
     check.that("convolution_c22", batch > 0, "`batch_group_count` must be positive");
-    check.that("convolution_c23", feature == 1 || batch == 1, "one of the group counts must be 1");
+    check.that("convolution_c23", feature.min(batch) <= 1, "one of the group counts must be 1");
     if feature == 0 || batch == 0 {
         return;
     }
@@ -825,5 +833,28 @@ impl<'a> Conv<'a> {
             }
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_lists_are_left_out_as_in_text() {
+        let dims = ConvDims {
+            input_batch: 0,
+            input_feature: 1,
+            input_spatial: vec![],
+            kernel_input_feature: 0,
+            kernel_output_feature: 1,
+            kernel_spatial: vec![],
+            output_batch: 0,
+            output_feature: 1,
+            output_spatial: vec![],
+        };
+        let attr = dims.to_attr();
+        let names: Vec<&str> = attr.as_record().unwrap().iter().map(|(name, _)| name).collect();
+        assert!(names.len() == 6 && names.iter().all(|name| !name.contains("spatial")), "{names:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::make;
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run_split};
 use crate::{ReduceKind, RuleFact};
-use shardwise_base::{DType, Literal};
+use shardwise_base::{Bool8, DType, Literal};
 use shardwise_ir::{Attr, Attrs, Module, Type};
 
 fn padding(pairs: &[[i64; 2]]) -> Attr {
@@ -206,6 +206,14 @@ fn convolution_of_the_specification() {
     let attrs = Attrs::new().with("window_strides", Attr::ints([4, 4])).with("lhs_dilation", Attr::ints([2, 2]));
     let module = convolution(&x, 2, attrs);
     assert_eq!(run_split(&module, &x), [Literal::new([1, 2, 2, 1], &[10i64, 26, 46, 62])]);
+}
+
+#[test]
+fn a_reversal_may_be_a_dense_array() {
+    let x = [Literal::new([1, 3, 1], &[1f32, 2.0, 4.0]), Literal::new([2, 1, 1], &[1f32, 10.0])];
+    let reversal = Attr::Dense(Literal::new([1], &[Bool8::from(true)]));
+    let module = convolution(&x, 1, Attrs::new().with("window_reversal", reversal));
+    assert_eq!(run_split(&module, &x), [Literal::new([1, 2, 1], &[12f32, 24.0])]);
 }
 
 fn numbers(shape: &[usize]) -> Literal {

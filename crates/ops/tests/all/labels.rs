@@ -229,6 +229,8 @@ fn numbers_of_groups() {
         assert!(of(none, 1).contains(&"convolution_c21".to_string()), "{none}: {:?}", of(none, 1));
         assert!(of(1, none).contains(&"convolution_c22".to_string()), "{none}: {:?}", of(1, none));
     }
+    assert_eq!(of(0, 2), ["convolution_c21"]);
+    assert!(of(2, 2).contains(&"convolution_c23".to_string()), "{:?}", of(2, 2));
 }
 
 #[test]
@@ -324,6 +326,19 @@ fn groups_have_all_processes_that_a_module_counts() {
     let counts = "mhlo.num_replicas = 4 : i32, mhlo.num_partitions = 2 : i32";
     assert_eq!(of(counts, &exchange(1)), [""; 0]);
     assert_eq!(of(counts, &exchange(0)), ["all_to_all_c6"]);
+}
+
+#[test]
+fn an_exchange_in_groups_of_an_unknown_size_is_one_mistake() {
+    let of = |groups: &str| {
+        codes(&format!(
+            "%0 = \"stablehlo.all_to_all\"(%a) <{{split_dimension = 0 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, \
+             replica_groups = dense<{groups}xi64>}}> : (tensor<2x3xf32>) -> tensor<1x6xf32>"
+        ))
+    };
+    assert_eq!(of("[[0, 1]]> : tensor<1x2"), [""; 0]);
+    assert_eq!(of("[0, 1]> : tensor<2"), ["all_to_all_c5"]);
+    assert_eq!(of("> : tensor<0x0"), ["all_to_all_c8"]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ fn collectives_take_only_axes_that_are_there() {
     assert_eq!(step(xy, "all_gather", r#"[{"y"}, {}]"#, x), "");
     assert_eq!(step(xy, "all_gather", r#"[{"y":(2)2}, {}]"#, r#"[{"x", "y":(1)2}, {}]"#), "");
     refused(xy, "all_gather", r#"[{"x"}, {}]"#, r#"[{"y"}, {}]"#, "gathers {\"x\"} along dimension 0");
+    refused(r#"[{"y"}, {}]"#, "all_gather", r#"[{"x", "y"}, {}]"#, whole, "whose axes, {\"y\"}, do not end with them");
     refused(xy, "all_slice", r#"[{}, {"y"}]"#, r#"[{"x", "y"}, {"y"}]"#, "axis \"y\" is used twice");
     refused(xy, "all_slice", r#"[{}, {"y"}]"#, xy, "slices along \"y\", which");
     refused(x, "all_to_all", r#"[{"y"}: 0->1]"#, whole, "moves {\"y\"} along dimension 0");

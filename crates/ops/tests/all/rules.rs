@@ -2,9 +2,10 @@
 
 use crate::harness::*;
 use shardwise_base::{DType, Literal};
+use shardwise_ir::text::parse;
 use shardwise_ir::{Builder, OpView, TensorType, Value};
 use shardwise_ops::dot::DotDims;
-use shardwise_ops::{Facts, Opcode, ReduceKind, RuleFact, make};
+use shardwise_ops::{Facts, OPS, Opcode, ReduceKind, RuleFact, make};
 
 fn check(args: &[TensorType], build: impl FnOnce(&mut Builder<'_>, &[Value]) -> Value, expected: &str) {
     let m = module(args, |b, x| vec![build(b, x)]);
@@ -158,6 +159,25 @@ fn transpose_and_reshape() {
     check(&[f32s(&[8, 3])], |b, x| make::reshape(b, x[0], &[24]), "([i, j])->([ij]) {i=8, j=3}");
     check(&[f32s(&[0, 4])], |b, x| make::reshape(b, x[0], &[4, 0]), "a reshape of nothing has no factors");
     check(&[f32s(&[])], |b, x| make::reshape(b, x[0], &[1, 1]), "([])->([i, j]) {i=1, j=1}");
+}
+
+#[test]
+fn products_are_padded_with_zeros_if_there_are_any() {
+    for (dtype, has_zero) in [("f32", true), ("f8E8M0FNU", false)] {
+        let text = r#"func.func @main(%a: tensor<6x3xT>, %b: tensor<3x4xT>, %c: tensor<2x3x4xT>, %s: tensor<2xi32>) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<6x3xT>, tensor<3x4xT>) -> tensor<6x4xf32>
+  %1 = "chlo.ragged_dot"(%a, %c, %s) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<6x3xT>, tensor<2x3x4xT>, tensor<2xi32>) -> tensor<6x4xf32>
+  %2 = "stablehlo.convolution"(%a, %b) <{batch_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, f]x[i, o]->[b, f]>, feature_group_count = 1 : i64}> : (tensor<6x3xT>, tensor<3x4xT>) -> tensor<6x4xf32>
+  return
+}"#;
+        let module =
+            parse("t.mlir", &text.replace("xT>", &format!("x{dtype}>")), &OPS).unwrap_or_else(|e| panic!("{e}"));
+        for op in ops(&module) {
+            let op = OpView::new(&module, &module.funcs[0].body, op);
+            let facts: &dyn Facts = Opcode::of_view(&op).facts();
+            assert!((0..2).all(|i| facts.neutral(&op, i).is_some() == has_zero), "{} of {dtype}", op.name());
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use shardwise_ir::text::{PrintOptions, parse, print};
 use shardwise_ir::{Module, difference};
+use shardwise_ops::ragged::RaggedDot;
 use shardwise_ops::{OPS, Opcode};
 use shardwise_testing::{check_filetests, corpus};
 
@@ -34,6 +35,19 @@ fn examples_read_and_come_back() {
     for &op in Opcode::ALL {
         check_round_trip(op.name(), &read(op.name(), op.facts().example(op)));
     }
+}
+
+#[test]
+fn dimension_numbers_are_built_as_they_are_read() {
+    let module = read("ragged.mlir", Opcode::RaggedDot.facts().example(Opcode::RaggedDot));
+    let body = &module.main().unwrap().body;
+    assert_eq!(*module.view(body, body.walk()[0]).attrs(), RaggedDot::row_group_attrs());
+}
+
+#[test]
+fn integers_of_quantized_types_keep_their_sign() {
+    let text = "func.func @main() attributes {x = -1 : !quant.uniform<i8:f32, 2.0>} {\n  return\n}";
+    assert_eq!(read("t.mlir", text).main().unwrap().attrs.int("x"), Some(-1));
 }
 
 /// Returns the text of a program in the form of `options`. Checks that all forms of the program are read back.

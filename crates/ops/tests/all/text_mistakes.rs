@@ -350,6 +350,15 @@ fn types_and_literals_that_do_not_fit() {
            = help: a single number is a tensor without dimensions: tensor<f32>"#]],
     );
     check_body(
+        "  %0 = stablehlo.abs %a : complex<f32>",
+        expect![[r#"
+            error[text-type]: `complex` is the type of an element, not of a value
+              --> t.mlir:3:27
+               | %0 = stablehlo.abs %a : complex<f32>
+               |                         ^
+               = help: a single number is a tensor without dimensions: tensor<complex<..>>"#]],
+    );
+    check_body(
         "  %0 = stablehlo.abs %a : tensor<2xtensor<3xf32>>",
         expect![[r#"
             error[text-type]: `tensor` is the type of a value, not of an element
@@ -542,6 +551,17 @@ fn padding_that_does_not_fit_its_value() {
 }
 
 #[test]
+fn names_of_modules_that_are_no_strings() {
+    let module = |properties: &str, dict: &str| {
+        let main = "func.func @main() { return }";
+        format!("\"builtin.module\"() {properties}({{\n{main}\n}}) {dict}: () -> ()")
+    };
+    assert_eq!(mistakes(&module("<{sym_name = \"m\"}> ", "")), "no mistake");
+    check_code(&module("<{sym_name = 5}> ", ""), "text-attribute");
+    check_code(&module("", "{sym_name = @m} "), "text-attribute");
+}
+
+#[test]
 fn axes_of_facts_that_the_mesh_does_not_have() {
     let mesh = "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>";
     let main = |fact: &str| format!("func.func @main(%a: tensor<8xf32> {{{fact}}}) {{ return }}");
@@ -572,13 +592,14 @@ fn axes_of_facts_that_the_mesh_does_not_have() {
 }
 
 #[test]
-fn an_axis_has_one_state() {
+fn an_axis_has_one_state_and_a_state_one_list() {
     let main = |manual: &str| {
         format!(
             "sdy.mesh @mesh = <[\"x\"=4, \"y\"=6]>\nfunc.func @main(%a: tensor<8xf32> {{shardwise.manual = \"{manual}\"}}) {{ return }}"
         )
     };
-    for manual in ["{V:x, U:x}", "{V:(x,y), R:y}", "{U:x:(1)2, R:(y,x)}", "{V:x:(1)2, U:(x:(2)2,x:(1)2)}"] {
+    let shared = ["{V:x, U:x}", "{V:(x,y), R:y}", "{U:x:(1)2, R:(y,x)}", "{V:x:(1)2, U:(x:(2)2,x:(1)2)}"];
+    for manual in shared.into_iter().chain(["{V:x, V:y}", "{U:x, V:y, U:x}"]) {
         check_code(&main(manual), "text-attribute");
     }
     for manual in ["{V:x, U:y}", "{V:x:(1)2, R:x:(2)2}"] {

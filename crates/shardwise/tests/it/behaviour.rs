@@ -264,6 +264,29 @@ struct OfTrees<T: Tree = Array> {
     a: Vec<T>,
 }
 
+macro_rules! struct_of {
+    ($one:ty, $many:ty) => {
+        #[derive(Tree, Clone)]
+        struct OfFragments<T = Array> {
+            one: $one,
+            many: $many,
+        }
+    };
+}
+struct_of!(T, Vec<T>);
+
+/// Tests that `#[derive(Tree)]` sees the leaves in types that are fragments of a macro.
+#[test]
+fn types_of_fields_may_come_through_a_macro() {
+    let tree = OfFragments { one: ones([2], F32), many: vec![ones([1], F32), ones([3], F32)] };
+    let mut count = 0;
+    let numbers = shardwise::MapLeaves::map_leaves(&tree, &mut |_: &Array| {
+        count += 1;
+        count
+    });
+    assert_eq!((numbers.one, numbers.many), (1, vec![2, 3]));
+}
+
 /// Tests that `#[derive(Tree)]` accepts a parameter of any name, bounds on it, and maps, and that specs of the same
 /// struct are accepted for `in_shardings`.
 #[test]

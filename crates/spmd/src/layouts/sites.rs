@@ -10,6 +10,7 @@ use crate::turns::{Turns, trips};
 use rustc_hash::FxHashMap;
 use shardwise_base::{EntityVec, Mesh, Sharding, entity};
 use shardwise_ir::{Body, Func, Module, Op, OpView, Region, TensorType, Value};
+use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::shardy::in_shardings;
 use shardwise_ops::{Linear, Opcode, Semantics, is_zeros};
 use smallvec::{SmallVec, smallvec};
@@ -228,7 +229,7 @@ impl Build<'_> {
                 true => self.copies(view),
                 false => self.each_fixed(view),
             }
-            for (&from, &result) in view.operands().iter().zip(view.results()) {
+            for (&from, &result) in unchanged_operands(view).iter().zip(view.results()) {
                 let to = self.sites.group_of[result].map(Target::Group);
                 self.edge(from, to);
             }
