@@ -59,7 +59,7 @@ pub(crate) fn result_tensors(draft: &Draft<'_>) -> Vec<Vec<TensorId>> {
     draft.roots.iter().map(tensors).collect()
 }
 
-/// What is still to be followed from a changed value to the nodes that it wakes, the next one last.
+/// The uses that are still to be followed from a changed value to the nodes that it wakes, the next one last.
 type Open = SmallVec<[Follow; 8]>;
 
 enum Follow {

@@ -111,7 +111,7 @@ struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
     impure: &'a mut Impure,
     groups: &'a FxHashMap<ValueId, Vec<OpId>>,
-    /// What [`size_of_copy`] returns for the functions that remain functions, callees before callers.
+    /// The results of [`size_of_copy`] for the functions that remain functions, callees before callers.
     sizes: &'a mut FxHashMap<FrameId, usize>,
     /// Ops that are copied for each use: constants and broadcast scalars.
     copied: FxHashSet<OpId>,

@@ -21,10 +21,7 @@
 //! use shardwise_sim::{Overlap, Topology};
 //!
 //! let text = r#"sdy.mesh @mesh = <["x"=4]>
-//! func.func @main(
-//!     %a: tensor<1024x512xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
-//!     %w: tensor<2048x2048xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
-//!     -> tensor<1024x2048xi32> {
+//! func.func @main(%a: tensor<1024x512xi32>, %w: tensor<2048x2048xi32>) -> tensor<1024x2048xi32> {
 //!   %0 = "stablehlo.all_gather"(%a) <{all_gather_dim = 1 : i64, replica_groups =
 //!       #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x">]>}>
 //!       : (tensor<1024x512xi32>) -> tensor<1024x2048xi32>

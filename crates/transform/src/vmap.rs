@@ -118,7 +118,7 @@ struct Scope<'s> {
     wrong: Diagnostics,
 }
 
-/// What the batch of a function with a derivative of its own depends on.
+/// Everything on which the batch of a function with a derivative of its own depends.
 #[derive(PartialEq, Eq, Hash)]
 struct Mapped {
     func: Arc<str>,
