@@ -113,8 +113,9 @@ fn check_expansion(module: &Module, x: &[Literal], expansion: &crate::expansion:
     }
 }
 
-/// Checks the derivative and the transpose that the facts of the module's only op state. Returns true if the facts
-/// state a derivative that is not zero everywhere. Derivatives that the transform builds by itself do not count.
+/// Checks the derivative and the transpose that the facts of the module's only op state, and panics if one is wrong. Of
+/// an expansion, only the results are compared with those of the op. Does not check a derivative that is zero everywhere,
+/// nor one that the transform builds by itself. Returns true if the facts state a derivative other than these two.
 fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     let op = view(module);
     let facts = opcode.facts();
