@@ -70,9 +70,11 @@ impl Join {
         if stride == 1 { attrs } else { attrs.with("stride", Attr::int(stride as i64)) }
     }
 
-    /// Returns the join along `dim` with the result of a concatenation or a slice, or `None` if there is none that
-    /// reads values further back, has at least one part and has no more than [`MAX_PARTS`] parts. With a stride, it must
-    /// run around its only operand: blocks of other joins would fetch elements that are left out.
+    /// Returns the join that takes the place of a concatenation or a join along `dim`, or of a slice that cuts no other
+    /// dimension. Each operand that is such an op of no more than [`MAX_PARTS`] pieces is replaced by its pieces. Returns
+    /// `None` for other ops, if there are then no pieces or more than [`MAX_PARTS`], if pieces of several elements have
+    /// different strides, or if all values that the join reads are operands of the op itself. With a stride, the join
+    /// must run around its only operand: blocks of other joins would fetch elements that are left out.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
         let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
         // Any stride suits a single element.
