@@ -311,7 +311,7 @@ impl SubAxis {
     pub fn new(pre_size: usize, size: usize) -> SubAxis {
         let small = |n: usize| u32::try_from(n).ok().and_then(NonZeroU32::new);
         let [pre_size, size] =
-            [pre_size, size].map(|n| small(n).expect("a mesh has at most Mesh::MAX_DEVICES devices"));
+            [pre_size, size].map(|n| small(n).expect("the size of a part of an axis is 1 to Mesh::MAX_DEVICES"));
         SubAxis { pre_size, size }
     }
 

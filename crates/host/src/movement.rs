@@ -41,7 +41,7 @@ pub fn copy<'a>(workers: &Workers, pieces: impl IntoIterator<Item = (&'a [u8], &
     workers.run_each(parts, effort(bytes), |(from, to)| copy_bytes(from, to));
 }
 
-/// Copies `from` to `to`, which should be short. A run of 1, 2, 4, 8 or 16 bytes is copied without a call.
+/// Copies `from` to `to`, which should be short. Powers of two up to 64 bytes are copied without a call.
 ///
 /// # Panics
 /// Panics if the lengths differ.

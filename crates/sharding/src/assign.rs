@@ -31,8 +31,8 @@ use std::sync::Arc;
 pub struct AssignInput<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
-    /// The shardings of the operands, then of the results. A tensor without one has no axes, and moving it costs
-    /// nothing.
+    /// The shardings of the operands, then of the results. The list of each dimension is maximal, as axes are in
+    /// programs. A tensor without a sharding has no axes, and moving it costs nothing.
     pub shardings: &'a [Option<&'a Sharding>],
     /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
     /// shards. With 0, running the op on every device costs nothing.
@@ -184,7 +184,8 @@ enum Wanted {
     TwoBest,
 }
 
-/// For each tensor, the prices computed so far, by [`Search::key`]. There are few.
+/// For each tensor, the prices computed so far, by [`Search::key`]. There are few, as few choices have to be priced, and
+/// at most three times [`MAX_COMBINATIONS`].
 type Known = RefCell<SmallVec<[SmallVec<[(u64, Price); 4]>; 4]>>;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split

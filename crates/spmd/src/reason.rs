@@ -114,8 +114,8 @@ fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
 }
 
 /// Returns the first conflict by which the axes of tensor `index` were not kept, or `None` if there is none.
-fn lost(decided: &Decision, index: usize) -> Option<FactorConflict> {
-    decided.conflicts().into_iter().find(|v| v.lost.contains(&index))
+fn lost(decided: &Decision, index: usize) -> Option<&FactorConflict> {
+    decided.conflicts().iter().find(|v| v.lost.contains(&index))
 }
 
 /// Returns the indices (operands, then results) of the op's tensors whose layouts led to a collective:
@@ -157,7 +157,6 @@ pub(crate) fn operand(view: &OpView<'_>, decision: &Decision, index: usize, byte
     let (task, decided) = (&decision.task, &decision.assignment);
     let given = task.shardings[index].as_ref().map(dims).unwrap_or_default();
     let conflict = lost(decision, index);
-    let conflict = conflict.as_ref();
     let factor = conflict.map(|v| v.factor.to_string()).unwrap_or_default();
     let winner = conflict.and_then(|v| v.won.first()).and_then(|&i| Some((i, task.shardings[i].as_ref()?)));
     let won = winner.map(|(i, s)| format!("{} {}", task.tensor_name(i), dims(s))).unwrap_or_default();

@@ -74,6 +74,7 @@ pub(crate) struct Decision {
     /// The axes over which a product may be split though no tensor has them.
     free: Rc<[AxisRef]>,
     runner_up: OnceCell<Option<RunnerUp>>,
+    conflicts: OnceCell<Vec<FactorConflict>>,
     reasons: RefCell<Vec<(Cause, Arc<Reason>)>>,
 }
 
@@ -141,10 +142,10 @@ impl Decision {
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlaps(*b)))
     }
 
-    /// Returns the conflicts that the decision settles.
-    pub fn conflicts(&self) -> Vec<FactorConflict> {
+    /// Returns the conflicts that the decision settles, which are listed in the first call.
+    pub fn conflicts(&self) -> &[FactorConflict] {
         let Task { rule, mesh, .. } = &self.task;
-        self.assignment.conflicts(rule, mesh, &self.task.views())
+        self.conflicts.get_or_init(|| self.assignment.conflicts(rule, mesh, &self.task.views()))
     }
 
     /// Returns the bytes that a device receives when the op's elements move along split factors.
@@ -272,8 +273,19 @@ impl Task {
         let (partial, gathered) = if self.is_gathered() { (vec![], summed) } else { (summed, vec![]) };
         let is_split = |f: &Factor| !assignment.axes[f.index()].is_empty();
         let moved = self.rule.all_factors().filter(|f| is_split(f) && self.reads_windows(*f)).collect();
-        let (prices, free, runner_up, reasons) = (prices.clone(), free.clone(), OnceCell::new(), RefCell::default());
-        Decision { task: self, assignment, layouts, partial, gathered, moved, prices, free, runner_up, reasons }
+        Decision {
+            task: self,
+            assignment,
+            layouts,
+            partial,
+            gathered,
+            moved,
+            prices: prices.clone(),
+            free: free.clone(),
+            runner_up: OnceCell::new(),
+            conflicts: OnceCell::new(),
+            reasons: RefCell::default(),
+        }
     }
 
     fn ask<T>(

@@ -194,8 +194,8 @@ impl Search<'_> {
         for set in 1..1usize << parts.len() {
             let chosen: SmallVec<[AxisRef; 8]> =
                 (0..parts.len()).filter(|i| set >> i & 1 == 1).map(|i| parts[i]).collect();
-            // Lists of different sets differ, so a list is only compared with those of its own set.
-            let first = found.len();
+            // Lists of different sets differ, so a list is first compared with those of its own set.
+            let mut of_set: SmallVec<[AxisList; 4]> = SmallVec::new();
             for like in [None].into_iter().chain(own.iter().copied().map(Some)) {
                 let mut order = chosen.clone();
                 if let Some(like) = like {
@@ -204,11 +204,11 @@ impl Search<'_> {
                 }
                 let mut list = AxisList::new();
                 order.into_iter().for_each(|part| AxisRef::push_or_merge(&mut list, part, mesh));
-                let list = self.lists.number(&list);
-                if !found[first..].contains(&list) {
-                    found.push(list);
+                if !of_set.contains(&list) {
+                    of_set.push(list);
                 }
             }
+            found.extend(of_set.iter().map(|list| self.lists.number(list)));
         }
         found
     }

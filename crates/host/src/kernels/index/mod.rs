@@ -362,20 +362,19 @@ impl Windows {
 }
 
 /// Returns the dimensions of a batch without those of size 1, and with neighbours as one dimension if windows along it
-/// follow each other at one distance, so that runs of windows are long. Numbers the dimensions anew in `starts`. Those
-/// that stand there stay as they are.
+/// follow each other at one distance, so that runs of windows are long. Numbers the dimensions anew in `starts`. One of
+/// more than one element that stands there stays as it is.
 fn merged(batch: Vec<Batch>, starts: &mut [Start]) -> Vec<Batch> {
     let mut out: Vec<Batch> = vec![];
-    let mut may_merge = false;
     for (k, dim) in batch.into_iter().enumerate() {
         let mut own: Vec<&mut Start> = starts.iter_mut().filter(|s| matches!(s, Start::Batch(b) if *b == k)).collect();
         if dim.size == 1 {
             own.iter_mut().for_each(|start| **start = Start::Zero);
             continue;
         }
-        let is_free = own.is_empty();
         match out.last_mut() {
-            Some(last) if may_merge && is_free && last.strides == dim.strides.map(|s| s * dim.size) => {
+            // Two dimensions with which no operand dimension goes.
+            Some(last) if dim.strides[2] == 0 && last.strides == dim.strides.map(|s| s * dim.size) => {
                 *last = Batch { size: last.size * dim.size, strides: dim.strides };
             }
             _ => {
@@ -383,7 +382,6 @@ fn merged(batch: Vec<Batch>, starts: &mut [Start]) -> Vec<Batch> {
                 out.push(dim);
             }
         }
-        may_merge = is_free;
     }
     out
 }
@@ -643,11 +641,11 @@ impl ScatterKernel {
     }
 
     /// Returns the whole operand if these columns are all of it, windows have one element, and `step`, the number of
-    /// elements from window to window in the updates, is 1. Returns `None` otherwise.
+    /// elements from window to window in the updates, is 1, or 0 for a single window. Returns `None` otherwise.
     fn elements<'a>(&self, columns: &'a mut Columns<'_>, step: usize) -> Option<&'a mut [u8]> {
         let is_whole = columns.row == self.output_bytes && columns.columns.width() == columns.row;
         let is_single = self.windows.run == 1 && self.windows.runs.len() == 1;
-        (is_whole && is_single && step == 1).then(|| columns.columns.row(0))
+        (is_whole && is_single && step <= 1).then(|| columns.columns.row(0))
     }
 }
 
