@@ -288,12 +288,8 @@ impl<'a> Search<'a> {
         candidates
     }
 
-    fn list_of(&self, factor: Factor, picks: &Picks) -> List {
-        self.candidates[factor.index()][picks[factor.index()]]
-    }
-
     fn axes(&self, factor: Factor, picks: &Picks) -> &AxisList {
-        self.lists.axes(self.list_of(factor, picks))
+        self.lists.axes(self.candidates[factor.index()][picks[factor.index()]])
     }
 
     fn all_axes(&self, picks: &Picks) -> Vec<AxisList> {

@@ -20,27 +20,24 @@ use std::sync::Arc;
 /// [`reshard`](crate::reshard::reshard) leaves none without one.
 pub fn collectives(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
-        if !has_reshards(&func.body) {
+        let body = &func.body;
+        let reshards: Vec<Op> = body.walk().into_iter().filter(|&op| body[op].code == Opcode::Reshard.into()).collect();
+        if reshards.is_empty() {
             return Ok(func.clone());
         }
-        check_laid_out(module, &func.body)?;
+        reshards.iter().try_for_each(|&op| check_laid_out(&module.view(body, op)))?;
         let pass = &mut Collectives { uses: Uses::compute(&func.body), home: homes(&func.body) };
         rewrite_func(module, func, pass)
     })
 }
 
-fn has_reshards(body: &Body) -> bool {
-    body.walk().into_iter().any(|op| body[op].code == Opcode::Reshard.into())
-}
-
 /// Fails if the operand or the result of a reshard has no sharding.
-fn check_laid_out(module: &Module, body: &Body) -> Result<(), Diagnostics> {
-    let reshards = body.walk().into_iter().map(|op| module.view(body, op));
-    let mut reshards = reshards.filter(|view| Opcode::of_view(view) == Opcode::Reshard);
-    let is_open = |view: &OpView<'_>| [view.operand(0), view.result(0)].iter().any(|&v| body.sharding(v).is_none());
-    let Some(open) = reshards.find(is_open) else { return Ok(()) };
-    let message = format!("`{}` moves a value that has no sharding yet", open.name());
-    Err(Diagnostic::error("pass-order", open.loc(), message).help("run the pass `reshard` first").into())
+fn check_laid_out(reshard: &OpView<'_>) -> Result<(), Diagnostic> {
+    if [reshard.operand(0), reshard.result(0)].iter().all(|&v| reshard.body.sharding(v).is_some()) {
+        return Ok(());
+    }
+    let message = format!("`{}` moves a value that has no sharding yet", reshard.name());
+    Err(Diagnostic::error("pass-order", reshard.loc(), message).help("run the pass `reshard` first"))
 }
 
 struct Collectives {

@@ -14,7 +14,7 @@ pub(super) struct Source {
 }
 
 /// The bound on magnitudes of the values that the statements of this file make, which leaves room for derivatives.
-/// Those that [`Generator`] makes may be larger.
+/// The statements that [`Generator`] makes may have larger values.
 const MAX_BOUND: u64 = 1 << 14;
 
 /// The number with which values are compared. No integer is equal to it, and no function of an integer that programs

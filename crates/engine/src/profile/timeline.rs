@@ -148,7 +148,7 @@ impl Spans<'_> {
 }
 
 /// Returns the flops and the bytes of memory of some parts of a span, of which there are `all`, for all its instances.
-/// Those of adjacent ranges of parts add up.
+/// The shares of adjacent ranges of parts add up to the share of both together.
 fn share(span: &Span, parts: Range<u64>, all: u64) -> Work {
     let until = |amount: u64, part: u64| {
         let whole = u128::from(amount) * span.instances as u128 * u128::from(part) / u128::from(all);

@@ -672,8 +672,8 @@ fn signed_of(elem: Elem) -> Elem {
 }
 
 /// Returns the machine's reduction and the word of its neutral element, which for integers is that of a whole lane.
-/// That of a sum of floats is -0, because the sum of -0 and +0 is +0. Returns `None` for complex elements, and for
-/// `And` and `Or` of floats.
+/// The neutral element of a sum of floats is -0, because the sum of -0 and +0 is +0. Returns `None` for complex
+/// elements, and for `And` and `Or` of floats.
 pub(crate) fn reduction(reducer: Reducer, elem: Elem, wide: bool) -> Option<(Op, u64)> {
     let float = |x: f64| if wide { x.to_bits() } else { u64::from((x as f32).to_bits()) };
     let (signed, ones) = (elem.is_signed(), if wide { u64::MAX } else { u32::MAX.into() });

@@ -136,6 +136,16 @@ impl IndexDims {
         (0..slices_rank).filter(|d| !self.window.contains(d)).collect()
     }
 
+    /// Returns true if applying a scatter's updates window by window is known to apply those of each element in
+    /// row-major order. For this, no dimension of the updates in front of one that numbers windows may lead different
+    /// windows to one element. The test is that windows along it have one element or all start at 0.
+    pub fn keeps_order(&self, operand_rank: usize, updates: &[usize]) -> bool {
+        let several = self.batch_dims(updates.len()).into_iter().filter(|&d| updates[d] > 1);
+        let last = several.max().unwrap_or(0);
+        let mut walked = self.window_operand_dims(operand_rank).into_iter().zip(&self.window);
+        walked.all(|(of_operand, &d)| d >= last || updates[d] <= 1 || !self.index_map.contains(&of_operand))
+    }
+
     /// Returns the dimensions of the indices that are batch dimensions, in the order of the slices' batch dimensions.
     pub fn indices_batch_dims(&self, indices_rank: usize) -> Vec<usize> {
         (0..indices_rank).filter(|&d| d != self.index_vector_dim).collect()

@@ -17,8 +17,6 @@ pub(super) struct Bounds {
     first: SmallVec<[usize; 8]>,
     /// The tensors; `None` if nothing is known about one.
     tensors: SmallVec<[Option<Tensor>; 4]>,
-    /// The dimensions of all tensors, each with the index of its tensor.
-    dims: Vec<(usize, Dim)>,
     /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
     /// both before and after.
     blocks: Vec<[u64; 2]>,
@@ -47,7 +45,6 @@ struct Tensor {
 }
 
 /// A dimension that consists of one factor.
-#[derive(Clone, Copy)]
 struct Dim {
     factor: Factor,
     /// The position of the factor's first candidate in [`Bounds::blocks`].
@@ -73,7 +70,6 @@ impl Bounds {
         }
         for index in 0..rule.tensor_count() {
             let tensor = bounds.tensor(input, index, lists, candidates, prices);
-            bounds.dims.extend(tensor.iter().flat_map(|tensor| &tensor.dims).map(|&dim| (index, dim)));
             bounds.tensors.push(tensor);
         }
         bounds
@@ -123,10 +119,12 @@ impl Bounds {
     pub fn decide(&self, decided: &mut Decided, factor: Factor, pick: usize) {
         let first = decided.len();
         decided.extend_from_within(first - self.tensors.len()..);
-        for &(tensor, dim) in self.dims.iter().filter(|(_, dim)| dim.factor == factor) {
-            let [length, both] = self.blocks[dim.first + pick];
-            let [block, held] = &mut decided[first + tensor];
-            (*block, *held) = (*block * length, *held * both);
+        for (tensor, [block, held]) in self.tensors.iter().zip(&mut decided[first..]) {
+            let Some(tensor) = tensor else { continue };
+            for dim in tensor.dims.iter().filter(|dim| dim.factor == factor) {
+                let [length, both] = self.blocks[dim.first + pick];
+                (*block, *held) = (*block * length, *held * both);
+            }
         }
     }
 

@@ -272,15 +272,6 @@ impl Windows {
         Some(Windows { index_dtype, batch, starts, indexed, dims, runs, run, block, window })
     }
 
-    /// Returns true if applying the updates window by window is known to apply the updates of each element in row-major
-    /// order. For this, the window dimensions of the updates that come before a batch dimension must never lead two
-    /// windows to one element. The test is that all windows start at 0 along them. `rank` is that of the updates.
-    fn keeps_order(&self, dims: &IndexDims, rank: usize) -> bool {
-        let batch_ends = (0..rank).rev().find(|d| !dims.window.contains(d)).unwrap_or(0);
-        let outside = dims.window.iter().zip(&self.window).filter(|(d, _)| **d < batch_ends);
-        outside.into_iter().all(|(_, &(o, _))| matches!(self.starts[o], Start::Zero))
-    }
-
     fn count(&self) -> usize {
         self.batch.iter().map(|b| b.size).product()
     }
@@ -550,7 +541,7 @@ fn updates(view: &OpView<'_>) -> Option<ScatterKernel> {
     let (operand, indices, updates) = (view.operand_tensor(0), view.operand_tensor(1), view.operand_tensor(2));
     let sizes = dims.update_sizes(&operand.shape, &updates.shape);
     let windows = Windows::new(&dims, &operand.shape, &indices.shape, indices.dtype, &updates.shape, &sizes)?;
-    if !windows.keeps_order(&dims, updates.shape.len()) {
+    if !dims.keeps_order(operand.shape.len(), &updates.shape) {
         return None;
     }
     let region = view.regions()[0];

@@ -35,16 +35,6 @@ impl Slices<'_> {
         self.dims.batch_dims(self.slices.len()).iter().map(|&d| self.slices[d]).product()
     }
 
-    /// Returns true if applying updates slice by slice applies those of each element in row-major order. For this, no
-    /// dimension of the updates in front of one that numbers slices may lead different slices to one element.
-    fn keeps_order(&self) -> bool {
-        let several = self.dims.batch_dims(self.slices.len()).into_iter().filter(|&d| self.slices[d] > 1);
-        let last = several.max().unwrap_or(0);
-        let walked = self.dims.window_operand_dims(self.operand.len());
-        let is_moved = |d: usize| self.dims.index_map.contains(&d) && self.sizes[d] > 1;
-        walked.iter().zip(&self.dims.window).all(|(&of_operand, &d)| d >= last || !is_moved(of_operand))
-    }
-
     /// Returns the number, among all real elements in row-major order, of each real element of the slices, slice by
     /// slice.
     fn order(&self) -> Vec<u32> {
@@ -175,7 +165,10 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let (shape, update_shape) = (view.operand_shape(0), view.operand_shape(2));
     let (sizes, parts) = (dims.update_sizes(shape, update_shape), builder.parts(input));
     let slices = Slices { dims: &dims, operand: shape, slices: update_shape, sizes, parts };
-    if slices.count() > MAX_SLICES || slices.sizes.contains(&0) || !slices.keeps_order() {
+    if slices.count() > MAX_SLICES
+        || slices.sizes.contains(&0)
+        || !slices.dims.keeps_order(slices.operand.len(), slices.slices)
+    {
         return None;
     }
     let known = builder.known(indices).map(|indices| slices.known_firsts(&indices.to_dense(), false));
