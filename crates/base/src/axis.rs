@@ -54,8 +54,8 @@ impl AxisRef {
         AxisRef { axis, sub: None }
     }
 
-    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it. The axis may
-    /// have no such part.
+    /// Returns the sub-axis `(pre_size)size` of `axis`, or the whole axis if the sub-axis covers all of it. It is not
+    /// checked that the axis has such a part.
     ///
     /// # Panics
     /// Panics as [`SubAxis::new`] does.
@@ -81,6 +81,9 @@ impl AxisRef {
 
     /// Returns the coordinate along this (sub-)axis of a device whose coordinate along the whole axis is
     /// `axis_coordinate`.
+    ///
+    /// # Panics
+    /// Panics if the axis is too small to have the sub-axis.
     pub fn coordinate(self, mesh: &Mesh, axis_coordinate: usize) -> usize {
         match self.sub {
             None => axis_coordinate,
@@ -110,7 +113,7 @@ impl AxisRef {
 /// Operations on sets of axes: union and difference.
 impl AxisRef {
     /// Returns the merged list of disjoint parts of axes that covers what `axes` cover, sorted by the position of the
-    /// axis in the mesh and then major to minor. Axes of size 1 are left out.
+    /// axis in the mesh and then major to minor. Axes and parts of size 1 are left out.
     ///
     /// The parts of one axis are sorted by their start and then by their end. If two neighbours in this order cannot
     /// coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of this axis.
@@ -375,7 +378,7 @@ impl AxisRef {
         }
     }
 
-    /// Returns the maximal list of these axes, in their order.
+    /// Returns these axes in their order, in which neighbours that can be merged are merged.
     pub fn merged(axes: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
         let mut list = vec![];
         axes.iter().for_each(|&axis| AxisRef::push_or_merge(&mut list, axis, mesh));

@@ -211,15 +211,15 @@ impl Account {
         OutOfMemory { requested, limit: self.limit(), in_use: self.in_use(), is_refused_by_system: true }
     }
 
-    /// Makes the `n`th reservation from now fail as if the limit were reached; 0 disarms. Returns the number of
-    /// reservations that were left until an earlier injected failure, that one included, or 0 if none was left. For
-    /// failure injection.
+    /// Makes the `n`th reservation from now fail as if the limit were reached; 0 disarms. Reservations that an outer
+    /// account refuses do not count. Returns the number of reservations that were left until an earlier injected
+    /// failure, that one included, or 0 if none was left. For failure injection.
     pub fn fail_at(&self, n: u64) -> u64 {
         self.0.fails_in.swap(n, Relaxed)
     }
 }
 
-/// Subtracts 1 from a counter that is not 0. Returns true if this made it 0.
+/// Subtracts 1 from a counter, unless it is 0 already. Returns true if this made it 0.
 pub fn counts_down_to_0(counter: &AtomicU64) -> bool {
     counter.load(Relaxed) > 0 && counter.fetch_update(Relaxed, Relaxed, |n| n.checked_sub(1)) == Ok(1)
 }
@@ -278,8 +278,8 @@ impl CancelToken {
         CancelToken { cancels_in: Some(Arc::new(AtomicU64::new(n))), ..CancelToken::default() }
     }
 
-    /// Returns how many more polls cancel a token made by [`CancelToken::at_poll`]: 1 if the next poll does. Returns 0
-    /// if a poll has cancelled it, and for other tokens.
+    /// Returns the number of polls until one cancels a token made by [`CancelToken::at_poll`]: 1 if the next poll does.
+    /// Returns 0 if a poll has cancelled it, and for tokens that no poll cancels.
     pub fn polls_left(&self) -> u64 {
         self.cancels_in.as_ref().map_or(0, |n| n.load(Relaxed))
     }

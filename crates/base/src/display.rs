@@ -221,8 +221,8 @@ fn fewest(value: f64, round: impl Fn(f64) -> f64) -> String {
     found.next().unwrap_or_else(|| format!("{value:e}"))
 }
 
-/// Formats all numbers in one notation with aligned points, as NumPy chooses them. If `has_sign`, positive numbers have
-/// a sign.
+/// Formats all numbers in one notation with aligned points, as NumPy chooses them. If `has_sign`, positive numbers,
+/// zero and NaN have a sign too.
 fn floats(values: &[f64], dtype: DType, has_sign: bool) -> Vec<String> {
     let finite = || values.iter().filter(|v| v.is_finite()).map(|&v| Digits::of(v, dtype));
     let signed = |v: f64, text: String| match has_sign && v.is_sign_positive() {
@@ -251,8 +251,8 @@ fn floats(values: &[f64], dtype: DType, has_sign: bool) -> Vec<String> {
     texts.into_iter().map(|text| format!("{text:>width$}")).collect()
 }
 
-/// Returns true if NumPy formats an array of these numbers in scientific notation. As there, the limits and the ratio
-/// are rounded to the type: 0.01 and 10 of `f32` have the ratio 1000.
+/// Returns true if NumPy formats an array of these numbers in scientific notation. As there, the lower limit and the
+/// ratio are rounded to the type: 0.01 and 10 of `f32` have the ratio 1000.
 fn is_scientific(values: &[f64], dtype: DType) -> bool {
     let sizes = || values.iter().map(|v| v.abs()).filter(|v| v.is_finite() && *v != 0.0);
     let (max, min) = (sizes().fold(0.0, f64::max), sizes().fold(f64::INFINITY, f64::min));

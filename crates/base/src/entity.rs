@@ -95,6 +95,9 @@ impl<K: Entity, T> EntityVec<K, T> {
     }
 
     /// Adds an item. Returns its entity.
+    ///
+    /// # Panics
+    /// Panics if the type of the entities cannot hold the number of the new one.
     pub fn push(&mut self, item: T) -> K {
         self.items.push(item);
         K::from_index(self.items.len() - 1)

@@ -274,7 +274,7 @@ impl Literal {
     /// Returns the same elements in another shape of the same size.
     ///
     /// # Panics
-    /// Panics if the sizes differ.
+    /// Panics if the sizes differ, or if this is a splat of more than [`MAX_ELEMENTS`] elements.
     pub fn reshaped(&self, shape: impl Into<Vec<usize>>) -> Literal {
         let shape = shape.into();
         assert_eq!(checked_count(&shape), Some(self.size()), "reshape keeps the number of elements");

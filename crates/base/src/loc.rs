@@ -86,8 +86,8 @@ impl Loc {
         }
     }
 
-    /// Returns the name scopes, outermost first, joined by `/`; empty if there are none. For a call site these are the
-    /// callee's, and for a fused location those of its first part.
+    /// Returns the names ([`LocKind::Name`]) around the place, outermost first, joined by `/`; empty if there are none.
+    /// For a call site these are the callee's, and for a fused location those of its first part.
     pub fn scope(&self) -> String {
         let mut names = vec![];
         self.collect_names(&mut names);

@@ -102,8 +102,7 @@ fn exponent(x: f64) -> i32 {
     (x.abs().to_bits() >> FRACTION_BITS) as i32 - MAX_EXPONENT
 }
 
-/// Returns two to the power of `exponent`, which must be the exponent of a number that is neither subnormal nor
-/// infinite.
+/// Returns two to the power of `exponent`, which must be from -1022 to 1023.
 #[inline]
 fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + MAX_EXPONENT) as u64) << FRACTION_BITS)

@@ -41,7 +41,8 @@ impl Varying {
     }
 
     /// Returns the axes over which the value varies once it no longer depends on `axes`, as after an all-reduce or
-    /// all-gather over them. `Everywhere` counts as all axes of the mesh.
+    /// all-gather over them. `Everywhere` counts as all axes of the mesh. A part of an axis in `axes` removes nothing
+    /// of a part that it cannot coexist with.
     pub fn without(&self, axes: &[AxisRef], mesh: &Mesh) -> Varying {
         let own: Vec<AxisRef> = match self {
             Varying::Nowhere => return Varying::Nowhere,
