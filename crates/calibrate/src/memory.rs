@@ -56,7 +56,7 @@ fn size(text: &str) -> Option<f64> {
 
 /// Returns how many bytes all workers together read and write in a second while each of them copies its part of an
 /// array again and again. The array and its copy have about `bytes` bytes together, but at least 2 KiB for each worker,
-/// and not more than 256 MiB. This takes some milliseconds.
+/// and not more than 256 MiB. This takes some milliseconds, or some tenths of a second for the largest arrays.
 pub fn copy_bytes_per_s(bytes: u64) -> f64 {
     let part = (bytes as usize).min(MOST_BYTES) / Workers::global().count() / 2;
     Probe::new(part).copy_rate()
@@ -68,7 +68,7 @@ pub(crate) fn probe_bytes(level: &Level) -> usize {
 }
 
 /// Returns how many bytes all workers together read, write and copy in a second, each rate with its name. Each worker
-/// works on its own part of the bytes that [`probe_bytes`] returns.
+/// works on its own part of the bytes that [`probe_bytes`] returns. A copy counts the bytes read and those written.
 pub(crate) fn rates(level: &Level) -> [(&'static str, f64); 3] {
     let probe = Probe::new(probe_bytes(level) / Workers::global().count() / 2);
     [
