@@ -12,9 +12,9 @@ const LIMIT: f64 = 9007199254740992.0;
 const INPUT: f64 = 2.0;
 
 /// Returns true if bounds show that all values of the main function are integers that `f64` holds, for inputs that are
-/// integers from -2 to 2. Constants count as integers even if they are none. Values in the conditions of loops and in
-/// reducers are not looked at. Returns false if there is no main function, or if a value has no bound, as that of a
-/// sine or of a loop whose number of turns is not known.
+/// integers from -2 to 2. Constants count as integers even if they are none, and every scatter as one that adds to a
+/// single array. Values in the conditions of loops and in reducers are not looked at. Returns false if there is no main
+/// function, or if a value has no bound, as that of a sine or of a loop whose number of turns is not known.
 pub fn is_exact(module: &Module) -> bool {
     let Some(main) = module.main() else { return false };
     let body = &main.body;

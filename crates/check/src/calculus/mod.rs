@@ -45,7 +45,7 @@ pub struct Case {
 /// v(t)jp or (v)map.
 const CHAINS: [&str; 12] = ["g", "j", "t", "v", "j", "t", "v", "gv", "vt", "jt", "gj", "vj"];
 
-/// Returns the case of a seed.
+/// Draws the case of a seed: a program, its transforms and inputs.
 ///
 /// # Errors
 /// Fails if the program cannot be transformed.

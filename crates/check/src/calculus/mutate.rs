@@ -45,9 +45,10 @@ pub const MUTANTS: &[Mutant] = &[
 ];
 
 impl Mutant {
-    /// Returns the module with every op of the main function that the mutant changes replaced. Returns `None` if it
-    /// changes none, or if there is no main function. The function had `count` arguments before the transform. If the
-    /// transform added no arguments, as a batch, all values count as made by it.
+    /// Returns the module with every op of the main function that the mutant changes replaced. Of the ops in regions,
+    /// only those in loops and in branches of `case` are replaced. Returns `None` if it changes none, or if there is no
+    /// main function. The function had `count` arguments before the transform. If the transform added no arguments, as
+    /// a batch, all values count as made by it.
     pub fn apply(&self, module: &Module, count: usize) -> Option<Module> {
         let index = module.funcs.iter().position(|f| module.main().is_some_and(|main| std::ptr::eq(f, main)))?;
         let source = &module.funcs[index].body;
@@ -105,7 +106,8 @@ struct Copy<'s> {
 }
 
 impl Copy<'_> {
-    /// Copies the ops of a region. `in_loop` is true for the regions of a loop that the transform made.
+    /// Copies the ops of a region or their replacements. `in_loop` is true for the regions of a loop that the transform
+    /// made.
     fn region(&mut self, region: Region, in_loop: bool, b: &mut Builder<'_>) {
         for &op in &self.source[region].ops {
             let view = self.module.view(self.source, op);

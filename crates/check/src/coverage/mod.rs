@@ -106,11 +106,12 @@ impl Row {
     }
 }
 
-/// Runs the programs of every op, split along every factor. Returns one row for each op.
+/// Runs the programs of every op, split along every factor. Once a kind of factor has run in parts with a [`Fit`], it
+/// is not run with this fit again. Returns one row for each op.
 ///
 /// # Errors
 /// Fails if a program cannot be read, partitioned or run, if a split program has other results than the whole one, or
-/// if the reasons of a row are not those that its cells need. The error has one message for each op with a failure.
+/// if the reasons of a row are not those that its cells need. The error has the failures of all ops.
 pub fn coverage() -> Result<Vec<Row>, String> {
     let (mut rows, mut wrong) = (vec![], vec![]);
     for &op in Opcode::ALL {
