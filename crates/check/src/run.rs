@@ -35,8 +35,8 @@ pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Ve
 }
 
 /// Returns the results of a program in text: those of the whole program in the interpreter. Returns an error if the
-/// text is not a valid program, if it cannot be run or partitioned, or unless both engines have these results bit for
-/// bit for the partitioned program.
+/// text is not a valid program, if it cannot be run or partitioned, if the results do not have the types that the
+/// program states, or unless both engines have these results bit for bit for the partitioned program.
 pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     let at = |stage: &str, e: &dyn std::fmt::Display| format!("{stage}: {e}\n{text}");
     let module = text::parse("test.mlir", text, &OPS).and_then(|m| verify(&m).or(m)).map_err(|e| at("text", &e))?;

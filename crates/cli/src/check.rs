@@ -296,8 +296,8 @@ mod tests {
         assert!(said(0x8000_0000, 0).is_err(), "no sum: the same arithmetic");
     }
 
-    /// 16 terms of 1.125 on two devices: 9 is a number of `f8E5M2` only if it is rounded to 8 or 10, so that both
-    /// halves are 8, while the whole sum is 18, which is rounded to 20.
+    /// Tests 16 terms of type `f8E5M2` on two devices whose sums are 4.5 and 14. 4.5 is rounded to 4, and the sum of 4
+    /// and 14 to 16, while the whole sum is 18.5, which is rounded to 20.
     #[test]
     fn partial_sums_of_8_bit_floats_are_rounded() {
         let x = |element: f64| {

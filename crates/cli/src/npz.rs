@@ -7,11 +7,12 @@ use shardwise_ir::TensorType;
 use std::io;
 use std::path::Path;
 
-/// Reads `arg0`, `arg1`, … of these types. Fails if the file cannot be read, if an array is missing or has another
-/// type, and if the file has members that the program does not take. All mismatches are reported at once.
+/// Reads `arg0`, `arg1`, … of these types. Fails if the file cannot be read, if an array is missing, is damaged, has
+/// another type or an element that is not of its type, and if the file has members that the program does not take. All
+/// mismatches are reported at once.
 ///
 /// The sizes in the file are not trusted: the function reads as much as the program's types need, and reserves no more
-/// memory than that.
+/// memory than that. Stops the command if there is not enough memory.
 pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     let mut archive = Reader::open(path).map_err(|e| Diagnostics::from(unreadable(&loc, &e)))?;

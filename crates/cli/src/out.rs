@@ -31,7 +31,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Moves the file to its place. Fails if that is not possible, and leaves an older file unchanged.
+    /// Moves the file to its place, if there is one. Fails if that is not possible, and leaves an older file unchanged.
     pub fn finish(self) -> Result<(), Diagnostics> {
         match self.file {
             Some((file, path)) => Ok(file.commit().map_err(|e| unwritable_file(path, &e))?),

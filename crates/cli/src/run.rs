@@ -72,7 +72,8 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
 
 /// Returns the results of the program for the inputs that the command names. Prints the warnings of the partitioner,
 /// and writes the stages if `--dump` is set. If only the interpreter can run the program, prints what the program
-/// prints instead. Fails if the inputs cannot be read, or if the program cannot be partitioned, compiled or run.
+/// prints instead. Fails if the program has no function, if its inputs are missing, wrong or too large, if a stage
+/// cannot be written, or if the program cannot be partitioned, compiled or run.
 pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
@@ -146,7 +147,8 @@ fn written(text: &str, types: &[TensorType]) -> Result<Vec<Literal>, Diagnostics
     if given == types { Ok(arrays) } else { Err(other_arrays(&given, types).into()) }
 }
 
-/// Returns errors in a text that follows a line of its own, with the lines of the text.
+/// Reduces the line numbers of errors by 1, but not below 1, because the text follows a line that the user did not
+/// write.
 fn one_line_up(mut found: Diagnostics) -> Diagnostics {
     for d in &mut found.0 {
         if let Some(FilePos { file, line, column, .. }) = d.loc.file_pos().cloned() {

@@ -100,7 +100,7 @@ impl Source {
     }
 
     /// Runs the passes up to and including the one with this name, and writes their stages if `--dump` is set. Fails if
-    /// a pass does, or if a stage cannot be written.
+    /// there is no such pass, if a pass fails, or if a stage cannot be written.
     pub fn run_until(&self, pass: &str, module: &Module) -> Result<Module, Diagnostics> {
         let mut dumper = self.dumper()?;
         let made = run_until(pass, module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;

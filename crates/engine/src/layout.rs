@@ -133,6 +133,9 @@ pub fn cut(global: &Literal, part: &ShardBox) -> Literal {
 
 /// Returns `shard` enlarged to `shape` with elements whose bytes are zero at the end of each dimension. No dimension of
 /// `shape` may be smaller than that of the shard.
+///
+/// # Panics
+/// Panics if the shape has too many elements for a [`Literal`].
 pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -142,9 +145,10 @@ pub fn pad_to(shard: &Literal, shape: &[usize]) -> Literal {
     out.finish()
 }
 
-/// Returns `shard` enlarged to `shape` with elements that are likely to spoil every result that depends on them. All
-/// their bits are set, which is a NaN in most float types and -1 in signed integers. In types of fewer than 8 bits
-/// their byte is 1. Padding may hold anything, so a correct program has the same results as with zeros.
+/// Returns `shard` enlarged to `shape` as [`pad_to`] does, but with elements that are likely to spoil every result that
+/// depends on them. All their bits are set, which is a NaN in most float types and -1 in signed integers. In types of
+/// fewer than 8 bits their byte is 1. Padding may hold anything, so a correct program has the same results as with
+/// zeros.
 pub fn pad_with_poison(shard: &Literal, shape: &[usize]) -> Literal {
     if shard.shape() == shape {
         return shard.clone();
@@ -285,8 +289,12 @@ pub fn split(global: &Literal, sharding: &Sharding) -> Vec<Literal> {
     (0..mesh.size()).map(|position| shard(&mesh.coordinates(position))).collect()
 }
 
-/// Returns the global array of shape `global`, of the element type of `like`, whose parts have these offsets. Parts
-/// with equal offsets are summands and are added in order. Elements that are in no part are zero.
+/// Returns the global array of shape `global`, of the element type of `like`, whose parts have these offsets and are
+/// within it. Parts with equal offsets are summands of equal shape and are added in order. The bytes of elements that
+/// are in no part are zero.
+///
+/// # Panics
+/// Panics if `global` has too many elements for a [`Literal`].
 pub fn join(like: &Literal, global: &[usize], parts: impl IntoIterator<Item = (Vec<usize>, Literal)>) -> Literal {
     let mut sums: BTreeMap<Vec<usize>, Combined> = BTreeMap::new();
     for (offset, part) in parts {

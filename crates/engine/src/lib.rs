@@ -88,8 +88,8 @@ pub trait EngineArray: Send + Sync {
     fn shard(&self, position: usize) -> Literal;
 
     /// Copies the elements of a box of the whole array to `out`, row-major, which has their number of bytes. For an
-    /// unreduced array, these are the sums. The default copies the whole array first. Engines override this function,
-    /// so that no other elements are copied.
+    /// unreduced array, these are the sums. The default copies the whole array first. Engines may override this
+    /// function, so that no other elements are copied.
     fn read(&self, part: &ShardBox, out: &mut [u8]) {
         out.copy_from_slice(layout::cut(&self.to_literal(), part).to_dense().raw_bytes());
     }

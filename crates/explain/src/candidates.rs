@@ -9,8 +9,8 @@ pub(crate) const MAX_LAYOUTS: usize = 1 << 12;
 
 /// Returns the layouts of a place over whole axes of the mesh: each axis splits one dimension or none, in any order
 /// within a dimension. No dimension has more shards than elements. A stated layout without open dimensions is left out.
-/// Axes over which the stated layout is unreduced stay so and split nothing, and neither do [`Spec::manual`] and axes
-/// of size 1. At most 4096 layouts are returned, those with the fewest axes first.
+/// The layouts are unreduced over the same axes as the stated one. These axes, those of [`Spec::manual`] and axes of
+/// size 1 split nothing. At most 4096 layouts are returned, those with the fewest axes first.
 ///
 /// # Examples
 ///

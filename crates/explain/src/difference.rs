@@ -76,8 +76,8 @@ const BY_ANYTHING: &[Naming] = &[
     |_| Some(String::new()),
 ];
 
-/// Returns the collectives of two programs, matched with each other. Those that differ come first, by kind and then by
-/// key.
+/// Returns the collectives of two programs, matched with each other, in the order of their [`DeltaKind`] and then by
+/// key. Those that receive as many bytes in both programs come last.
 pub(crate) fn deltas(before: &BTreeMap<Key, Traffic>, after: &BTreeMap<Key, Traffic>, by: &[Naming]) -> Vec<Delta> {
     let (mut left, mut right) = (before.clone(), after.clone());
     let mut found = vec![];

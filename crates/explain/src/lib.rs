@@ -120,19 +120,21 @@ pub struct Explanation {
 
 impl Explanation {
     /// Returns the change that costs least for the whole program, among those with which it communicates less, takes
-    /// less time if times are predicted, and no device computes more. Returns `None` if no such change was tried.
+    /// less time if times are predicted, and no device computes over 1 % more. Returns `None` if no such change was
+    /// tried.
     pub fn best(&self) -> Option<&Remedy> {
         self.best.map(|i| &self.remedies[i])
     }
 
-    /// Returns the change that costs least, if it saves more than [`Explanation::best`] because devices compute more.
-    /// Returns `None` if there is none.
+    /// Returns the change that costs least of all with which the program communicates less, and takes less time if
+    /// times are predicted. Returns `None` if devices do not compute over 1 % more with it, if it does not save more
+    /// than [`Explanation::best`], or if there is no such change.
     pub fn best_with_more_work(&self) -> Option<&Remedy> {
         self.with_more_work.map(|i| &self.remedies[i])
     }
 
-    /// Returns the best change for a group, or `None` if no change that was tried removes or shrinks it and also saves
-    /// bytes in the whole program, and time if times are predicted.
+    /// Returns the best change for one of [`Explanation::groups`], or `None` if no change that was tried removes or
+    /// shrinks it and also saves bytes in the whole program, and time if times are predicted.
     pub fn remedy_of(&self, group: &Group) -> Option<&Remedy> {
         group.remedy.map(|i| &self.remedies[i])
     }

@@ -24,7 +24,8 @@ pub(crate) struct Nearness {
 
 impl Nearness {
     /// Computes how near each value is to the ops at these locations, of which each has a weight: the sum of the
-    /// weights, each divided by the number of ops in between and 1.
+    /// weights, each divided by the number of ops in between and 1, or multiplied by [`UNKNOWN`] if no path connects
+    /// them.
     pub fn compute(module: &Module, sources: &[(Loc, f64)]) -> Nearness {
         let Some((_, main)) = main_of(module) else {
             return Nearness { weights: EntityVec::new(), elsewhere: 0.0, around: vec![] };

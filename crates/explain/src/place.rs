@@ -166,7 +166,7 @@ fn region_of(body: &Body, op: Op) -> Option<Region> {
 }
 
 /// Returns the ops whose first results can get a constraint: those outside of manual computations, with one result that
-/// has dimensions. Constraints themselves are left out.
+/// has dimensions. Constraints and manual computations themselves are left out.
 pub(crate) fn open_ops(module: &Module, func: &Func) -> Vec<Op> {
     let mut found = vec![];
     collect_open(module, func, func.body.entry(), &mut found);
@@ -189,7 +189,8 @@ fn collect_open(module: &Module, func: &Func, region: Region, found: &mut Vec<Op
 }
 
 /// Returns a layout as the macro `P!` of Rust programs writes it: `P!("x", None)`. Open dimensions without axes are
-/// `_`, and those with axes are written as closed ones. Priorities and replicated axes are left out.
+/// `_`, and those with axes are written as closed ones. Unreduced axes follow as in `.unreduced("x")`. Priorities and
+/// replicated axes are left out.
 pub fn rust_spec(layout: &Sharding) -> String {
     let name = |mesh: &Arc<Mesh>, a: &AxisRef| match a.sub {
         None => format!("{:?}", mesh.axis_name(a.axis)),

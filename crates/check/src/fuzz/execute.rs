@@ -123,8 +123,9 @@ impl Case<'_> {
     }
 
     /// Returns the partitioned program of a text, and inputs for it from the seed. Does not check that the texts of the
-    /// stages read back. Fails, with the end of the case, if the text is not a valid module with a main function, if
-    /// its arguments are no arrays or too large, if it cannot be prepared or partitioned, or at a limit.
+    /// stages read back. Fails, with the end of the case, if the text is not a valid module with a main function, if an
+    /// argument or a result is no array, if the arguments are too large, if the module cannot be prepared or
+    /// partitioned, or at a limit.
     pub fn local(&mut self, text: &str) -> Result<Local, End> {
         let module = self.read(text)?;
         let module = self.stage("prepare", Reached::Verified, || prepare(&module, &mut Options::default()))?;
@@ -274,7 +275,8 @@ impl Case<'_> {
     }
 
     /// Runs a program on the host alone that is too large for the interpreter, and records that a limit was reached.
-    /// The results are not compared, but the program may check them itself. Ends the case if the run fails.
+    /// The results are not compared, but the program may check them itself. Ends the case if the run fails or reaches a
+    /// limit.
     fn host_alone(&mut self, local: &Module, inputs: &[Literal]) -> Result<(), End> {
         self.on(&HostEngine::default(), local, inputs)?;
         self.outcome.reached = Reached::Limit;

@@ -11,7 +11,7 @@ use shardwise_host::HostEngine;
 const MAX_GUARDED_STEPS: u64 = MAX_STEPS / 10;
 
 /// Runs a program twice on the host, with different bytes in newly allocated memory. Different results are a finding.
-/// Ends the case if the text cannot be read or partitioned, or if a run fails.
+/// Also ends the case if [`Case::local`] does, if a run fails, or at a limit.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     case.max_steps = MAX_GUARDED_STEPS;

@@ -104,8 +104,8 @@ struct Run {
 /// Runs a program once without a failure, and then with [`EACH`] failures of each kind that can occur in it, each
 /// followed by a run without one. Then writes its results to a file with a failure. Records each failure in the
 /// outcome. Fails, with a finding, at the first of these runs or writes that does not end as it must. Injects nothing
-/// if the first run does not end with results. Also ends the case if the text cannot be partitioned, or if its
-/// arguments cannot be placed on the engine.
+/// if the first run does not end with results. Also ends the case if [`Case::local`] does, or if the arguments cannot
+/// be placed on the engine.
 pub(super) fn run(case: &mut Case<'_>, text: &str) -> Result<(), End> {
     let local = case.local(text)?;
     let mut choose = Chooser::new(case.seed);
@@ -195,8 +195,9 @@ impl Subject<'_> {
         budget.run(put).ok().flatten().ok_or(End::Here)
     }
 
-    /// Runs the program under its own budget with the failure, if there is one. Returns how the run ended, and how
-    /// often each kind of failure could have occurred until then.
+    /// Runs the program under its own budget with the failure, if there is one. Returns how the run ended, the account
+    /// of its memory and, if there is no failure, how often each kind of failure could have occurred. With a failure,
+    /// the count of its kind means nothing.
     fn run_on(&self, arguments: Vec<ArrayHandle>, injection: Injection) -> Run {
         let nth = |failure| injection.filter(|(f, _)| *f == failure).map_or(u64::MAX, |(_, n)| n);
         let (account, token) = (Account::with_limit(MAX_BYTES), CancelToken::at_poll(nth(Poll)));

@@ -6,8 +6,8 @@ use super::scope::{Grade, Live, Scope};
 use crate::single::Fill;
 
 impl Maker {
-    /// Writes a check of the dialect `check` that holds, as an op or as a custom call. Writes nothing outside of the
-    /// body of `@main`, and sometimes nothing for booleans and for floats without arithmetic.
+    /// Writes a check of the dialect `check` that holds, as an op or as a custom call. Writes nothing in regions and in
+    /// other functions than `@main`, and sometimes nothing for booleans and for floats without arithmetic.
     pub(super) fn expectation(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;

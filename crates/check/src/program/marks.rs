@@ -9,8 +9,9 @@ use shardwise_ir::{TensorType, Type};
 use shardwise_ops::{OPS, Opcode};
 
 impl Maker {
-    /// Writes one or more ops of Shardy, or an optimization barrier, on a value, or sometimes nothing. Inside manual
-    /// computations, functions and named computations, writes only a barrier or a data flow edge.
+    /// Writes one or more ops about layouts, most of them Shardy's, or an optimization barrier, on a value. Sometimes
+    /// writes nothing. Inside manual computations, functions and named computations, writes only a barrier or a data
+    /// flow edge.
     pub(super) fn mark(&mut self, scope: &mut Scope) {
         let x = self.choose.of(&scope.live).clone();
         let ty = x.ty.clone();
@@ -114,8 +115,8 @@ impl Maker {
         self.plain(scope, &op, to, Grade::Wild);
     }
 
-    /// Adds the op table's example of one of three ops as a function, and writes a call of it. Does nothing outside of
-    /// the body of `@main`.
+    /// Adds the op table's example of one of three ops as a function, and writes a call of it. Does nothing in regions
+    /// and in other functions than `@main`.
     fn example(&mut self, scope: &mut Scope) {
         if !scope.place.is_main {
             return;

@@ -172,8 +172,8 @@ fn in_example<T>(op: Opcode, f: impl Fn(&OpView<'_>) -> T) -> T {
     f(&views.into_iter().find(|view| Opcode::of_view(view) == op).expect("an example holds its op"))
 }
 
-/// Returns true if the op in the op table's example computes each element of its only result from the elements at the
-/// same position of its operands, has no side effects, and needs no attribute and no quantized type.
+/// Returns true if the op in the op table's example has operands, computes each element of its only result from their
+/// elements at the same position, has no side effects, and needs no attribute and no quantized type.
 pub fn is_elementwise(op: Opcode) -> bool {
     op.schema().attributes.iter().all(|attr| attr.presence != Presence::Required)
         && in_example(op, |view| {
@@ -194,8 +194,8 @@ fn is_transcendental(op: Opcode) -> bool {
         && in_example(op, |view| op.facts().cost(view).flops >= TRANSCENDENTAL * view.result_tensor(0).size() as f64)
 }
 
-/// Returns true if other libraries may compute slightly different values for the op, for some type: those that are
-/// approximated by formulas, and a few others, such as products of complex numbers.
+/// Returns true for the elementwise ops for which other libraries may compute slightly different values, for some type:
+/// those that are approximated by formulas, and a few others, such as products of complex numbers.
 pub(super) fn is_formula(op: Opcode) -> bool {
     is_transcendental(op)
         || matches!(op, Power | Atan2 | ChloPolygamma | ChloZeta | Divide | ChloSquare | Abs | Sign | Multiply)
@@ -340,8 +340,7 @@ fn binary(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     pointwise(op, &t, [fill.clone(), fill])
 }
 
-/// Draws divisors that are not 0 for integers and complex numbers, since other results are unspecified. Always returns
-/// `Some`.
+/// Draws divisors that are not 0 for all types but floats, since other results are unspecified. Always returns `Some`.
 fn divide(choose: &mut Chooser, op: Opcode, dtype: DType) -> Option<Draft> {
     let t = tensor(dtype, &shape(choose, 0, 3));
     let fills = match (dtype.is_float(), dtype.is_complex()) {

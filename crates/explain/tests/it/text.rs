@@ -15,7 +15,7 @@ func.func @main(
   return %0 : tensor<8x32xf32>
 }"#;
 
-/// The same program with a comment, and with a result that is not split over "Y".
+/// Returns [`PRODUCT`] after a comment, and with a result that is not split over "Y".
 fn whole_rows() -> String {
     format!("// Another version.\n{}", PRODUCT.replace("[{\"X\"}, {\"Y\"}]>}) {", "[{\"X\"}, {}]>}) {"))
 }

@@ -212,7 +212,7 @@ fn op_of_same_signature(choose: &mut Chooser, text: &str) -> Option<String> {
     Some(replaced(text, from.at, &format!("{dialect}.{}", choose.of(others))))
 }
 
-/// Returns the dialect of an op, whose name is `dialect.op`, and the list of [`SIGNATURES`] that contains the op.
+/// Returns the dialect of an op, whose name is `dialect.op`, and the first list of [`SIGNATURES`] that contains the op.
 /// Returns `None` for other words, and if there is no such list.
 fn alternatives(name: &str) -> Option<(&str, &'static [&'static str])> {
     let (dialect, op) = name.split_once('.')?;
@@ -232,7 +232,7 @@ fn lines(text: &str) -> Vec<(std::ops::Range<usize>, &str)> {
 }
 
 /// Returns the name and the type of the result if the line is an op that makes one array and ends with the type of the
-/// array. Otherwise, returns `None`.
+/// array, in which there is no space. Otherwise, returns `None`.
 fn defined(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.trim().split_once(" = ")?;
     let ty = rest.rsplit_once("-> ").or_else(|| rest.rsplit_once(" : "))?.1.trim();
@@ -390,7 +390,7 @@ fn line_twice(choose: &mut Chooser, text: &str) -> Option<String> {
 }
 
 /// Removes a line that defines a tensor. Later uses of the tensor use an earlier one of the same type. Returns `None`
-/// if the text defines no tensor, or if there is no earlier one of the type.
+/// if no line defines a tensor, or if [`typed_values`] finds no earlier one of the type.
 fn line_less(choose: &mut Chooser, text: &str) -> Option<String> {
     let candidates: Vec<_> = lines(text).into_iter().filter_map(|(at, line)| Some((at, defined(line)?))).collect();
     let (at, (name, ty)) = (!candidates.is_empty()).then(|| choose.of(&candidates).clone())?;
