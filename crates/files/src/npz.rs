@@ -231,7 +231,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes everything to the disk and moves the archive to its path.
+    /// Writes everything to the disk and moves the archive to its path. No write to the archive may have failed before,
+    /// which is not checked.
     ///
     /// # Errors
     /// Returns the error of the system. An ordinary file at the path is then unchanged.

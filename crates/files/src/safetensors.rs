@@ -69,8 +69,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Returns the number of bytes of all elements. It must fit `u64`, and the product of the sizes must not overflow
-    /// anywhere. Neither is checked.
+    /// Returns the number of bytes of all elements. Does not check whether the product overflows.
     pub fn bytes(&self) -> u64 {
         self.shape.iter().product::<usize>() as u64 * self.dtype.storage_bytes() as u64
     }

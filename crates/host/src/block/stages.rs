@@ -273,8 +273,8 @@ impl<'p> Splitter<'p> {
         rows
     }
 
-    /// Adds the stage that computes the outputs of a level and what its reductions and later levels read, and the
-    /// stages of its reductions. Returns `None` if a stage cannot be built.
+    /// Adds the stage that computes the outputs of a level, what its reductions read and, if rows are reduced, what
+    /// later levels read. Then adds the stages of its reductions. Returns `None` if a stage cannot be built.
     fn reduce(&mut self, level: usize, outputs: &[(usize, usize)]) -> Option<()> {
         let reduced = self.reduced(level);
         let [count, _, lanes] = self.dims;
