@@ -184,7 +184,7 @@ impl Reader {
     /// Fills `out` with the bytes from this position of the file on.
     ///
     /// # Errors
-    /// Returns the error of the system, or one of the kind `UnexpectedEof` if the file has become too short.
+    /// Returns the error of the system, or one of the kind `UnexpectedEof` if the file ends before `out` is full.
     pub fn read(&mut self, position: u64, out: &mut [u8]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(position))?;
         let count = read_as_much(&mut self.file, out)?;

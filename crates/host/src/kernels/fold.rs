@@ -337,8 +337,8 @@ mod tests {
         }
     }
 
-    /// Checks rows with as many elements as a pass folds at once, with more and with fewer. The number of rows, 9, is no
-    /// multiple of 8.
+    /// Checks rows with as many elements as a pass folds at once, with more and with fewer. The number of rows is 9,
+    /// which is no multiple of 8.
     #[test]
     fn argmax_of_rows() {
         for n in [5, 8, 19] {
