@@ -131,7 +131,7 @@ impl Member<'_> {
     /// Reads the end, where the archive compares the checksum.
     ///
     /// # Errors
-    /// Fails if there are more bytes than have been read, if the checksum is wrong, or if the file cannot be read.
+    /// Fails if the member has more bytes than have been read, if its checksum is wrong, or if the file cannot be read.
     pub fn finish(mut self) -> Result<(), Mismatch> {
         if read_as_much(&mut self.bytes, &mut [0])? > 0 { Err(Mismatch::More) } else { Ok(()) }
     }
@@ -155,7 +155,7 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
 
 /// Returns numpy's type string for an element type, without the byte order. For types that numpy does not have, this is
 /// the type of uninterpreted bytes of the same size: `V2` for bf16, and `V1` for f8 and all smaller floats. Integers of
-/// fewer than 8 bits have the names of those of 8 bits.
+/// fewer than 8 bits have the names of those of 8 bits. The type must not be quantized, which is not checked.
 pub fn numpy_name(dtype: DType) -> String {
     use DType::*;
     let name = match dtype {
@@ -202,7 +202,7 @@ impl Writer {
     /// Starts an array of this type. Its elements are then written, row-major, in any number of pieces.
     ///
     /// # Errors
-    /// Returns the error of the system, or one for a name that an archive cannot have.
+    /// Returns the error of the system, or one for a name that an archive cannot have or that this one has already.
     pub fn start(&mut self, name: &str, dtype: DType, shape: &[usize]) -> io::Result<()> {
         let stored = zip::write::SimpleFileOptions::default();
         let stored = stored.compression_method(zip::CompressionMethod::Stored).large_file(true);
@@ -231,7 +231,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes everything to the disk and moves the archive to its path.
+    /// Writes everything to the disk and moves the archive to its path. No write to the archive may have failed before,
+    /// which is not checked.
     ///
     /// # Errors
     /// Returns the error of the system. An ordinary file at the path is then unchanged.

@@ -69,7 +69,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Returns the number of bytes of all elements. The number of elements must fit `usize`, which is not checked.
+    /// Returns the number of bytes of all elements. Does not check whether the product overflows.
     pub fn bytes(&self) -> u64 {
         self.shape.iter().product::<usize>() as u64 * self.dtype.storage_bytes() as u64
     }
@@ -91,8 +91,8 @@ impl Tensor {
 /// ```
 ///
 /// # Panics
-/// Panics if the format does not have an element type, or if the shapes have too many elements to be counted. The names
-/// must differ from each other and from [`METADATA`], which is not checked.
+/// Panics if an element type is not supported ([`supports`]), or if the tensors have too many elements or bytes to be
+/// counted. The names must differ from each other and from [`METADATA`], which is not checked.
 pub fn header(tensors: &[Tensor]) -> (Vec<u8>, Vec<usize>) {
     let of_type = |i: usize| format_type(tensors[i].dtype).expect("the caller has checked the types");
     let mut order: Vec<usize> = (0..tensors.len()).collect();
@@ -166,12 +166,12 @@ impl Reader {
         &self.entries
     }
 
-    /// Returns true if the file has all bytes of the tensor.
+    /// Returns true if the file had all bytes of the tensor when it was opened.
     pub fn is_complete(&self, entry: &Entry) -> bool {
         entry.range.end <= self.length
     }
 
-    /// Returns the number of bytes of the file.
+    /// Returns the number of bytes that the file had when it was opened.
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -181,10 +181,10 @@ impl Reader {
         self.bytes_read
     }
 
-    /// Reads the bytes from this position of the file on.
+    /// Fills `out` with the bytes from this position of the file on.
     ///
     /// # Errors
-    /// Returns the error of the system, or one of the kind `UnexpectedEof` if the file has become too short.
+    /// Returns the error of the system, or one of the kind `UnexpectedEof` if the file ends before `out` is full.
     pub fn read(&mut self, position: u64, out: &mut [u8]) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(position))?;
         let count = read_as_much(&mut self.file, out)?;
@@ -251,7 +251,7 @@ impl Index {
     ///
     /// # Errors
     /// Fails if the file cannot be read, if it has more than 100,000,000 bytes, if it is no index, or if it names a
-    /// file outside of its folder. Names of files must not be empty, and must not contain separators of paths, colons
+    /// file outside of its folder. Names of files must not be empty, `.` or `..`, and must not contain `/`, `\`, colons
     /// or NUL.
     pub fn read(file: &mut File) -> io::Result<Index> {
         let length = file.metadata()?.len();

@@ -112,7 +112,7 @@ fn repeated(
 
 const F: &str = "tensor<f32>";
 
-/// Turns a quaternion by another one, and normalizes it, 2,000 times.
+/// Returns a program that multiplies a quaternion by another one and normalizes it, 2,000 times.
 fn quaternions() -> Timed {
     let q = "tensor<4xf32>";
     repeated("quaternions", 2000, &format!("%x: {q}, %y: {q}"), &[("%q", "%x", q)], |b| {
@@ -149,7 +149,7 @@ fn quaternions() -> Timed {
     })
 }
 
-/// Integrates Lorenz' equations by 1,000 steps of the method of Runge and Kutta.
+/// Returns a program that integrates Lorenz' equations by 1,000 steps of the method of Runge and Kutta of order 4.
 fn integrator() -> Timed {
     let v = "tensor<3xf32>";
     repeated("integrator", 1000, &format!("%x: {v}"), &[("%s", "%x", v)], |b| {
@@ -185,7 +185,8 @@ fn integrator() -> Timed {
     })
 }
 
-/// Filters 500 measurements of one number, with a state of four numbers, and returns the states.
+/// Returns a program that filters 500 measurements of one number with a Kalman filter whose state has four numbers. It
+/// returns the last state and its covariance, and all states.
 fn filter() -> Timed {
     let (v, m) = ("tensor<4x1xf32>", "tensor<4x4xf32>");
     let args = format!(
@@ -225,7 +226,7 @@ fn filter() -> Timed {
     })
 }
 
-/// Takes one step of Adam for ten scalars, without a loop.
+/// Returns a program that takes one step of Adam, without correction of the bias, for ten scalars. It has no loop.
 fn optimizer() -> Timed {
     let mut b = Block::new("b");
     let [mut args, mut results] = [vec![], vec![]];
@@ -255,7 +256,8 @@ fn optimizer() -> Timed {
     Timed { name: "optimizer", text, op_count: b.count }
 }
 
-/// Draws eight random words by the cipher Threefry 500 times. The words of one draw are the keys of the next.
+/// Returns a program that draws eight random words by the rounds of the cipher Threefry, 500 times. The words of one
+/// draw are the keys of the next.
 fn random() -> Timed {
     let t = "tensor<4xui32>";
     repeated("random", 500, &format!("%x: {t}, %y: {t}"), &[("%a", "%x", t), ("%c", "%y", t)], |b| {

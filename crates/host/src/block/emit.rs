@@ -391,8 +391,8 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns the values that each phase must compute. They are found from the last phase to the first. Fails with
-    /// [`Unfusable::Output`] if an output has one element for the lanes of a row that have several values, or that
-    /// would each write it.
+    /// [`Unfusable::Output`] if a row output holds a value that differs between the lanes of a row, or if several lanes
+    /// of a row would write the same element of an output.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {

@@ -63,7 +63,8 @@ impl Program {
     /// written several times.
     ///
     /// # Panics
-    /// Panics in debug builds if the program has a reduction and no reduced dimensions.
+    /// Panics if the program has an output and no reduction, but reduces dimensions and not the innermost one
+    /// ([`Program::reducing`]). Panics in debug builds if it has a reduction and no reduced dimensions.
     pub fn compile(&self) -> Result<Kernel, Unfusable> {
         debug_assert!(self.nodes.iter().all(|n| !matches!(n, Node::Reduce { .. })) || self.reduced.contains(&true));
         let code = emit(self)?;
@@ -205,7 +206,8 @@ impl Kernel {
     }
 
     /// Adds the addresses of an instance's operands to `pointers`. Panics if an operand is not of the kind that the
-    /// program has in its place, or does not have all bytes that the kernel reaches.
+    /// program has in its place, if it does not have all bytes that the kernel reaches, or if [`Kernel::in_place`] does
+    /// not allow an [`Operand::InPlace`].
     ///
     /// A `Target` is the only access to its array while it is borrowed, so an output overlaps no operand except an
     /// [`Operand::InPlace`].

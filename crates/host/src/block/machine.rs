@@ -752,6 +752,9 @@ pub(super) fn store_op(elem: Elem, wide: bool) -> Op {
 }
 
 /// Returns an element, given by its bytes, as a word. The element must be real and fit into a word.
+///
+/// # Panics
+/// Panics if there are not as many bytes as the element has.
 pub(crate) fn word<W: Word>(elem: Elem, bytes: &[u8]) -> W {
     let mut word = [W::from_bits64(0)];
     words(elem, bytes, &mut word);

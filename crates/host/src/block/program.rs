@@ -233,8 +233,8 @@ impl Program {
         Value { node: self.wrap(elem, value.node), elem }
     }
 
-    /// Adds a constant, given by the bytes of its element. A type that needs 64-bit lanes is only allowed in a program
-    /// that has them.
+    /// Adds a constant of a real type, given by the bytes of its element. A type that needs 64-bit lanes is only
+    /// allowed in a program that has them.
     ///
     /// # Panics
     /// Panics if `bytes` does not have the size of one element of type `elem`.

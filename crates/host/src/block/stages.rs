@@ -213,7 +213,7 @@ impl<'p> Splitter<'p> {
     }
 
     /// Returns the outputs of a level, or its row outputs: the number of each operand and the node that it holds. If
-    /// leading dimensions are reduced, all outputs belong to every level.
+    /// leading dimensions are reduced, each output that is no row output belongs to every level.
     fn outputs(&self, level: usize, of_rows: bool) -> Vec<(usize, usize)> {
         let wanted = |(o, operand): (usize, &Operand)| match operand.role {
             Role::Output(n) if !of_rows && (self.layout.columns || self.classes[n].level == level) => Some((o, n)),
@@ -223,7 +223,7 @@ impl<'p> Splitter<'p> {
         self.program.operands.iter().enumerate().filter_map(wanted).collect()
     }
 
-    /// Returns the reductions that follow a level: each node and the one that it reduces.
+    /// Returns the reductions that follow a level and that an output depends on: each node and the one that it reduces.
     fn reduced(&self, level: usize) -> Vec<(usize, usize)> {
         let wanted = |(n, node): (usize, &Node)| match *node {
             Node::Reduce { of, .. } if self.live[n] && self.classes[of].level == level => Some((n, of)),
@@ -273,8 +273,8 @@ impl<'p> Splitter<'p> {
         rows
     }
 
-    /// Adds the stage that computes the outputs of a level and what its reductions and later levels read, and the
-    /// stages of its reductions. Returns `None` if a stage cannot be built.
+    /// Adds the stage that computes the outputs of a level, what its reductions read and, if rows are reduced, what
+    /// later levels read. Then adds the stages of its reductions. Returns `None` if a stage cannot be built.
     fn reduce(&mut self, level: usize, outputs: &[(usize, usize)]) -> Option<()> {
         let reduced = self.reduced(level);
         let [count, _, lanes] = self.dims;

@@ -129,7 +129,8 @@ impl<'m> Lowering<'m> {
         Ok(steps)
     }
 
-    /// Returns the units of some ops, in program order of their last ops. A unit that joins no run becomes a step.
+    /// Returns the units of some ops, in program order of their last ops. A unit that joins no run becomes a step,
+    /// unless it is a constant.
     fn units(&self, ops: &[Op]) -> Vec<Unit> {
         let sums = kernels::sums(&self.plan, ops, &self.uses);
         let summed: HashSet<Op> = sums.iter().flat_map(|s| [s.add, s.dot]).collect();

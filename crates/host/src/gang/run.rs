@@ -496,8 +496,8 @@ impl<'a> Run<'a> {
         self.clear(&body.params);
     }
 
-    /// Returns what the predicate or index of the selected instances, of which there must be one, decides: the result
-    /// of `decided` for it. Fails if this differs between them.
+    /// Returns what the predicate or index of the selected instances decides: the result of `decided` for it. Fails if
+    /// this differs between them. Panics if no instance is selected.
     fn agreed<T: PartialEq>(
         &self,
         slot: Slot,

@@ -42,9 +42,9 @@ impl Number for Complex64 {
 /// The most products of elements in a product of arrays.
 const MAX_PRODUCTS: usize = 1 << 13;
 
-/// Returns the routine of a `reduce` by sums or of a `dot_general`, whose operands and results all have one type, which
-/// must be complex. Returns `None` for other ops and types, for a product without results or with more than
-/// [`MAX_PRODUCTS`] products of elements, and for sums for which [`Rows::of`] does.
+/// Returns the routine of a `reduce` by sums or of a `dot_general`. An operand or a result must be complex, which is
+/// not checked. Returns `None` for other ops, if not all operands and results have the same type, for a product without
+/// results or with more than [`MAX_PRODUCTS`] products of elements, and for sums for which [`Rows::of`] does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor().map(|ty| ty.dtype));
     let types: Vec<DType> = types.collect::<Option<_>>()?;
@@ -130,7 +130,7 @@ mod tests {
     use crate::kernels::testing::parse;
     use shardwise_engine::Engine;
 
-    /// Lists of the rows and products of these ops would not fit into memory.
+    /// Checks that large ops are planned. Lists of their rows and products would not fit into memory.
     #[test]
     fn large_ops_are_planned_without_lists() {
         let module = parse(

@@ -47,7 +47,8 @@ impl<'m> PlanCx<'m> {
         OpView::new(self.module, self.body, op)
     }
 
-    /// Returns how a block program computes an op, or `None` if the op has no such row or does not meet its condition.
+    /// Returns how a block program computes an op. Returns `None` if the op has no row, or one that does not state it,
+    /// or if it does not meet the condition of its row.
     pub fn fused(&self, view: &OpView<'_>) -> Option<Fused> {
         let row = self.kernels.row(Opcode::of_view(view))?;
         row.fused.filter(|_| (row.is_fusable)(view))

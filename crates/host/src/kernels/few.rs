@@ -33,9 +33,9 @@ struct FewKernel {
 }
 
 /// Returns the step of a batch of products of small matrices that follow each other in both operands. Returns `None`
-/// for fewer than two products, for products of no elements, for larger products or more of them than the numbers above
-/// allow, for operands that are views, for operands and results of different types, and for elements other than `f32`
-/// and integers of 32 or 64 bits.
+/// for fewer than two products, for products of no elements, for larger products ([`MAX_PRODUCTS`],
+/// [`MAX_SINGLE_PRODUCTS`]) or more of them ([`MAX_ALL`]), for operands that are views, for operands and results of
+/// different types, and for elements other than `f32` and integers of 32 or 64 bits.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let mut dims = DotDims::of(view)?;
     let elem = Elem::of(view.result_tensor(0).dtype)?;

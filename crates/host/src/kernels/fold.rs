@@ -310,7 +310,7 @@ mod tests {
         check(source);
     }
 
-    /// Elements of small types are rounded, or wrapped, each time, also where one pass folds several.
+    /// Checks that the result is rounded or wrapped to its type after each element, also where one pass folds several.
     #[test]
     fn each_element_is_rounded() {
         let types = [("bf16", "0.7"), ("f16", "0.7"), ("f64", "0.7"), ("i8", "3"), ("ui16", "3")];
@@ -337,7 +337,8 @@ mod tests {
         }
     }
 
-    /// Rows of as many elements as a pass folds, of some more, and of fewer; 9 rows are no whole block.
+    /// Checks rows with as many elements as a pass folds at once, with more and with fewer. The number of rows is 9,
+    /// which is no multiple of 8.
     #[test]
     fn argmax_of_rows() {
         for n in [5, 8, 19] {
