@@ -108,9 +108,9 @@ impl Batch {
         self
     }
 
-    /// Returns true if this kernel can add the products to the values in the results without rounding a sum in between.
-    /// Returns false if the kernel for few rows may run, which cannot do this, and for results of 16-bit floats, which
-    /// cannot hold such sums.
+    /// Returns true if this kernel can add the products to the values in the results without rounding a sum to a
+    /// narrower type in between. Returns false if the kernel for few rows may run, which cannot do this, and for
+    /// results of 16-bit floats, which cannot hold such sums.
     pub fn accumulates(&self) -> bool {
         self.rows.is_none() && !matches!(self.gemm.out, Elem::BF16 | Elem::F16)
     }
@@ -156,8 +156,8 @@ impl Batch {
     }
 
     /// Returns the products of `batches` batches in ranges that run together, which have up to [`PRODUCTS`] products
-    /// and [`ROWS`] rows, or one product. If the kernel for few rows may run, there is one range, so that all rows of a
-    /// matrix are in it.
+    /// and [`ROWS`] rows, or one product. If the kernel for few rows may run, there is at most one range, so that all
+    /// rows of a matrix are in it.
     fn together(&self, batches: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let count = self.count * batches;
         let most = (ROWS / self.gemm.m.max(1)).clamp(1, PRODUCTS);
@@ -234,7 +234,7 @@ impl Gemm {
 
     /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart.
     /// `counts` has, for each batch, the number of rows of each matrix. The matrices take the rows in order, and rows
-    /// that are left over are not computed.
+    /// that are left over are not computed. There must be a kernel for the types ([`Gemm::is_supported`]).
     ///
     /// # Panics
     /// Panics if there are too few rows, if there are not as many lists of counts as batches, if an operand has fewer
@@ -275,7 +275,8 @@ impl Gemm {
         }
     }
 
-    /// Returns the most bytes that [`Gemm::run_ragged`] charges for these numbers of batches and matrices.
+    /// Returns the most bytes that [`Gemm::run_ragged`] charges at one time for this number of batches, each of which
+    /// has `matrices` matrices.
     pub fn ragged_scratch_bytes(&self, workers: &Workers, batches: usize, matrices: usize) -> usize {
         let is_empty = self.n == 0 || self.k == 0;
         let Some(tile) = Tile::of(Level::best(), self.elem, self.out).filter(|_| !is_empty) else { return 0 };

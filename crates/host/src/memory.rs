@@ -244,8 +244,8 @@ fn size_class(len: usize) -> usize {
 impl State {
     /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Kept blocks are evicted
     /// before a new one is made if the written bytes would exceed the peak of live buffers, this one included, or
-    /// `limit` if that is less, by more than [`SLACK`]. All are evicted if the system has no memory. Returns `None` if
-    /// it has none after that either.
+    /// `limit` if that is less, by more than [`SLACK`]. As many as possible are evicted if the system has no memory.
+    /// Returns `None` if it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
@@ -382,9 +382,9 @@ impl State {
 }
 
 impl Block {
-    /// Returns the pages after the first `keep` bytes to the system, and returns the number of bytes that were written
-    /// there. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`] bytes, or if there is no whole page to
-    /// return.
+    /// Returns the whole written pages after the first `keep` bytes to the system, and returns the number of bytes that
+    /// were written from the first of these pages on. Does nothing and returns 0 for blocks of fewer than [`DISCARDED`]
+    /// bytes, or if there is no such page.
     fn give_back(&mut self, keep: usize) -> usize {
         let address = self.start.as_ptr() as usize;
         let from = (address + keep).next_multiple_of(PAGE);

@@ -64,7 +64,8 @@ pub fn copy_short(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Fills an array with rows of `row_bytes` bytes: row `i` is a copy of `from(i)`.
+/// Fills an array with rows of `row_bytes` bytes: row `i` is a copy of `from(i)`. If the array does not consist of
+/// whole rows, the last one is shorter.
 ///
 /// # Panics
 /// Panics if the length of `from(i)` differs from that of the row, or if `row_bytes` is 0 and `to` is not empty.

@@ -175,7 +175,7 @@ mod tests {
         run_by_kernels(&text, &[Literal::from_fn(shape, element)]);
     }
 
-    /// Tests batches of no, one, few and many matrices. Most calls divide the last into several parts.
+    /// Tests batches of no, one, few and many matrices. Most calls divide a batch of many into several parts.
     #[test]
     fn bits_are_those_of_the_reference() {
         for call in CALLS {

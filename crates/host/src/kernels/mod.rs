@@ -159,9 +159,10 @@ const fn binary(op: Opcode, function: Binary) -> Row {
 }
 
 /// Returns the step of an op, built by the first function in its row of [`KERNELS`] that does not return `None`. If the
-/// op has a row, is pure and has results, all of them without elements, the step computes nothing. Returns `None` if
-/// the op has no row, if no function of the row returns a step, or if the op is no collective and converts its operands
-/// to other types before it reduces them. Steps that prepare operands are added to the plan ([`PlanCx::before()`]).
+/// op has a row, is pure and has results, all of them without elements, the step computes nothing. Otherwise, returns
+/// `None` if the op has no row, if no function of the row returns a step, or if the op is no collective and converts
+/// its operands to other types before it reduces them. Steps that prepare operands are added to the plan
+/// ([`PlanCx::before()`]).
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let row = KERNELS.row(Opcode::of_view(view))?;
     if empty::is_empty(view) {

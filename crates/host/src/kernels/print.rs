@@ -9,7 +9,8 @@ use shardwise_ops::inspect::Inspect;
 use shardwise_ops::print::Print;
 
 /// Returns the step of a print, which runs once for each point of the axes over which its coordinates vary. The step is
-/// the op's reference evaluation. A mark gets a step that does nothing. Returns `None` for other ops.
+/// the op's reference evaluation. For a mark ([`Inspect`]), returns a step that does nothing. Returns `None` if both
+/// [`Inspect::of`] and [`Print::of`] do.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if Inspect::of(view).is_some() {
         return Some(plan.step_with(view, StepKind::Alias, vec![], vec![], Points::over(None, [])));

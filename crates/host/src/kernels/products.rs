@@ -7,7 +7,7 @@ use crate::operand::{Source, Target};
 use crate::plan::KernelCx;
 
 /// Returns, for each instance that is to be computed, the addresses of its first two inputs and of its output.
-/// `outputs` has the outputs of these instances, in order. Panics if an input was not computed.
+/// `outputs` has the outputs of these instances, in order. Panics as [`KernelCx::input`] does.
 pub fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
     let of = |(&i, c): (&usize, &Buffer)| {
         let [a, b] = cx.addresses([0, 1], i);
@@ -20,7 +20,7 @@ pub fn addresses_of(cx: &KernelCx<'_>, outputs: &[Buffer]) -> Vec<[usize; 3]> {
 /// `outputs` has the outputs of these instances, in order.
 ///
 /// # Panics
-/// Panics if an input was not computed, or if an output has another owner.
+/// Panics as [`KernelCx::input`] does, or if an output has another owner.
 pub fn products_of<'a>(cx: &'a KernelCx<'_>, outputs: &'a mut [Buffer]) -> Vec<Product<'a>> {
     let source = |input: usize, i: usize| Source::of(cx.input(input, i).bytes());
     let product = |(&i, c)| Product { a: source(0, i), b: source(1, i), c: Target::of(written(c)) };

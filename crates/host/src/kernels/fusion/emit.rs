@@ -67,9 +67,9 @@ pub fn repeated_region(
 }
 
 /// Returns a program that computes a value in the first region of `op` for each of `count` elements, which are the
-/// values of one of its arguments. Returns `None` if an op cannot be computed, if the value depends on anything but
-/// this argument and constants, if the argument is complex or of a type that kernels do not compute on, or if more than
-/// [`MAX_REGION_VALUES`] values are needed.
+/// values of one of its arguments. Returns `None` if an op that the value depends on cannot be computed, if the value
+/// depends on anything but this argument and constants, if the argument is complex or of a type that kernels do not
+/// compute on, or if more than [`MAX_REGION_VALUES`] values are needed.
 pub fn region_value(plan: &PlanCx<'_>, op: Op, value: Value, argument: Value, count: usize) -> Option<block::Kernel> {
     Emitter::region(plan, op, &[count], &[(argument, vec![1])], &[value], 1)
 }
@@ -86,7 +86,7 @@ pub(super) fn needs_wide(plan: &PlanCx<'_>, ops: &[Op]) -> bool {
     })
 }
 
-/// Returns the results of those of `ops` that `results` are computed from, in program order.
+/// Returns, in program order, the results of `ops` that are among `results` or from which these are computed.
 fn needed(plan: &PlanCx<'_>, ops: &[Op], results: &[Value]) -> Vec<Value> {
     let mut open: HashSet<Value> = results.iter().copied().collect();
     let mut found = vec![];
@@ -103,7 +103,7 @@ fn needed(plan: &PlanCx<'_>, ops: &[Op], results: &[Value]) -> Vec<Value> {
 }
 
 /// Returns the type in which an iota's indices are counted: `i32`, or `i64` if the dimension is too long. They are then
-/// converted to the type of the result, in which integers wrap and floats are rounded once.
+/// converted to the type of the result, in which integers wrap and floats are rounded.
 fn counted_in(iota: &OpView<'_>) -> Elem {
     let size = Iota::dim(iota).map_or(0, |dim| iota.result_shape(0)[dim]);
     if i32::try_from(size).is_ok() { Elem::I32 } else { Elem::I64 }

@@ -96,8 +96,7 @@ pub fn space_of<'m>(root: &OpView<'m>) -> &'m [usize] {
     if Opcode::of_view(root) == Opcode::Reduce { root.operand_shape(0) } else { root.result_shape(0) }
 }
 
-/// Returns the dimensions along which a `reduce` combines several elements. Reduced dimensions of size 1 are left out,
-/// because nothing is combined along them.
+/// Returns the reduced dimensions of a `reduce`, without those of size 1, along which nothing is combined.
 pub fn folded(reduce: &OpView<'_>) -> Vec<usize> {
     let mut dims = Reduce::dims(reduce);
     dims.retain(|&d| reduce.operand_shape(0)[d] != 1);

@@ -353,8 +353,8 @@ impl Windows {
 }
 
 /// Returns the dimensions of a batch without those of size 1, and with neighbours as one dimension if windows along it
-/// follow each other at one distance, so that runs of windows are long. Numbers the dimensions anew in `starts`. One of
-/// more than one element that stands there stays as it is.
+/// follow each other at one distance, so that runs of windows are long. Numbers the dimensions anew in `starts`. A
+/// dimension that occurs there is not merged, and becomes [`Start::Zero`] there if it has size 1.
 fn merged(batch: Vec<Batch>, starts: &mut [Start]) -> Vec<Batch> {
     let mut out: Vec<Batch> = vec![];
     for (k, dim) in batch.into_iter().enumerate() {

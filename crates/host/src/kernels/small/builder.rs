@@ -81,7 +81,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         State { code: self.code.mark(), views: self.views.len(), held: self.order.len() }
     }
 
-    /// Removes all that was added to the program since it had this state, which must be one outside of regions.
+    /// Removes all that was added to the program since it had this state, which must be one outside of regions. The
+    /// elements of arrays that are known, and the arrays that are replaceable, stay recorded.
     pub fn return_to(&mut self, state: &State) {
         self.code.cut(&state.code);
         self.inputs.truncate(self.code.inputs.len());
@@ -97,7 +98,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         self.code.words.counts().iter().sum::<usize>() <= MAX_WORDS && self.code.tables.len() <= MAX_TABLES
     }
 
-    /// Makes a value that an op of the program defines an output. Panics if no op does.
+    /// Makes a value an output of the program. Panics unless the program holds it, or it is a small array of which
+    /// [`Builder::set_known`] recorded the elements.
     pub fn output(&mut self, v: Value) {
         if self.known.contains_key(&v) {
             self.value(v);
@@ -181,8 +183,8 @@ impl<'a, 'm> Builder<'a, 'm> {
         Some(place)
     }
 
-    /// Returns the elements of a constant, or of an array that ops compute from constants alone. Returns `None` for
-    /// other values.
+    /// Returns the elements of a constant, or those that [`Builder::set_known`] recorded. Returns `None` for other
+    /// values.
     pub fn known(&self, v: Value) -> Option<&Literal> {
         self.known.get(&v).or_else(|| constant_value(&self.plan.view(self.plan.body.def_op(v)?)))
     }

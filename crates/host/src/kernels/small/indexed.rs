@@ -67,8 +67,8 @@ impl Slices<'_> {
         stride * self.parts as isize
     }
 
-    /// Returns, for each index of a slice, the dimension of the operand, the largest start, and the number of the index
-    /// among the slice's ones, which have this shape.
+    /// Returns, for each index of a slice, the dimension of the operand, the largest start, and the distance from the
+    /// slice's first index to this one, in elements of the array of all indices, which has this shape.
     fn starts(&self, shape: &[usize]) -> Vec<(usize, usize, isize)> {
         let step = row_major(shape).get(self.dims.index_vector_dim).copied().unwrap_or(0);
         let start = |(k, &d): (usize, &usize)| (d, self.operand[d] - self.sizes[d], step * k as isize);
@@ -106,8 +106,8 @@ impl Slices<'_> {
     }
 }
 
-/// Adds a `gather`, of a small or a large array. Returns `None` if it has too many slices, or if the program cannot
-/// hold one of its arrays.
+/// Adds a `gather`, of a small or a large array. Returns `None` if it has too many slices, or slices without elements,
+/// if the result is not small, or if the program cannot read an operand.
 pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let dims = IndexDims::of_gather(view)?;
@@ -154,10 +154,10 @@ pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     Some(())
 }
 
-/// Adds a `scatter` to a small array. Returns `None` if it has too many slices or several inputs, if its computation is
-/// not a replacement or a reduction of real elements that fill words, if a slice may be partly outside of the array, or
-/// if the program cannot hold one of its arrays. The updates are applied slice by slice, and the op is refused if this
-/// could differ from row-major order.
+/// Adds a `scatter` to a small array. Returns `None` if it has too many slices, slices without elements or several
+/// inputs, if its computation is not a replacement or a reduction of real elements that fill words, if a slice may be
+/// partly outside of the array, if one of its arrays is not small, or if the program cannot read an operand. The
+/// updates are applied slice by slice, and the op is refused if this could differ from row-major order.
 pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let [input, indices, updates] = *view.operands() else { return None };
     let (elem, len) = builder.shape(view.result(0))?;

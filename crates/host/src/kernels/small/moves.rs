@@ -12,7 +12,7 @@ use shardwise_ops::dot::DotDims;
 use shardwise_ops::{NoRegions, Opcode};
 use std::ops::Range;
 
-/// Makes the operands the results. Returns `None` if the program cannot hold one of them.
+/// Makes the operands the results. Returns `None` as [`operand`] does for one of them.
 pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for (&from, &to) in view.operands().iter().zip(view.results()) {
         let place = operand(builder, from)?;
@@ -21,8 +21,8 @@ pub fn alias<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()>
     Some(())
 }
 
-/// Returns the place of a small array, or `None` as [`Builder::value`] does. If it is a view of a value of the program,
-/// the view is added to the program.
+/// Returns the place of a small array. If it is computed by views from a value of the program, the views are added to
+/// the program. Returns `None` as [`Builder::value`] does, and if one of these views cannot be added.
 pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
     let (mut views, mut base) = (vec![], v);
     while builder.held(base).is_none() && builder.known(base).is_none() {
@@ -66,7 +66,8 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
 }
 
 /// Returns the numbers of the words that the result of an op is made of. They are what the op's reference evaluation
-/// makes of the numbers of the operands' words. Returns `None` if it fails, or if an operand is no small array.
+/// makes of the numbers of the operands' words. Returns `None` if it fails, or if [`operand`] returns `None` for an
+/// operand.
 fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
     let parts = builder.parts(view.result(0));
     let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
@@ -80,7 +81,8 @@ fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<V
     Some((0..moved[0].len()).flat_map(|i| moved.iter().map(move |part| part[i])).collect())
 }
 
-/// Adds `real`, `imag` or `complex`. Returns `None` for other ops, and if an array is not small.
+/// Adds `complex`, or `real` or `imag` of complex numbers. Returns `None` for other ops, if the result is not small,
+/// and if [`operand`] returns `None` for an operand.
 pub fn parts<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
@@ -124,7 +126,8 @@ impl Elements<'_> {
     }
 }
 
-/// Returns the window of these elements of an array whose first real element has number `first`. It moves by `starts`.
+/// Returns the window of these elements of an array whose first real element has number `first`. `starts` is the range
+/// of the program's starts by which it moves.
 pub fn window_at(builder: &mut Builder<'_, '_>, elements: &Elements<'_>, first: u32, starts: Range<u32>) -> Window {
     let dims = elements.dims();
     let (run, outer) = match innermost(&dims) {

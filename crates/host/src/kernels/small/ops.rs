@@ -141,8 +141,9 @@ fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> 
         && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
-/// Returns the result of an op without regions that computes one small array from nothing or from small arrays that are
-/// known ([`Builder::known`]). Returns `None` for other ops, and if the evaluation fails.
+/// Returns the result of an op without regions, of [`Kind::View`], [`Kind::Computed`] or [`Kind::Small`], that computes
+/// one small array from nothing or from small arrays that are known ([`Builder::known`]). Returns `None` for other ops,
+/// and if the evaluation fails.
 fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
     let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
     let &[result] = view.results() else { return None };
@@ -152,8 +153,9 @@ fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<L
     shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
 }
 
-/// Adds the ops of a loop's region, and of loops in it, whose operands no turn changes: they run once, before the loop.
-/// Returns `None` if an op of the region is not for small programs, or if the program would become too large.
+/// Adds the ops of [`Kind::View`], [`Kind::Computed`] and [`Kind::Small`] in a loop's region, and in the loops in it,
+/// that read only what is there before the loop ([`is_invariant`]), so that they run once. Returns `None` if an op of
+/// these regions is not for small programs, or if the program would become too large.
 fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
     let plan = builder.plan;
     for &op in body_ops(plan, region) {
@@ -192,7 +194,7 @@ fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> 
 }
 
 /// Adds a call of the routine that computes the results of an op. Returns `None` if one of the op's arrays is not
-/// small.
+/// small, or if [`operand`] returns `None` for an operand.
 fn call<'m>(builder: &mut Builder<'_, 'm>, routine: Box<dyn Routine>, view: &OpView<'m>) -> Option<()> {
     let (mut operands, mut results) = (vec![], vec![]);
     for &v in view.operands() {
@@ -290,15 +292,16 @@ fn carried(builder: &mut Builder<'_, '_>, view: &OpView<'_>, i: usize) -> Option
     Some(Carried::Array(array))
 }
 
-/// Returns true if nothing reads a large array after the op that replaces it. An array from outside of a region may be
-/// read again when the region runs again.
+/// Returns true if it is known that nothing reads a large array after the op that replaces it. An array from outside of
+/// a region may be read again when the region runs again.
 fn may_replace(builder: &Builder<'_, '_>, array: Value) -> bool {
     builder.replaceable.contains(&array) || (!builder.is_in_region && builder.uses.of(array).len() == 1)
 }
 
 /// Returns the arrays that a turn of a loop replaces if the array that the loop carries at index `i` only changes in
 /// windows, so that it can be written in place: each turn reads windows of the array, then an update makes the next
-/// array, and so on until the last one is carried on. Returns `None` if it changes in another way.
+/// array, and so on until the last one is carried on. Returns `None` if it changes in another way, or if something else
+/// uses the last one.
 fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Vec<Value>> {
     let (body, mut replaced) = (builder.plan.body, vec![]);
     let (mut array, last) = (body[region].args[i], body.region_results(region)[i]);

@@ -96,7 +96,8 @@ impl Kernel for SmallKernel {
 
 impl SmallKernel {
     /// Returns, for each input that the program writes, a buffer that has the input's contents and no other owner: the
-    /// input's own, taken from `cx`, or a copy. Fails if there is no memory for a copy.
+    /// input's own, taken from `cx`, or a copy. The entries of the other inputs are `None`. Fails if there is no memory
+    /// for a copy.
     fn written(&self, cx: &mut KernelCx<'_>, instance: usize) -> Result<Vec<Option<Buffer>>, OutOfMemory> {
         let own = |(k, input): (usize, &small::Input)| match *input {
             small::Input::Array { bytes, is_written: true } => own_or_copy_of(cx, k, instance, bytes).map(Some),

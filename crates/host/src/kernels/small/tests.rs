@@ -10,7 +10,7 @@ fn program(args: &str, results: &str, body: &str) -> String {
     format!("func.func @main({args}) -> ({results}) {{\n{body} : {results}\n}}")
 }
 
-/// Returns the text of a loop whose counter `%i` goes from 0 to 7. `carried` has the names in the body, the initial
+/// Returns the text of a loop whose body runs for `%i` from 0 to 6. `carried` has the names in the body, the initial
 /// values and the types of the other arrays, which are results `%w#1` and so on. `body` defines `%next0` and so on.
 fn repeated(carried: &[(&str, &str, &str)], body: &str) -> String {
     let init: String = carried.iter().map(|(name, from, _)| format!(", {name} = {from}")).collect();
@@ -235,8 +235,8 @@ fn products_have_the_bits_of_their_kernels() {
     }
 }
 
-/// Arrays of more elements than outside of loops, in lengths that are no multiples of a vector's. The bits are those
-/// of kernels. (The interpreter sums products in another order.)
+/// Tests arrays of up to 1024 elements in loops, most of them in lengths that are no multiples of a vector's. The bits
+/// are those of kernels. (The interpreter sums products in another order.)
 #[test]
 fn loops_have_larger_arrays() {
     for (m, k, n) in [(4, 32, 32), (3, 5, 33), (1, 40, 7), (7, 9, 65), (2, 120, 8), (30, 1, 11)] {
@@ -303,7 +303,7 @@ fn constants_and_invariants_are_computed_once() {
     assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
 }
 
-/// Tests rows and columns of small and large arrays at indices that are partly outside of them.
+/// Tests rows of a small and of a large array, and columns of a small one, at indices of which some are outside.
 #[test]
 fn gathers_are_windows() {
     let gather = |x: &str, dims: &str, sizes: &str, types: &str| {
@@ -609,7 +609,7 @@ return %a, %b, %d";
     }
 }
 
-/// The slices of these updates overlap, and their elements come before the number of the slice in row-major order.
+/// Tests updates whose slices overlap, and whose first dimension is that of a slice: the last one numbers the slices.
 #[test]
 fn updates_of_one_element_are_applied_in_row_major_order() {
     for computed in ["", "  %s = stablehlo.add %m, %n : tensor<f32>\n"] {

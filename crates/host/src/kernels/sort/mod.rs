@@ -296,9 +296,9 @@ struct Approximate {
     k: usize,
 }
 
-/// Returns the step of an `ApproxTopK`. Returns `None` for other ops, and if there is no kernel because the array or
-/// the results have no elements, a line has more elements than a u32 counts, or kernels do not order the element type
-/// or do not compute on that of the indices.
+/// Returns the step of an `ApproxTopK`. Returns `None` as [`Selection::of`] does, and if there is no kernel because the
+/// array or the results have no elements, a line has more elements than a u32 counts, or kernels do not order the
+/// element type or do not compute on that of the indices.
 pub fn approximate<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let Selection { dim, direction } = Selection::of(view)?;
     let lines = Lines::along(view.operand_shape(0), dim);

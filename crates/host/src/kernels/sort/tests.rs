@@ -67,7 +67,7 @@ fn elements_of_any_type_in_any_order() {
     }
 }
 
-/// Tests the comparison of floats in JAX: zeros are equal, and NaNs are equal and last.
+/// Tests the comparison of floats in JAX, alone and with a second key: zeros are equal, and NaNs are equal and last.
 #[test]
 fn keys_are_computed() {
     let key = |x: &str| {
