@@ -126,7 +126,7 @@ impl Workers {
     ///
     /// If a part ends early by a panic or a [`Stop`], no other part begins, and the panic or stop is raised here after
     /// the parts that had begun are done. A run that is cancelled or has exceeded its limit of steps is stopped in the
-    /// same way between parts.
+    /// same way after a part. With helpers, this may also be the last part.
     pub fn run(&self, parts: usize, effort: Effort, run: impl Fn(usize) + Sync) {
         let run = |part| {
             panic_if_injected();
@@ -203,7 +203,7 @@ static PANICS_IN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::n
 pub const INJECTED: &str = "an injected panic";
 
 /// Makes the `n`th part from now panic; 0 disarms. Returns the number of parts that were left until an earlier injected
-/// panic, or 0 if none was armed. For failure injection.
+/// panic, that one included, or 0 if none was left. For failure injection.
 #[doc(hidden)]
 pub fn panic_at(n: u64) -> u64 {
     PANICS_IN.swap(n, SeqCst)

@@ -35,7 +35,8 @@ impl Instructions {
         Instructions { machine, worker_count, device_count, all, of_step }
     }
 
-    /// Returns the profile of a run of the plan. `at_peak` has the arrays that are in memory at the peak.
+    /// Returns the profile of a run of the plan, and removes the periods of the workers from `times`. `at_peak` has the
+    /// arrays that are in memory at the peak.
     pub fn profile(&self, plan: &Plan, times: &StepTimes, at_peak: Arc<[MemoryPart]>) -> RunProfile {
         let instruction_run =
             |run: &InstructionRun| InstructionRun { instruction: self.of_step[run.instruction], ..*run };
@@ -60,7 +61,8 @@ impl Instructions {
         totals
     }
 
-    /// Divides the time in which small steps were measured together into equal shares.
+    /// Divides the time in which small steps were measured together into equal shares, in this block and in those
+    /// inside. The time of a loop or branch of small steps is divided as [`Instructions::share_inside`] does.
     fn share_times(&self, code: &Code, totals: &mut [InstructionTotal]) {
         for own in measured_at_once(&code.steps) {
             let first = &own[0];
@@ -189,8 +191,8 @@ impl Rows<'_> {
         }
     }
 
-    /// Returns the bytes of the operands and results of one instance, or `None` for a loop, a branch, and a step that
-    /// only passes buffers on.
+    /// Returns the bytes of the inputs and outputs of one instance. Returns `None` for a step with blocks, and for one
+    /// that only passes buffers on or moves them between instances.
     fn memory_bytes(&self, step: &Step) -> Option<u64> {
         let is_moved = matches!(step.kind, StepKind::Alias | StepKind::Permute(_)) || !step.kind.blocks().is_empty();
         let slots = step.inputs.iter().map(|input| input.slot).chain(step.outputs.iter().copied());
@@ -224,7 +226,7 @@ fn started(view: OpView<'_>) -> OpView<'_> {
 }
 
 /// Returns the flops of one instance. A step that only passes on or moves what an op needs, or checks its numbers, has
-/// none. Returns `None` for a step with a loop or branch, whose turns are not counted.
+/// none. Returns `None` for a step with an op of [`Semantics::Control`], such as a loop, whose turns are not counted.
 fn flops(step: &Step, views: &[OpView<'_>]) -> Option<u64> {
     if matches!(step.kind, StepKind::Alias | StepKind::Watch(_)) || step.prepares {
         return Some(0);

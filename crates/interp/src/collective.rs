@@ -256,9 +256,9 @@ fn async_done(future: &PerProcess, result_count: usize) -> Vec<PerProcess> {
     (0..result_count).map(|i| future.iter().map(|f| f.as_ref().map(|d| part(d, i))).collect()).collect()
 }
 
-/// Returns the groups of a collective as processes of this grid. A collective without a list of groups has one group of
-/// all processes, in the order of their devices. If it is across replicas and the grid has several, it has one group of
-/// replicas for each partition.
+/// Returns the groups of a collective as processes of this grid. A collective that states neither groups nor axes has
+/// one group of all processes, in the order of their devices. If it is across replicas and the grid has several, it has
+/// one group of replicas for each partition.
 fn groups(collective: &CollectiveView, frame: &Frame) -> Groups {
     match &collective.groups {
         ops::Groups::Axes { axes, .. } => groups_over(axes, frame),
@@ -308,7 +308,8 @@ fn dense_groups(rows: &[Vec<usize>], ids: IdSpace, frame: &Frame) -> Groups {
 }
 
 /// Returns the lists of replicas or partitions for which a row of ids is repeated. Each list makes one group, whose
-/// members are the processes of all ids for the first number in the list, then for the second, and so on.
+/// members are the processes of all ids for the first number in the list, then for the second, and so on. For ids of
+/// devices, there is one list with one number, which [`process`] ignores.
 fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
     match ids {
         IdSpace::CrossReplica => (0..frame.partition_count).map(|p| vec![p]).collect(),
@@ -322,7 +323,8 @@ fn repetitions(ids: IdSpace, frame: &Frame) -> Vec<Vec<usize>> {
 
 /// Returns the process of an id, or `None` if the grid has no such process. `other` is the partition if the id is a
 /// replica, the replica if it is a partition, and ignored if it is a device. A grid with a mesh has one replica, whose
-/// partitions are the devices. There an id that is a partition or a device must be a device of the mesh.
+/// partitions are the devices. There an id that is a partition or a device must be a device of the mesh. For
+/// [`IdSpace::CrossReplica`], `other` is then the number of a process instead of a device.
 fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize> {
     let p = match ids {
         IdSpace::CrossPartition | IdSpace::Flattened if frame.mesh.is_some() => frame.process_of_device(id),

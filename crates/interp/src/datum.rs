@@ -15,7 +15,8 @@ pub enum Datum {
 impl Datum {
     /// Returns the array.
     ///
-    /// # Panics Panics if this is no array.
+    /// # Panics
+    /// Panics if this is no array.
     pub fn tensor(&self) -> &Literal {
         match self {
             Datum::Tensor(l) => l,

@@ -56,8 +56,8 @@ impl<'m> Env<'m> {
         Env { body, values: Data::from_fn(body.value_count(), |_| None), reserved: vec![] }
     }
 
-    /// Sets a value for the active processes. The others keep the data that they have. If no process has the value yet,
-    /// all of `new` is stored.
+    /// Sets a value for the active processes. The others keep the data that they have. If the value was not set before,
+    /// all of `new` is stored, and the run is stopped if there is no memory for the list.
     pub fn set(&mut self, v: Value, new: PerProcess, active: &Active) {
         let slot = &mut self.values[v.index()];
         match slot {
@@ -135,7 +135,7 @@ impl<'m> Machine<'m> {
     }
 
     /// Runs a function with all processes, and returns its results. Fails as [`Machine::region`] does. If the run is
-    /// stopped, returns an error at the op that was started last.
+    /// stopped, returns an error at the op that was started last, if there is one.
     pub fn run(&mut self, func: &'m Func, frame: &Frame, args: Vec<PerProcess>) -> Results {
         self.stoppable(|machine| machine.call(func, frame, args, &frame.all_active()))
     }
@@ -180,8 +180,8 @@ impl<'m> Machine<'m> {
 
     /// Fails with `not-finite` if an op made a number that the checks refuse: if a process has one in a result, and
     /// none in the operands. The operands of a collective are those of all active processes. Loops, branches, calls and
-    /// the other ops whose semantics are [`Semantics::Control`] are not checked, because the ops inside are. A constant
-    /// is not checked, because its numbers are given.
+    /// the other ops whose semantics are [`Semantics::Control`] are not checked, only the ops inside of them are. A
+    /// constant is not checked, because its numbers are given.
     fn check_numbers(
         &self,
         env: &Env<'m>,

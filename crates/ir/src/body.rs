@@ -221,7 +221,7 @@ impl Body {
         }
     }
 
-    /// Adds an empty region that no op holds yet.
+    /// Adds an empty region that no op holds yet, and returns it.
     pub fn add_region(&mut self) -> Region {
         self.arenas().add_region()
     }

@@ -345,6 +345,9 @@ impl KernelCx<'_> {
     ///
     /// # Errors
     /// Fails if there is no memory for the buffers or the scratch bytes.
+    ///
+    /// # Panics
+    /// Panics if the step has no outputs.
     pub fn predict(&mut self, bytes: usize, scratch: usize) -> Result<(), OutOfMemory> {
         let outputs = self.allocate(bytes)?;
         self.predict_scratch(scratch)?;

@@ -57,8 +57,8 @@ impl Points {
 
     /// Returns, for each instance of `self`, the instances of `other` on the first device that holds it and on those
     /// that differ from this device along `axes` only. They are in row-major order along `axes`. An instance of `other`
-    /// that several of these devices hold is repeated. Equal groups are shared. Without a mesh, there is one group, of
-    /// instance 0.
+    /// that several of these devices hold is repeated. Instances of `self` for which these devices are the same share
+    /// one group. Without a mesh, there is one group, of instance 0.
     pub fn groups(&self, other: &Points, axes: &[AxisRef]) -> Vec<Group> {
         let Some(mesh) = &self.mesh else { return vec![[0].into()] };
         let size: usize = axes.iter().map(|a| a.size(mesh)).product();
@@ -76,7 +76,8 @@ impl Points {
         (0..self.count()).map(group).collect()
     }
 
-    /// Returns true if some device holds both instance `i` of `self` and instance `point` of `other`.
+    /// Returns true if some device holds both instance `i` of `self` and instance `point` of `other`. Parts of one axis
+    /// that cannot coexist are not compared, so the result may be true for them although no device holds both.
     pub fn is_at(&self, i: usize, other: &Points, point: usize) -> bool {
         let Some(mesh) = &self.mesh else { return true };
         let shared = self.axes.iter().flat_map(|a| other.axes.iter().filter_map(|b| a.overlap(*b)));

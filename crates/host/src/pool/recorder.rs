@@ -60,7 +60,8 @@ impl Default for Recorder {
 }
 
 impl Recorder {
-    /// Records the calls of this thread that use helpers until the result is dropped, as far as they have a key.
+    /// Records the calls of this thread that use helpers until the result is dropped, as far as they have a key and the
+    /// list of runs is not full.
     pub(crate) fn enter(self: &Arc<Recorder>) -> Entered {
         CURRENT.set(Some(self.clone()));
         Entered

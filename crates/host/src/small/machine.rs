@@ -95,10 +95,10 @@ impl Program {
         self.tier.is_hot(&self.code)
     }
 
-    /// Runs the program, by machine code if it has run often or if `is_eager`. `inputs[i]` has the bytes of the code's
-    /// input number `i`, which must be for writing if the code writes it. `outputs` has the bytes of those outputs that
-    /// are small arrays, in their order. Outputs for which it has none are not written. May unwind if the run is
-    /// cancelled or has exceeded its limit of steps.
+    /// Runs the program, by machine code if it has run often or if `is_eager`, and if machine code can be made.
+    /// `inputs[i]` has the bytes of the code's input number `i`, which must be for writing if the code writes it.
+    /// `outputs` has the bytes of those outputs that are small arrays, in their order. Outputs for which it has none
+    /// are not written. May unwind if the run is cancelled or has exceeded its limit of steps.
     ///
     /// # Panics
     /// Panics if there are not as many inputs as the code has, if an input or output does not have the bytes of its

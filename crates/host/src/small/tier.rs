@@ -34,8 +34,7 @@ impl Tier {
         }
     }
 
-    /// Returns the machine code of a program, which is made if it is not there. Returns `None` if there is none on this
-    /// machine.
+    /// Returns the machine code of a program, which is made if it is not there. Returns `None` if none can be made.
     pub(super) fn native(&self, code: &Code) -> Option<&Native> {
         self.native.get_or_init(|| Native::new(code)).as_ref()
     }

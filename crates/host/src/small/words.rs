@@ -34,7 +34,7 @@ impl Place {
     }
 
     /// Returns true if one of the words of an array here, which has `len` elements, is among the `count` words from
-    /// number `at` on. Both have the same width.
+    /// number `at` on. Both have the same width. If either has no words, the result may be true, too.
     pub fn overlaps(self, len: usize, at: u32, count: usize) -> bool {
         let own = self.at as usize..self.at as usize + self.count(len);
         own.start < at as usize + count && (at as usize) < own.end
@@ -60,7 +60,7 @@ impl Words {
         self.wide.truncate(wide);
     }
 
-    /// Adds words for an array of `len` elements. Their bits are 0.
+    /// Adds words for an array of `len` elements, and returns its place. Their bits are 0.
     pub fn add(&mut self, elem: Elem, len: usize) -> Place {
         let at = self.counts()[usize::from(elem.is_wide())];
         if elem.is_wide() {
@@ -181,7 +181,8 @@ pub(crate) trait Area: Word + Pod {
     /// there, too, if they are of this width.
     fn around(words: &mut Words, to: usize) -> (&[u32], &[Self], &mut [Self]);
 
-    /// Folds the words into one, in the order of a row of two or more.
+    /// Folds the words into one, in the order that `shardwise_mathfn::order` states for a row of at least two words and
+    /// at most a segment.
     fn fold_row(op: Op, identity: Self, row: &[Self]) -> Self;
 }
 

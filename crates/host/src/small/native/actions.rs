@@ -144,7 +144,8 @@ impl<'c> Builder<'_, 'c> {
         Some(())
     }
 
-    /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`. Returns `None` if they are too many.
+    /// Folds rows of two or more words, in the order of `shardwise_mathfn::order`. Returns `None` if there are too many
+    /// rows or words.
     fn fold_row(&mut self, width: Width, op: Op, identity: u64, sizes: [usize; 4], table: &[u32]) -> Option<()> {
         let [len, to, rows, row_len] = sizes;
         let op = op.combination();
@@ -266,7 +267,8 @@ impl<'c> Builder<'_, 'c> {
         moved
     }
 
-    /// Returns the address of the first element of a slice of the array at `base`, with elements of this size.
+    /// Returns the address from which the numbers in the window's table count for slice number `k`. `base` is this
+    /// address for the first slice if all starts are 0, and `size` is the number of bytes of an element.
     fn address(&mut self, base: Value, size: usize, window: &Window, k: usize) -> Value {
         let slice = self.code.slice(window, k);
         let starts = self.starts(window, slice);
@@ -288,7 +290,7 @@ impl<'c> Builder<'_, 'c> {
         }
     }
 
-    /// Sets words to the runs of a slice, whose first one is at an address.
+    /// Sets words to the runs of a slice. The numbers in the window's table count from an address.
     fn load_slice(&mut self, width: Width, address: Value, to: usize, window: &Window) {
         let run = window.run as usize;
         for (k, &from) in self.table(&window.table).iter().enumerate() {

@@ -141,7 +141,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.b.ins().return_(&[zero]);
     }
 
-    /// Starts a block, into which other paths may lead than from the blocks before.
+    /// Continues in a block that may also be entered from other blocks than the one before it. Forgets all words.
     pub fn start(&mut self, block: Block) {
         self.b.switch_to_block(block);
         self.start_anew();

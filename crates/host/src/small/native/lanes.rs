@@ -348,7 +348,7 @@ impl Builder<'_, '_> {
         self.b.ins().bitselect(stays, a, one)
     }
 
-    /// Rounds floats to the nearest `bf16`, as [`crate::simd::Word::round_bf16`] does.
+    /// Rounds floats of 32 bits to the nearest `bf16`, as [`crate::simd::Word::round_bf16`] does.
     fn round_bf16(&mut self, width: Width, a: Value) -> Value {
         let by = self.b.ins().iconst(width.int(), 16);
         let [one, half, high, quiet] = [1, 0x7fff, 0xffff_0000, 0x0040_0000].map(|bits| self.all(width, bits));

@@ -36,7 +36,7 @@ pub(super) struct Native {
 }
 
 impl Native {
-    /// Returns the machine code of a program. Returns `None` as [`program::functions`] does, if the processor lacks
+    /// Returns the machine code of a program. Returns `None` as [`program::functions`] does, if the best level lacks
     /// AVX2, and if there is no memory for the code.
     pub fn new(code: &Code) -> Option<Native> {
         if Level::best() < Level::Avx2 {
