@@ -22,7 +22,8 @@ pub fn product<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<T> {
     Matrix::from_fn(a.rows(), b.columns(), |i, j| (0..a.columns()).fold(T::ZERO, |s, k| s + a[(i, k)] * b[(k, j)]))
 }
 
-/// Returns the largest absolute value of a difference of elements, or NaN if a difference is NaN.
+/// Returns the largest absolute difference of two elements at one place, or NaN if one of these differences is NaN. It
+/// is 0 if there are no elements. Panics if the shapes differ.
 pub fn distance<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> f64 {
     assert_eq!((a.rows(), a.columns()), (b.rows(), b.columns()));
     a.data().iter().zip(b.data()).fold(0.0, |m: f64, (&a, &b)| {

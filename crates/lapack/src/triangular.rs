@@ -12,8 +12,8 @@ pub enum Triangle {
 }
 
 /// Overwrites one triangle of a Hermitian matrix with its Cholesky factor: `L` of `L L^H`, or `U` of `U^H U`. The other
-/// triangle is unchanged. Returns `info`: 0, or the order of the first leading minor that is not positive or is NaN.
-/// Then the factor is not complete. (`potrf`)
+/// triangle is unchanged. Returns `info`: 0, or the order of the first leading minor that is not positive or is NaN. If
+/// there is such a minor, the factor is not complete. (`potrf`)
 pub fn cholesky<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> i32 {
     let (n, mut meter) = (a.rows(), Meter::default());
     for j in 0..n {
@@ -29,7 +29,8 @@ pub fn cholesky<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> i32 {
     0
 }
 
-/// Computes column `j` of the lower factor from the columns before it. Returns false if its diagonal is not positive.
+/// Computes column `j` of the lower factor from the columns before it. Returns false, without a complete column, if the
+/// square of its diagonal element is not positive or is NaN.
 fn lower_column<T: Scalar>(a: &mut Matrix<T>, j: usize) -> bool {
     let n = a.rows();
     let (before, column) = a.before(j);
@@ -46,7 +47,8 @@ fn lower_column<T: Scalar>(a: &mut Matrix<T>, j: usize) -> bool {
     is_positive
 }
 
-/// Computes column `j` of the upper factor from the columns before it. Returns false if its diagonal is not positive.
+/// Computes column `j` of the upper factor from the columns before it. Returns false, without a complete column, if the
+/// square of its diagonal element is not positive or is NaN.
 fn upper_column<T: Scalar>(a: &mut Matrix<T>, j: usize) -> bool {
     let n = a.rows();
     let (before, column) = a.before(j);

@@ -47,14 +47,15 @@ pub fn tridiagonal<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> Tridiago
 }
 
 /// Computes the reflector that eliminates the elements of a column but the one at `at`, which is its first or its last.
-/// They are replaced by the reflector's vector. Returns `beta` and `tau`.
+/// They are replaced by the reflector's vector. Returns `beta`, which the element at `at` is to become, and `tau`.
 fn eliminate<T: Scalar>(part: &mut [T], at: usize) -> (f64, T) {
     let alpha = part[at];
     let rest = if at == 0 { 1..part.len() } else { 0..at };
     reflector(alpha, &mut part[rest])
 }
 
-/// Replaces the Hermitian block that starts at row `start` by `H^H A H`, where `H` is the reflector of `v` and `tau`.
+/// Replaces the Hermitian block that starts at row and column `start` by `H^H A H`, where `H` is the reflector of `v`
+/// and `tau`. One triangle of the block is read and replaced.
 fn update<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, start: usize, v: &[T], tau: T) {
     let size = v.len();
     let mut w = product(a, triangle, start, v);
@@ -71,7 +72,8 @@ fn update<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, start: usize, v: &[T
     }
 }
 
-/// Returns the product of a Hermitian block, of which one triangle is read, with a vector. (`hemv`)
+/// Returns the product of a vector with the Hermitian block that starts at row and column `start`, of which one
+/// triangle is read. (`hemv`)
 fn product<T: Scalar>(a: &Matrix<T>, triangle: Triangle, start: usize, v: &[T]) -> Data<T> {
     let size = v.len();
     let mut out: Data<T> = Data::zeroed(size);

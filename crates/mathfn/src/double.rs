@@ -88,8 +88,8 @@ impl Div for Double {
     }
 }
 
-/// Returns `e^x` for moderate `x`. With `x = n ln 2 + r`, this is the Taylor series of `r / 2^k`, squared `k` times,
-/// times `2^n`.
+/// Returns `e^x` for moderate `x`. With `x = n ln 2 + r`, this is the Taylor series of `e^(r / 2^k)`, squared `k`
+/// times, times `2^n`.
 pub(crate) fn exp(x: Double) -> Double {
     const SQUARINGS: i32 = 4;
     let n = (x.hi / LN_2.hi).round();
@@ -106,7 +106,7 @@ pub(crate) fn exp(x: Double) -> Double {
     (e + 1.0.into()).halved(-(n as i32))
 }
 
-/// Returns the natural logarithm of a positive number: one of Newton's steps from that of `f64`.
+/// Returns the natural logarithm of a positive, moderate number: that of `f64`, corrected by two terms of a series.
 pub(crate) fn ln(x: Double) -> Double {
     let near = libm::log(x.hi);
     let rest = x * exp((-near).into()) - 1.0.into();

@@ -6,7 +6,7 @@
 use crate::double::{self, Double};
 use std::f64::consts::PI;
 
-/// Returns `ln |gamma(x)|`, rounded once; infinite at the poles.
+/// Returns `ln |gamma(x)|`, computed in `f64` and rounded once; infinite at the poles.
 pub fn lgamma_f32(x: f32) -> f32 {
     libm::lgamma(x.into()) as f32
 }
@@ -107,7 +107,7 @@ fn digamma_of_positive(x: f64) -> (f64, f64) {
     (log - 0.5 / y - tail - shift, log)
 }
 
-/// Returns digamma of `x`, which must not be a pole, to 31 digits.
+/// Returns digamma of `x`, which must not be a pole. The parts that it is the sum of have about 31 digits.
 fn digamma_in_full(x: f64) -> Double {
     if x > 0.0 {
         return digamma_by_shift(x.into());
@@ -148,7 +148,7 @@ mod tests {
         assert!(digamma_f64(-3.0).is_nan() && digamma_f64(0.0).is_nan());
     }
 
-    /// Checks both functions at the numbers next to their zeros, and `lgamma_f64` next to its pole at -15, against
+    /// Checks both functions at numbers next to some of their zeros, and `lgamma_f64` next to its pole at -15, against
     /// values of mpmath.
     #[test]
     fn zeros_keep_their_digits() {

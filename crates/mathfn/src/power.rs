@@ -99,7 +99,7 @@ pub fn powers<const N: usize>(x: [f32; N], y: [f32; N]) -> [f32; N] {
 mod tests {
     use super::*;
 
-    /// Numbers of all magnitudes, with all special ones.
+    /// Returns numbers of all magnitudes, each with both signs, with zero, infinity and NaN.
     fn numbers() -> Vec<f32> {
         let mut numbers = vec![0.0, 1.0, 2.0, 3.0, 0.5, 1e-45, f32::MIN_POSITIVE, f32::MAX, f32::INFINITY, f32::NAN];
         numbers.extend([0.999_999_94, 1.000_000_1, 16_777_215.0, 16_777_216.0, 8_388_607.5, 3e10, 1e38]);

@@ -133,7 +133,8 @@ fn erf_inv_step(x: f64, y: f64) -> f64 {
     y - step / (1.0 + y * step)
 }
 
-/// Returns the remainder of `x` by `y` with the sign of `x`, exactly; NaN if `x` is infinite or `y` is zero.
+/// Returns the remainder of `x` by `y` with the sign of `x`, exactly; NaN if `x` is infinite, `y` is zero, or either is
+/// NaN.
 #[inline]
 pub fn rem_f32(x: f32, y: f32) -> f32 {
     let (a, b) = (f64::from(x).abs(), f64::from(y).abs());
@@ -146,7 +147,8 @@ pub fn rem_f32(x: f32, y: f32) -> f32 {
     x % y
 }
 
-/// Returns the remainder of `x` by `y` with the sign of `x`, exactly; NaN if `x` is infinite or `y` is zero.
+/// Returns the remainder of `x` by `y` with the sign of `x`, exactly; NaN if `x` is infinite, `y` is zero, or either is
+/// NaN.
 pub fn rem_f64(x: f64, y: f64) -> f64 {
     x % y
 }

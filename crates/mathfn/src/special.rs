@@ -70,7 +70,8 @@ pub fn zeta_f32(x: f32, q: f32) -> f32 {
 ///
 /// It is NaN if an argument is NaN or `x` is less than 1, and infinite if `x` is 1. For larger `x`, it is infinite if
 /// `q` is zero or a negative integer and `x` is even. It is NaN if `q` is zero or a negative integer and `x` is not
-/// even, or if `q` is negative and neither `q` nor `x` is an integer.
+/// even, or if `q` is negative and neither `q` nor `x` is an integer. An infinity counts as an integer that is not
+/// even.
 pub fn zeta_f64(x: f64, q: f64) -> f64 {
     if x.is_nan() || q.is_nan() || x < 1.0 {
         return f64::NAN;

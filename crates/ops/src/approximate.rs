@@ -26,9 +26,9 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns what a call of `ApproxTopK` selects. Returns `None` for other ops, for a comparator with a name that JAX
-    /// does not use or another body, if the configuration has no `reduction_dim`, for complex numbers, and if operands
-    /// and results are not those of JAX's function.
+    /// Returns what a call of `ApproxTopK` selects. Returns `None` for other ops, for a call without a comparator or
+    /// with one whose name or body JAX does not use, if the configuration does not name a dimension as `reduction_dim`,
+    /// for complex numbers, and if operands and results are not those of JAX's function.
     pub fn of(op: &OpView<'_>) -> Option<Selection> {
         CustomCall::target(op).filter(|target| *target == "ApproxTopK")?;
         let config = CustomCall::config(op)?;
@@ -60,8 +60,8 @@ impl Selection {
             && !x.dtype.is_complex()
     }
 
-    /// Returns false if the module has the function `name`, but its result is not the comparison of its first two
-    /// arguments in the direction of the selection.
+    /// Returns false if the module has the function `name`, but its first result is not the comparison of its first two
+    /// arguments in the direction of the selection. Returns true if it has no such function.
     fn is_comparison(self, op: &OpView<'_>, name: &str) -> bool {
         let Some(func) = op.module.func(name) else { return true };
         let body = &func.body;

@@ -323,12 +323,13 @@ impl Composite {
     };
 
     /// Returns the name of the op that the composite implements. Returns `None` if the attribute is missing or broken.
+    /// It is not checked that the op is a composite.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
 
     /// Returns the name of the function that computes the composite. Returns `None` if the attribute is missing or
-    /// broken.
+    /// broken. It is not checked that the op is a composite.
     pub fn decomposition<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("decomposition")
     }
@@ -402,7 +403,7 @@ impl NamedComputation {
     };
 
     /// Returns the name of the region, which is that of the function that it replaces. Returns `None` if the attribute
-    /// is missing or broken.
+    /// is missing or broken. It is not checked that the op is a named computation.
     pub fn name<'a>(op: &OpView<'a>) -> Option<&'a str> {
         op.attrs().str("name")
     }
@@ -526,7 +527,7 @@ fn returns_tokens(op: &OpView<'_>) -> bool {
 }
 
 /// Returns the index of the operand that is the first result of a custom call which returns successive operands
-/// unchanged, one for each result. Returns `None` for other calls and ops.
+/// unchanged, one for each result. It is 0 for such a call without results. Returns `None` for other calls and ops.
 fn first_unchanged(op: &OpView<'_>) -> Option<usize> {
     let ty = |v: &Value| op.body.ty(*v);
     let has_types = |x: &[Value]| x.iter().map(ty).eq(op.results().iter().map(ty));
@@ -758,7 +759,7 @@ impl Facts for CustomCall {
 
 /// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass
 /// through and that every operand and every result has once. Along these, a call on blocks of the operands computes
-/// blocks of the results.
+/// blocks of the results. There is no rule if no factor is such, or if the call has side effects or no operands.
 ///
 /// ```text
 /// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}

@@ -81,7 +81,8 @@ impl ExpandCx<'_, '_, '_> {
     }
 
     /// Builds the reduction of `n` arrays over `dims` with a region and `n` initial values. Elements are converted to
-    /// the types of the region first. Fails if [`ExpandCx::each`] does. Panics if there are no arrays.
+    /// the types of the region first. Fails if [`ExpandCx::each`] does, unless a dimension in `dims` has size 0: then
+    /// the results are the initial values. Panics if there are no arrays.
     pub fn reduced(
         &mut self,
         region: Region,
@@ -124,7 +125,7 @@ impl ExpandCx<'_, '_, '_> {
 }
 
 /// Builds the results of a region that computes with scalars, for each element of arrays of this shape. Fails if the
-/// region has an op that cannot be computed so, or if it uses values from outside.
+/// region has an op that cannot be computed so, if it uses values from outside, or if it is empty.
 fn each(
     b: &mut Builder<'_>,
     module: &Module,

@@ -25,8 +25,8 @@ use shardwise_ir::{Attr, Attrs, Builder, OpView, Region, TensorType, Type, Value
 use std::sync::Arc;
 
 // ── all_reduce
-/// Returns the derivative of an `all_reduce`. The tangent of a maximum or minimum is the mean of the tangents of the
-/// members that have it.
+/// Returns the derivative of an `all_reduce`. A sum is linear. The tangent of a maximum or minimum is the mean of the
+/// tangents of the members that have it. Other and unknown reductions have no derivative.
 pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => linear_derivative(),
@@ -188,8 +188,8 @@ pub(super) fn reduce_to_one_transpose<'f>() -> Transposed<'f> {
     })
 }
 
-/// Builds the op `opcode` on the cotangent of result `index`, with the groups of the context's op and the root that
-/// this op has for the result.
+/// Builds the op `opcode` on the cotangent of result `index`, with the groups of the context's op and the root, if any,
+/// that this op has for the result.
 fn to_one(
     cx: &mut CotangentCx<'_, '_, '_>,
     opcode: Opcode,

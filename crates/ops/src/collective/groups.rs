@@ -19,8 +19,9 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// Returns the number of members of the largest group. Returns `None` if there are no groups, or if the one group
-    /// has all processes, whose number is not known here.
+    /// Returns the number of members of the largest group. A replica in a list counts as one member, also if all of its
+    /// partitions take part. Returns `None` if there are no groups, or if the one group has all processes, whose number
+    /// is not known here.
     pub fn group_size(&self) -> Option<usize> {
         match self {
             Groups::Axes { mesh, axes } => Some(AxisRef::total_size(mesh, axes)),
@@ -94,7 +95,8 @@ pub fn axes_of_groups(mesh: &Mesh, groups: &[Vec<usize>]) -> Option<Vec<AxisRef>
 }
 
 /// Returns the axes of `to`, major to minor, along which each device has the same position as along `axes` of `from`.
-/// Returns `None` if there are none. The devices are only listed if the meshes have them in different orders.
+/// Returns `None` if there are none. The devices are only listed if the meshes have different devices or have them in
+/// different orders.
 ///
 /// `p:(1)2, q` of `p=4, q=2` -> `x, y:(2)2` of `x=2, y=4`, if both are in the order of their numbers
 pub fn axes_in_mesh(from: &Mesh, axes: &[AxisRef], to: &Mesh) -> Option<Vec<AxisRef>> {

@@ -104,7 +104,7 @@ pub struct CollectiveView {
 
 impl CollectiveView {
     /// Reads a collective of StableHLO or a `ragged_all_to_all`. Returns `None` for any other op, and for one with
-    /// broken attributes, which the verifier reports.
+    /// attributes that cannot be read, which the verifier reports.
     pub fn of(op: &OpView<'_>) -> Option<CollectiveView> {
         let opcode = Opcode::of_view(op);
         let kind = match opcode {
@@ -154,9 +154,10 @@ impl CollectiveView {
         in_groups.into_iter().chain(in_pairs)
     }
 
-    /// Returns the parts of the mesh's axes along which devices that exchange values differ, which for groups over axes
-    /// are these axes. Numbers of processes are read as devices. Returns all axes if the numbers are replicas or one is
-    /// no device of the mesh, and for one group of all processes without a list of pairs.
+    /// Returns the parts of the mesh's axes along which devices that exchange values differ. For groups over axes,
+    /// these are the axes of the groups, which are not converted to another mesh. Numbers of processes are read as
+    /// devices. Returns all axes if the numbers are replicas or one is no device of the mesh, and for one group of all
+    /// processes without a list of pairs.
     pub fn axes_between_members(&self, mesh: &Mesh) -> Vec<AxisRef> {
         let is_of_devices = matches!(self.ids, IdSpace::CrossPartition | IdSpace::Flattened);
         let between = match (&self.kind, &self.groups) {
@@ -184,8 +185,8 @@ pub fn is_variadic(op: &OpView<'_>) -> bool {
 }
 
 /// Builds one collective for each value of a collective that moves several, and returns their results. `operands`
-/// replace its operands, and are converted to the element types that the reducer takes. `regions` builds its regions,
-/// once for each collective.
+/// replace its operands, and are converted to the element types that the reducer takes. If the last of them has the
+/// roots, each collective gets its own. `regions` builds its regions, once for each collective.
 pub fn split(
     op: &OpView<'_>,
     operands: &[Value],
@@ -238,7 +239,7 @@ fn channel_of(op: &OpView<'_>) -> i64 {
 }
 
 /// Reads groups from `replica_groups`: axes, or rows of ids, in which -1 pads the shorter rows. An empty array is one
-/// group of all processes. Returns `None` if the attribute is broken.
+/// group of all processes. Returns `None` for any other attribute, and for rows with another negative number.
 pub fn groups_of(attr: &Attr) -> Option<Groups> {
     match attr {
         Attr::Axes { mesh, axes } => Some(Groups::Axes { mesh: mesh.clone(), axes: axes.clone() }),

@@ -46,7 +46,8 @@ pub(super) use collective;
 const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a mesh";
 
 /// Reads groups from `attr`, and checks that they name no process or axis twice (`label`), and only processes that
-/// exist (`range`). Returns `None` if the groups cannot be read, which is reported too.
+/// exist (`range`). If the number of processes is not known, groups that must have all of them determine it. Returns
+/// `None` if the groups cannot be read, which is reported too.
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,

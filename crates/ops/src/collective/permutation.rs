@@ -119,8 +119,8 @@ impl Permutation {
         Permutation::Reorder { from, to }
     }
 
-    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` unless they are valid and
-    /// those of one row of the table above.
+    /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` unless they are of the right
+    /// kinds and those of one row of the module's table. Their values are not checked against the mesh.
     pub(super) fn of(op: &OpView<'_>) -> Option<Permutation> {
         let list = |name: &str| op.attr(name).map(|attr| AxisList::of_attr(attr).ok_or(())).transpose();
         let (along, from, to) = (list(AXES).ok()?, list(FROM).ok()?, list(TO).ok()?);
@@ -216,8 +216,9 @@ impl Permutation {
         pairs
     }
 
-    /// Returns the pairs of source and target as device ids on `mesh`, sorted by source. Pairs of process ids are
-    /// returned as they are. The list grows with the number of devices.
+    /// Returns the pairs of source and target as device ids on `mesh`, sorted by source. Pairs with a device that is
+    /// not in `mesh` are left out. Pairs of process ids are returned as they are. The list grows with the number of
+    /// devices.
     pub fn to_device_pairs(&self, mesh: &Mesh) -> Vec<(usize, usize)> {
         if let Permutation::Processes(pairs) = self {
             return pairs.clone();
@@ -251,8 +252,8 @@ impl Permutation {
     }
 
     /// Returns the permutation on `mesh` that moves values as this one and then `next` do. A device gets zeros if
-    /// `next` sends nothing to it, or sends from a device to which this permutation sends nothing. Returns `None` if a
-    /// device is not in the mesh. Takes time that is linear in the number of devices.
+    /// `next` sends nothing to it, or sends from a device to which this permutation sends nothing. Returns `None` if
+    /// the result would send from or to a device that is not in the mesh. The time grows with the number of devices.
     pub fn then(&self, next: &Permutation, mesh: &Arc<Mesh>) -> Option<Permutation> {
         let targets: HashMap<usize, usize> = next.to_device_pairs(mesh).into_iter().collect();
         let pairs = self.to_device_pairs(mesh).into_iter();
@@ -439,7 +440,7 @@ fn fixed_count_of_cycles(digits: &[(usize, [usize; 2])]) -> Option<usize> {
     Some(count)
 }
 
-/// Returns the parts of `to` along which a value varies after the reordering if it varies along `axes` before.
+/// Returns the parts of `to` along which a value may vary after the reordering if it varies along `axes` before.
 ///
 /// The digits over `axes` of positions along `from` are spans of strides of the position. A part of `to` depends on a
 /// span unless one ends where the other starts, or before.

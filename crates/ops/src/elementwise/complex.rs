@@ -63,8 +63,8 @@ fn is_moderate(x: f64) -> bool {
     x == 0.0 || (SMALL..=LARGE).contains(&x.abs())
 }
 
-/// Computes `a / b` where the plain formula yields NaN because an operand is zero or infinite. Returns NaN if that is
-/// not the reason.
+/// Computes `a / b` where the plain formula yields NaN: for a zero `b`, and for one infinite and one finite operand.
+/// Returns NaN for all others, and for a zero divided by zero.
 fn divide_special(a: Complex64, b: Complex64) -> Complex64 {
     let is_infinite = |z: Complex64| z.re.is_infinite() || z.im.is_infinite();
     let is_finite = |z: Complex64| z.re.is_finite() && z.im.is_finite();
@@ -84,7 +84,8 @@ fn divide_special(a: Complex64, b: Complex64) -> Complex64 {
     }
 }
 
-/// Computes `1 / z`. The result for the conjugate is the conjugate, also if the imaginary part is zero.
+/// Computes `1 / z`. For a finite `z` other than zero, the result for the conjugate is the conjugate, also if the
+/// imaginary part is zero.
 pub fn reciprocal(z: Complex64) -> Complex64 {
     let n = exponent(z);
     let scaled_z = scaled(z, -n);

@@ -119,7 +119,8 @@ pub(super) fn map_literal(x: &Literal, to: DType, f: Map) -> Literal {
     each_row(&[x], to, |x, y| f(x[0], y))
 }
 
-/// Applies a function to each pair of elements of two arrays, as [`map_literal`] does.
+/// Applies a function to each pair of elements of two arrays of one shape. The results have type `to`. The result for
+/// two splats is a splat.
 pub(super) fn zip_literals(x: &Literal, y: &Literal, to: DType, f: Zip) -> Literal {
     each_row(&[x, y], to, |x, y| f(x[0], x[1], y))
 }
@@ -192,7 +193,7 @@ impl Rows {
     /// Computes a row of results from the rows of the operands.
     ///
     /// # Panics
-    /// Panics if there are not as many rows as operands, or if their lengths or alignments do not fit.
+    /// May panic if there are fewer rows than operands, or if the length or the alignment of a row does not fit.
     pub fn run(self, x: &[&[u8]], y: &mut [u8]) {
         match self {
             Rows::Map(f) => f(x[0], y),
@@ -262,7 +263,8 @@ fn compare(direction: &str, dtype: DType) -> Option<Zip> {
     Some(zip.of(dtype))
 }
 
-/// Returns the conversion between a complex type and one of the types that kernels convert, or `None` for other types.
+/// Returns the conversion to a complex type from one of the types that kernels convert, or from a complex type to `f32`
+/// or `f64`. Returns `None` for other pairs of types.
 fn convert(from: DType, to: DType) -> Option<Map> {
     fn to_complex<T: Numeric>() -> ComplexMap {
         ComplexMap {

@@ -166,7 +166,8 @@ macro_rules! next_after {
     };
 }
 
-/// Returns the function of rows of narrow floats, for which block programs have no formula, or `None` for other types.
+/// Returns `chlo.next_after` as a function of rows of `f16` or `bf16`, for which block programs have no formula.
+/// Returns `None` for other types.
 pub(super) fn next_after_rows(dtype: DType) -> Option<Zip> {
     match dtype {
         DType::F16 => Some(|x, y, to| zip(x, y, to, next_after!(f16, u16))),
@@ -183,8 +184,8 @@ fn next_codes(x: &Literal, y: &Literal) -> Literal {
     out.finish()
 }
 
-/// Returns the code of the float next to that of `code` in the direction of that of `target`. `dtype` must be a float
-/// type of eight bits or less.
+/// Returns the code of the float next to that of `code` in the direction of that of `target`, as `next_after!` does for
+/// other types. `dtype` must be a float type of eight bits or less.
 fn next_code(dtype: DType, code: u8, target: u8) -> u8 {
     let value = |code| dtype.small_float(code).expect("a small float type");
     let (x, y) = (value(code), value(target));
