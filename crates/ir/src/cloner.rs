@@ -56,7 +56,7 @@ impl<'s> Cloner<'s> {
     ///
     /// # Panics
     ///
-    /// Panics if the op, or an op in its regions, uses a value from outside of these regions that is not mapped yet.
+    /// Panics if the op, or an op in its regions, uses a value that was neither mapped nor copied before.
     pub fn op(&mut self, op: Op, builder: &mut Builder<'_>) -> Op {
         let data = self.source.op(op);
         let regions: Vec<Region> = data.regions.iter().map(|&r| self.region(r, builder)).collect();

@@ -7,9 +7,9 @@ use crate::{Attr, Attrs, Body, Func, Module, Op, Region, Value};
 use shardwise_base::Loc;
 
 /// Returns a description of the first difference between two modules, or `None` if they are the same program. The
-/// numbers of values, ops and regions may differ, the order of functions and ops may not. The modules' names, and the
-/// locations of modules, functions, ops and values, are only compared if `locations` is true. The reasons of ops are
-/// always compared, with the locations in them.
+/// indices of values, ops and regions in the arenas may differ, the order of meshes, functions and ops may not. The
+/// modules' names, and the locations of modules, functions, ops and values, are only compared if `locations` is true.
+/// The reasons of ops are always compared, with the locations in them.
 pub fn difference(a: &Module, b: &Module, locations: bool) -> Option<String> {
     let meshes = a.meshes != b.meshes || !same_attrs(&a.mesh_attrs, &b.mesh_attrs);
     if meshes || !same_attrs(&a.attrs, &b.attrs) || (locations && (&a.name, &a.loc) != (&b.name, &b.loc)) {

@@ -8,8 +8,8 @@ impl Module {
     /// Returns a hash of the meshes and of the functions: their names, the types, shardings and attributes of their
     /// arguments and results, and their ops. It ignores the module's name, the visibility of functions, the attributes
     /// of the module, of meshes and of functions themselves, all locations, and the padding, manual axes, varying axes
-    /// and reasons in bodies. Modules that [`difference`](crate::difference) finds equal may have different hashes,
-    /// because the numbers of their values are hashed. The hash is stable within a process.
+    /// and reasons in bodies. Modules that [`difference`](crate::difference) finds equal may have different hashes, for
+    /// example if the indices of their values differ. The hash is stable within a process.
     pub fn structure_hash(&self) -> u64 {
         let mut h = DefaultHasher::new();
         self.meshes.hash(&mut h);

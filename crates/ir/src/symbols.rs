@@ -4,8 +4,8 @@ use crate::{Attr, Attrs, Func, Module, Visibility};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Returns the module without the private functions that no public function refers to, directly or through other
-/// functions. The order of the functions is kept.
+/// Returns the module without the private functions to which the ops of public functions do not refer, directly or
+/// through other functions. The order of the functions is kept. A reference is what [`keep_referenced`] counts as one.
 pub fn without_unused_funcs(module: &Module) -> Module {
     let mut out = module.without_funcs();
     out.funcs = module.funcs.iter().filter(|f| f.visibility == Visibility::Public).cloned().collect();

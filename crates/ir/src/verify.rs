@@ -64,8 +64,8 @@ impl Verifier<'_> {
         self.undefine(&data.args);
     }
 
-    /// Reports the futures that `region` defines if its own ops do not use them exactly once, and the uses of futures
-    /// from outside of `region` by its own ops.
+    /// Reports the futures that `region` defines if its own ops do not use them exactly once, and the uses by its own
+    /// ops of futures that are in scope but defined outside of `region`.
     fn futures(&mut self, region: Region) {
         let body = &self.func.body;
         let is_future = |v: &Value| matches!(body.ty(*v), Type::Future(_));

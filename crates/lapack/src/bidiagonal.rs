@@ -19,7 +19,7 @@ pub(crate) struct Form<T> {
 }
 
 /// Returns the bidiagonal form of a matrix that has at least as many rows as columns. The vectors of the reflectors of
-/// `Q`, without their first elements, are left below its diagonal. (`gebrd`)
+/// `Q`, without their first elements, are left below its diagonal. Its other elements become arbitrary. (`gebrd`)
 pub(crate) fn bidiagonal<T: Scalar>(a: &mut Matrix<T>) -> Form<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let mut form = Form { d: vec![], e: vec![], left: vec![], right: vec![] };

@@ -57,7 +57,7 @@ fn is_block<T: Scalar>(t: &Matrix<T>, i: usize) -> bool {
 }
 
 /// Returns the number by which smaller pivots are replaced when a vector of the eigenvalue `value` is computed. `size`
-/// is the largest absolute value in the matrix.
+/// is the largest [`Scalar::abs1`] of an element of the matrix.
 fn least(value: Complex64, size: f64) -> f64 {
     (f64::EPSILON * value.abs1()).max(f64::MIN_POSITIVE / f64::EPSILON).max(f64::MIN_POSITIVE * size)
 }
@@ -173,8 +173,8 @@ impl<T: Scalar> Triangle<'_, T> {
         if pivot.abs1() < self.least { Complex64::new(self.least, 0.0) } else { pivot }
     }
 
-    /// Returns the solution of `[a b; c d] [x; y] = [p; q]`, by elimination with pivots. A pivot whose absolute value
-    /// is less than `least` is replaced by `least`.
+    /// Returns the solution of `[a b; c d] [x; y] = [p; q]`, by elimination with pivots. A pivot whose
+    /// [`Scalar::abs1`] is less than `least` is replaced by `least`.
     fn solve_pair(&self, [a, b, c, d]: [Complex64; 4], [p, q]: [Complex64; 2]) -> [Complex64; 2] {
         let is_swapped = c.abs1() > a.abs1();
         let ([a, b, p], [c, d, q]) = if is_swapped { ([c, d, q], [a, b, p]) } else { ([a, b, p], [c, d, q]) };

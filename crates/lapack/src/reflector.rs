@@ -74,11 +74,10 @@ fn eliminate<T: Scalar>(a: &mut Matrix<T>, j: usize) -> T {
     tau
 }
 
-/// Overwrites a matrix with the factors `Q R` of its columns in another order. `order` has an entry for each column.
-/// Columns whose entry is not 0 come first, as they follow each other. Behind them, the absolute values on the diagonal
-/// of `R` do not increase.
-/// `order[j]` becomes the number, from 1, that column `j` of the new order had. Returns the scalars of the reflectors.
-/// (`geqp3`)
+/// Overwrites a matrix with the factors `Q R`, as [`qr`] does, of its columns in another order. `order` has an entry
+/// for each column. Columns whose entry is not 0 come first and keep their order. Behind them, the absolute values on
+/// the diagonal of `R` do not increase. `order[j]` becomes the number, from 1, that column `j` of the new order had.
+/// Returns the scalars of the reflectors. (`geqp3`)
 pub fn pivoted_qr<T: Scalar>(a: &mut Matrix<T>, order: &mut [i32]) -> Vec<T> {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     let count = m.min(n);
@@ -132,8 +131,8 @@ fn without_row<T: Scalar>([current, computed]: [f64; 2], column: &[T], j: usize)
     [current * left.sqrt(), computed]
 }
 
-/// Overwrites the vectors of reflectors, as [`qr`] returns them, with the first columns of their product. (`orgqr`,
-/// `ungqr`)
+/// Overwrites the vectors of reflectors, as [`qr`] leaves them, with the first columns of the reflectors' product.
+/// (`orgqr`, `ungqr`)
 pub fn make_q<T: Scalar>(a: &mut Matrix<T>, taus: &[T]) {
     let (m, n, mut meter) = (a.rows(), a.columns(), Meter::default());
     for j in taus.len()..n {

@@ -90,7 +90,7 @@ fn shift(h: &Matrix<Complex64>, start: usize, end: usize, turn: usize) -> Comple
     last - product * product.over(half + root)
 }
 
-/// Makes one iteration on rows `start..end` of `h`, and multiplies `q` from the right by its rotations.
+/// Makes one iteration on rows `start..end` of `h`, and multiplies `q` from the right by the adjoints of its rotations.
 fn step(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>, start: usize, end: usize, shift: Complex64) {
     let n = h.rows();
     for k in start..end - 1 {

@@ -121,8 +121,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Runs `f` at the value of the alias `name`, and returns to the current position. It is a mistake if the alias is
-    /// not defined, is defined by itself, or nests too deep.
+    /// Runs `f` at the value of the alias `name`, and returns to the current position. Fails if `f` does. It is a
+    /// mistake if the alias is not defined, is defined by itself, or nests too deep.
     fn at_alias<T>(&mut self, name: &'t str, at: At, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let Some(&place) = self.aliases.places.get(name) else {
             return Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")));

@@ -224,7 +224,9 @@ impl<'t> Parser<'t> {
         Ok(Attr::Ints { values: items, dtype })
     }
 
-    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`.
+    /// Reads an integer of type `dtype`, where the type is not written. `true` and `false` are 1 and 0 of type `i1`. A
+    /// `ui64` that does not fit `i64` wraps, and so does a number that fits only the unsigned type of the same size as
+    /// a signed `dtype`: 255 of type `i8` is -1.
     pub(super) fn int_of(&mut self, dtype: DType) -> Parsed<i64> {
         let at = self.at();
         let scalar = self.scalar()?;
@@ -395,8 +397,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a type. Types of elements and of functions are kept as text, and so is a type that cannot be understood.
-    /// It is a mistake if a quantized type cannot be read, if an alias is not defined, or if a type that cannot be
-    /// understood contains a defined alias.
+    /// It is a mistake if a quantized type cannot be read, if the type itself is an alias that is not defined, or if a
+    /// type that cannot be understood contains a defined alias, an invalid token, or brackets without a partner.
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {
@@ -478,8 +480,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text
-/// without line ends and `//` is returned unchanged.
+/// Returns the text without comments, and with line ends and blanks between tokens replaced by one space. A text that
+/// contains neither a line end nor `//` is returned unchanged.
 fn on_one_line(text: &str) -> String {
     if !text.contains('\n') && !text.contains("//") {
         return text.to_string();

@@ -133,7 +133,8 @@ impl<'t> Parser<'t> {
         Ok(scalar)
     }
 
-    /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Eight booleans may share a byte.
+    /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Booleans may also have a bit
+    /// each. A single byte for two to eight booleans is always read as their bits.
     fn hex_elements(&mut self, ty: &TensorType) -> Parsed<Literal> {
         let at = self.at();
         let quoted = self.tok_text();
@@ -184,7 +185,8 @@ fn unpack_bools(bytes: &[u8], count: usize) -> Data<u8> {
 }
 
 /// Reserves memory for the elements of an array that are written in `span` bytes of text. Each element takes at least
-/// two bytes of the text. Returns an empty vector with room for the elements, and its reservation.
+/// two bytes of the text. Returns an empty vector with room for the elements, and its reservation. Stops the
+/// computation if the memory is refused.
 fn room(ty: &TensorType, span: usize) -> (Vec<u8>, Reservation) {
     let most = (span / 2 + 1).saturating_mul(ty.dtype.storage_bytes());
     let len = ty.checked_bytes().map_or(most, |bytes| bytes.min(most));

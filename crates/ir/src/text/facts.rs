@@ -282,7 +282,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Moves the facts of the function's argument `v` from its attributes to the value. Messages call it `name`.
+    /// Moves the facts of the function's argument `v` from its attributes to the value. Messages about the rank of its
+    /// sharding call it `name`.
     pub(super) fn apply_arg_facts(&mut self, v: Value, name: &str, attrs: &mut Attrs, at: At) -> Parsed<()> {
         if let Some(attr) = attrs.remove(SHARDING) {
             let sharding = self.one_sharding(attr, at)?;
@@ -361,8 +362,9 @@ fn parse_varying(text: &str, mesh: Option<&Mesh>) -> Option<Varying> {
 }
 
 /// Parses `{V:X, U:(Y,Z:(1)2)}`, with axes in the forms that [`parse_axis`] reads. `V` is for varying, `U` for
-/// unreduced and `R` for reduced axes. Returns `None` for any other text, also for `{}`, if there are two lists for one
-/// state, if two of the lists share a part of an axis, and if `mesh` is `None`.
+/// unreduced and `R` for reduced axes. The parentheses of a list may be absent. Returns `None` for any other text, also
+/// for `{}`, if there are two lists for one state, if two of the lists share a part of an axis, and if `mesh` is
+/// `None`.
 fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     let mesh = mesh?;
     let mut manual = ManualAxes::default();
@@ -411,8 +413,8 @@ fn parse_axes(list: &str, mesh: &Mesh) -> Option<Vec<AxisRef>> {
     list.split(',').map(|part| parse_axis(part, mesh)).collect()
 }
 
-/// Parses `X`, `X:(1)2`, or `#1` for an axis whose name is not a plain word. Returns `None` for another text, and for
-/// an axis or a part of an axis that `mesh` does not have.
+/// Parses an axis by its name or by its position from 0, `X` or `#1`, or a part of it, `X:(1)2` or `#1:(1)2`. Returns
+/// `None` for another text, and for an axis or a part of an axis that `mesh` does not have.
 fn parse_axis(text: &str, mesh: &Mesh) -> Option<AxisRef> {
     let (name, part) = text.split_once(':').map_or((text, None), |(n, p)| (n, Some(p)));
     let axis = match name.strip_prefix('#') {

@@ -522,7 +522,7 @@ impl Printer<'_> {
 
 /// Converts the attributes of a form that are words in the form itself and numbers in the generic form. Converts words
 /// to numbers if `to_numbers` is true, and numbers to words otherwise. Words and numbers that the form does not list
-/// are not changed.
+/// are not changed, nor are attributes of the pieces inside an optional piece.
 pub(super) fn convert_numbered(form: Form, attrs: &mut Attrs, to_numbers: bool) {
     let Form::Pieces(pieces, _) = form else {
         return;

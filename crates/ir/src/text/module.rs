@@ -19,8 +19,7 @@ const FUNC_PROPERTIES: &[&str] = &["arg_attrs", "function_type", "res_attrs", "s
 // ── modules
 
 impl<'t> Parser<'t> {
-    /// Reads the whole text. Always returns `Some`: after mistakes, the module holds the meshes and functions that
-    /// could be read.
+    /// Reads the text. Always returns `Some`: after mistakes, the module holds the meshes and functions that were read.
     pub(super) fn module(&mut self) -> Option<Module> {
         let outline = self.outline();
         let mut module = Module::new("", self.table);
@@ -63,7 +62,8 @@ impl<'t> Parser<'t> {
         self.end(module)
     }
 
-    /// Reads what may follow a module: its location, and aliases.
+    /// Reads what may follow a module: its location, and aliases. Anything else before the end of the text is a
+    /// mistake.
     fn end(&mut self, module: &mut Module) -> Parsed<()> {
         if let Some(loc) = self.optional_loc()? {
             module.loc = loc;
@@ -202,8 +202,8 @@ impl<'t> Parser<'t> {
         Err(self.unexpected("`func.func`, `sdy.mesh` or the end of the module"))
     }
 
-    /// Goes to the next function or mesh after the current token, and discards the function that was being read. A mesh
-    /// in generic form is skipped.
+    /// Goes to the next function or mesh after the current token, or to the end of the text, and discards the function
+    /// that was being read. A mesh in generic form is skipped.
     fn skip_to_item(&mut self) {
         self.body = Body::new();
         self.scope = Default::default();

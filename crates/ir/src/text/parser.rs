@@ -196,7 +196,7 @@ impl<'t> Parser<'t> {
         Ok(text)
     }
 
-    /// Reads items up to `close`, separated by commas. The opening bracket has been read.
+    /// Reads items that are separated by commas, and `close` after them. The opening bracket has been read.
     pub fn list_until<T>(&mut self, close: &str, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut items = vec![];
         if self.eat(close) {
@@ -267,7 +267,8 @@ impl<'t> Parser<'t> {
         self.found.push(diagnostic);
     }
 
-    /// Returns the line that contains `at`, with a caret below. Of a long line, returns the part around `at`.
+    /// Returns the line that contains `at`, without its indentation, and a line with a caret below it. Of a long line,
+    /// returns the part around `at`.
     fn excerpt(&self, at: At) -> String {
         const WIDTH: usize = 60;
         let (line, column) = self.line_column(at);

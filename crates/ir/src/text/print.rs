@@ -164,7 +164,8 @@ impl<'m> Printer<'m> {
         records::write_record_body(&mut self.out, name, fields);
     }
 
-    /// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns `None`, and writes nothing, if the numbers are inconsistent.
+    /// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns `None`, and writes nothing, if the numbers are inconsistent, or
+    /// one is missing.
     pub(super) fn conv_dimensions(&mut self, fields: &Attrs) -> Option<()> {
         records::write_conv_dimensions(&mut self.out, fields).then_some(())
     }

@@ -160,8 +160,8 @@ impl<'t> Parser<'t> {
         Ok(Attr::Record { name: name.into(), fields })
     }
 
-    /// Reads the fields of the record `record` up to `>`. `field` reads one after its name. There may be a comma after
-    /// the last one.
+    /// Reads the fields of the record `record`, and the `>` after them. `field` reads one after its name. There may be
+    /// a comma after the last one.
     fn fields(&mut self, record: &str, mut field: impl FnMut(&mut Self, &'t str, At) -> Parsed<()>) -> Parsed<()> {
         let mut names = vec![];
         while !self.eat(">") {
@@ -281,7 +281,7 @@ fn unknown_field(loc: &Loc, record: &str, field: &str, known: &[(&str, Field)]) 
 }
 
 /// Writes a record attribute by its full name, such as `#stablehlo.gather<offset_dims = [1]>`. `stablehlo.conv` has the
-/// form `[b, 0, f]x[..]->[..]`, or `raw` and its fields if its numbers are inconsistent.
+/// form `[b, 0, f]x[..]->[..]`, or `raw` and its fields if its numbers are inconsistent, or one is missing.
 pub(super) fn write_record(out: &mut String, name: &str, values: &Attrs) {
     if name == "stablehlo.conv" {
         out.push_str("#stablehlo.conv<");
@@ -324,7 +324,8 @@ pub(super) fn write_ints(out: &mut String, values: &[i64]) {
     out.push(']');
 }
 
-/// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns false, and writes nothing, if the numbers are inconsistent.
+/// Writes `[b, 0, f]x[0, i, o]->[b, 0, f]`. Returns false, and writes nothing, if the numbers are inconsistent, or one
+/// is missing.
 pub(super) fn write_conv_dimensions(out: &mut String, values: &Attrs) -> bool {
     let parts: Option<Vec<Vec<String>>> =
         CONV_PARTS.iter().map(|(part, letters)| conv_part_names(part, letters, values)).collect();

@@ -39,8 +39,8 @@ impl<'t> Scope<'t> {
         }
     }
 
-    /// Defines a name, in place of an earlier definition. Returns false if there is an earlier definition in the
-    /// innermost isolated region or in a region inside it.
+    /// Defines a name, in place of an earlier definition. Returns false if an earlier definition is in scope, unless it
+    /// is outside of the innermost isolated region that is open.
     pub fn define(&mut self, name: &'t str, values: Named) -> bool {
         let depth = self.marks.len();
         let before = self.names.insert(name, (values, depth));

@@ -57,7 +57,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the axes of `mesh` that were written. Axes and sub-axes that the mesh does not have are reported and
-    /// left out.
+    /// left out, and so are sub-axes of size 1 and sub-axes that are the whole axis.
     pub fn resolve_axes(&mut self, raw: &[RawAxis], mesh: &Mesh) -> Vec<AxisRef> {
         raw.iter().filter_map(|axis| self.resolve_axis(axis, mesh)).collect()
     }
