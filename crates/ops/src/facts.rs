@@ -122,10 +122,10 @@ pub enum Linear {
 }
 
 impl Linear {
-    /// Returns true if an op with `count` operands is linear in those for which `is_summand`, taken together. The
-    /// operands in which the op is jointly linear must all be summands or zeros (`is_zero`), and no other operand may
-    /// be a summand. An op that is linear in each operand by itself must have exactly one summand. The signs of zeros
-    /// are not considered.
+    /// Returns true if an op with `count` operands is linear in the summands, taken together: the operands for which
+    /// `is_summand` returns true. The operands in which the op is jointly linear must all be summands or zeros
+    /// (`is_zero`), and no other operand may be a summand. An op that is linear in each operand by itself must have
+    /// exactly one summand. The signs of zeros are not considered.
     pub fn holds_for(self, count: usize, is_summand: impl Fn(usize) -> bool, is_zero: impl Fn(usize) -> bool) -> bool {
         let is_part = |i: usize| is_summand(i) || is_zero(i);
         match self {
@@ -160,7 +160,8 @@ pub fn is_zeros(op: &OpView<'_>) -> bool {
     constant_number(op).is_some_and(|number| number.to_bits() == 0)
 }
 
-/// Returns the number of a real `stablehlo.constant` that is a splat or has one element, or `None` for any other op.
+/// Returns the element of a `stablehlo.constant` that is a splat or has one element. Returns `None` if it is complex or
+/// the array is empty, and for any other op.
 fn constant_number(op: &OpView<'_>) -> Option<f64> {
     let Some(Attr::Dense(value)) = op.attr("value") else { return None };
     let is_number = Opcode::of_view(op) == Opcode::Constant && !value.dtype().is_complex();
@@ -300,8 +301,10 @@ pub type EvalError = Diagnostic;
 
 /// The part of an engine that runs the regions of an op that is being evaluated: reducers, comparators.
 pub trait RegionEval {
-    /// Returns the results of the region for these arguments. Its steps count against the caller's fuel. Fails if an op
-    /// of the region does, or if the fuel is used up.
+    /// Returns the results of the region for these arguments. Fails if an op of the region fails, if calls and regions
+    /// nest too deep, or if the implementation runs no regions ([`NoRegions`]). The steps of the region are taken from
+    /// the thread's budget. If too few are left, the run stops as
+    /// [`take_steps`](shardwise_base::budget::take_steps) does, without a result.
     fn region(&mut self, region: Region, args: Vec<Literal>) -> Result<Vec<Literal>, EvalError>;
 }
 
@@ -382,7 +385,7 @@ pub trait Facts: Sync {
     /// reported.
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
-    /// Returns the op's factors, from its types and attributes.
+    /// Returns the rule with the op's factors, from its types and attributes, or the reason why it has no rule.
     fn rule(&self, op: &OpView<'_>) -> RuleFact;
 
     fn propagation_class(&self, op: &OpView<'_>) -> PropagationClass;
@@ -405,8 +408,8 @@ pub trait Facts: Sync {
     /// [`Semantics::Pure`].
     ///
     /// Operands are plain values of the types that the op's reducer takes. [`evaluate`](crate::evaluate) handles
-    /// others. Fails if a region does, if the values break a condition of the op, or if the op is a custom call that
-    /// nothing computes. May panic for an op that the engine runs.
+    /// others. Fails if a region or a kernel of the user does, if the values break a condition of the op, or if the op
+    /// is a custom call that nothing computes. May panic for an op that the engine runs.
     fn eval(
         &self,
         op: &OpView<'_>,
@@ -438,7 +441,7 @@ pub trait Facts: Sync {
     fn enlarged(&self, op: &OpView<'_>, types: &Enlarged<'_>) -> Attrs;
 
     /// Returns the operands that the op keeps inside bounds. They must be bounded explicitly if the dimension is
-    /// enlarged.
+    /// enlarged. Operands whose dimension is never enlarged are left out.
     fn index_bounds(&self, op: &OpView<'_>) -> Vec<IndexBound>;
 
     fn splits(&self, op: &OpView<'_>) -> Splits;

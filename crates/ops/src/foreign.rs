@@ -6,7 +6,8 @@ use shardwise_ir::{OpView, Value};
 use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 
 /// Returns the rule along which shardings propagate through a call of one of JAX's foreign functions, such as `Eigh` or
-/// `ApproxTopK`. Returns `None` if there is none for the call.
+/// `ApproxTopK`. Returns `None` for other ops, for an `X64Combine` whose result no `rng_bit_generator` takes, and for
+/// calls whose operands or results do not have the expected shapes.
 pub(crate) fn propagation_rule(view: &OpView<'_>) -> Option<Rule> {
     let shapes = |values: &[Value]| values.iter().map(|&v| view.body.ty(v).shape().to_vec()).collect::<Vec<_>>();
     let (operands, results) = (shapes(view.operands()), shapes(view.results()));

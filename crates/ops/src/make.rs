@@ -69,8 +69,10 @@ pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
     op(b, opcode, &[x], Attrs::new(), to)
 }
 
-/// Builds an elementwise op of two operands of one type, which is also the result's type. Panics in debug builds if the
-/// operands have different types.
+/// Builds an elementwise op of two operands of one type, which is also the result's type.
+///
+/// # Panics
+/// If an operand is not a tensor and, in debug builds, if the operands have different types.
 pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
     let to = type_of(b, x);
     debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
@@ -213,8 +215,9 @@ pub fn gather(b: &mut Builder<'_>, x: Value, indices: Value, dims: &IndexDims, s
     op(b, Opcode::Gather, &[x, indices], dims.gather_attrs(sizes), TensorType::new(from.dtype, shape))
 }
 
-/// Builds an array of the elements of `x` at the positions `indices` along `dim`. Along the other dimensions, elements
-/// keep their positions.
+/// Builds an array of the elements of `x` at the positions `indices` along `dim`. Along the other dimensions, in which
+/// `x` and `indices` have the same sizes, elements keep their positions. A position outside of `x` counts as the
+/// nearest one inside.
 ///
 /// ```text
 /// x = [[1, 2, 3], [4, 5, 6]], indices = [[2], [0]], dim = 1 -> [[3], [4]]

@@ -121,7 +121,7 @@ pub(crate) fn position_dtype(size: usize) -> DType {
     if i32::try_from(size).is_ok() { DType::I32 } else { DType::I64 }
 }
 
-/// Builds the device's part of `x` where each dimension `d` is split over `dims[d]`.
+/// Builds the device's part of `x`, of which each dimension `d` is split into equal parts over `dims[d]`.
 pub fn local_slice(b: &mut Builder<'_>, x: Value, mesh: &Arc<Mesh>, dims: &[Vec<AxisRef>]) -> Value {
     let t = tensor(b.body, x);
     let sizes = t.shape.iter().zip(dims).map(|(n, axes)| n / AxisRef::total_size(mesh, axes));

@@ -174,8 +174,8 @@ fn streams(module: &Module) -> impl Iterator<Item = (FuncId, Op)> + '_ {
     })
 }
 
-/// Returns the number of an `rng` among those of its module: the attribute [`STREAM`] if the op has it, else its place
-/// among the numbers that are not written on others.
+/// Returns the number of an `rng` among those of its module: the attribute [`STREAM`] if the op has it. The ops without
+/// it have the least numbers from 0 on that no op has as this attribute, in the order of the text.
 fn stream_of(op: &OpView<'_>) -> u64 {
     if let Some(written) = op.attrs().int(STREAM) {
         return written as u64;
@@ -332,7 +332,7 @@ fn normal([a, b]: [u64; 2]) -> f64 {
     radius * fns::cos_f64(std::f64::consts::TAU * fraction(b))
 }
 
-/// Replaces elements that are not less than `b`, to which rounding to the element type may lead, by `a`.
+/// Returns `x` with `a` in place of elements that are not less than `b`, which may arise from rounding.
 fn below(x: &Literal, a: f64, b: f64) -> Literal {
     eval::fill(x.dtype(), x.shape(), |i| Number::Double(if x.get_f64(i) < b { x.get_f64(i) } else { a }))
 }

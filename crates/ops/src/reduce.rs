@@ -368,7 +368,8 @@ fn axes_of(sharding: &Sharding, dims: &[usize]) -> Vec<AxisRef> {
     dims.iter().flat_map(|&d| sharding.dims[d].axes.iter().copied()).collect()
 }
 
-/// Returns true if operand `i`, an initial value, is a constant that is equal, as a number, to the identity of `kind`.
+/// Returns true if operand `i`, an initial value, is a constant that is equal to the identity of `kind`, both rounded
+/// to `f64`. The imaginary part of a complex constant must be 0.
 fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
     let value = shapes::constant_operand(op, i).filter(|v| !v.dtype().is_complex() || v.imaginary_f64(0) == 0.0);
     let identity = kind.identity(op.operand_tensor(i).dtype);

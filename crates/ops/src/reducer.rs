@@ -211,8 +211,8 @@ pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize
 /// A reduction of pairs, a value and an index, to the largest or smallest value and its index, as `jnp.argmax` and
 /// `jnp.argmin` write it. Of equal values, the one with the least index counts, and its index is the result.
 ///
-/// The arguments `(a, i)` and `(b, j)` become `a` if `a > b`, else `b`, and `i` if `a > b`, or if `a = b` and `i < j`, else
-/// `j`. For the smallest value, it is `a < b`.
+/// The arguments `(a, i)` and `(b, j)` become `a` if `a > b`, else `b`, and `i` if `a > b`, or if `a = b` and `i < j`,
+/// else `j`. For the smallest value, it is `a < b`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArgReduce {
     /// True for the largest value, and false for the smallest one.
@@ -311,8 +311,9 @@ pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     (twice == inits).then_some(inits)
 }
 
-/// Computes the results of a region for these arguments. Returns `None` if its ops have regions or are not
-/// [`Semantics::Pure`], or if its results cannot be computed from the arguments and constants.
+/// Computes the results of a region for these arguments. Returns `None` if an op of the region has regions, is not
+/// [`Semantics::Pure`], or fails, and if an op or a result needs a value that neither the arguments nor constants
+/// determine.
 pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
     let body = op.body;
     let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();

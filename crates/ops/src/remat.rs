@@ -1,7 +1,8 @@
 //! Functions whose values are computed again in reverse mode: composites whose attributes say which values are kept.
 //!
 //! ```text
-//! stablehlo.composite "shardwise.checkpoint" %x {decomposition = @f, composite_attributes = {policy = "dots"}}
+//! stablehlo.composite "shardwise.checkpoint" %x
+//!     {decomposition = @f, composite_attributes = {policy = {keeps = "dots"}}}
 //! ```
 //!
 //! All passes but the transforms see an ordinary composite. While a function is differentiated, such a composite is a
@@ -43,7 +44,7 @@ impl Policy {
         Policy::Names(names.into_iter().map(Arc::from).collect())
     }
 
-    /// Returns the policy that keeps the values marked with any other name.
+    /// Returns the policy that keeps the values marked with a name that is none of these.
     pub fn other_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Policy {
         Policy::OtherNames(names.into_iter().map(Arc::from).collect())
     }

@@ -42,8 +42,9 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Returns the labels in the schema: of attributes, of results and of quantized values. The labels of single
-    /// results ([`ResultLabels`]) are left out. A label may occur more than once, and may be the library's own.
+    /// Returns the labels in the schema: first those of results, then of quantized values, then of attributes. The
+    /// labels of single results ([`ResultLabels`]) are left out. A label may occur more than once, and may be the
+    /// library's own.
     pub fn labels(&self) -> Vec<&'static str> {
         let of_attributes = self.attributes.iter().filter_map(|spec| spec.label);
         let of_results = [self.results.shape, self.results.element].into_iter();
@@ -157,8 +158,8 @@ impl Enumeration {
 
 impl AttrKind {
     /// Returns true if the attribute is of this kind, as far as it can be told without the op. The type of a number,
-    /// the integer type of a list that is not an `array<..>`, and the shape of `Pairs` are not checked. An empty list
-    /// of integers fits [`AttrKind::Flags`]. Any attribute fits [`AttrKind::Own`].
+    /// the integer type of a list that is not an `array<..>`, the shape of `Pairs` and the fields of a record are not
+    /// checked. An empty list of integers fits [`AttrKind::Flags`]. Any attribute fits [`AttrKind::Own`].
     pub fn fits(self, attr: &Attr) -> bool {
         match self {
             AttrKind::Int(_) => attr.as_int().is_some(),

@@ -53,9 +53,9 @@ impl Plan {
         }
     }
 
-    /// Transforms `width` interleaved lines, which are at the start of `x`. Both arrays must have `width` times
-    /// [`room`] elements. Returns both, first the one that has the results at its start. Their other elements are
-    /// arbitrary.
+    /// Transforms `width` interleaved lines, at least one, which are at the start of the first array. Both arrays must
+    /// have `width` times [`room`] elements. Returns both, first the one that has the results at its start. Their other
+    /// elements are arbitrary. The transform is the forward one, without a scale.
     pub fn run<'a>(&self, width: usize, lines: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
         if let Some(chirp) = &self.chirp {
             return chirp.run(width, lines, meter);
@@ -90,7 +90,8 @@ pub fn table_len(n: usize) -> usize {
     if m == n { n } else { 3 * n + 4 * m }
 }
 
-/// Returns the factors of `n`, or `None` if one of its prime factors is too large.
+/// Returns factors with the product `n`, which must not be 0: as many fours as possible, then 2 or nothing, then odd
+/// primes in ascending order. Returns `None` if a prime factor is larger than [`LARGEST_FACTOR`].
 fn factors(mut n: usize) -> Option<Vec<usize>> {
     let mut factors = vec![];
     for factor in [4, 2, 3].into_iter().chain((5..=LARGEST_FACTOR).step_by(2)) {
@@ -102,7 +103,8 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
     (n == 1).then_some(factors)
 }
 
-/// Returns the smallest length with few small factors of a convolution that computes lines of `n` elements.
+/// Returns the length of a convolution that computes lines of `n` elements: the least number from `2 * n - 1` on that
+/// is a power of two, or 3 or 5 times a power of two.
 fn convolution_length(n: usize) -> usize {
     let least = 2 * n - 1;
     let above = |odd: usize| odd * least.div_ceil(odd).next_power_of_two();
@@ -144,8 +146,8 @@ fn turned(z: Complex64) -> Complex64 {
     Complex64::new(z.im, -z.re)
 }
 
-/// Exchanges the parts of a number. The forward transform of exchanged numbers is the exchanged inverse transform,
-/// without its scale.
+/// Exchanges the real and the imaginary part of a number. The forward transform of exchanged numbers is the exchanged
+/// inverse transform, without its scale.
 pub fn exchanged(z: Complex64) -> Complex64 {
     Complex64::new(z.im, z.re)
 }

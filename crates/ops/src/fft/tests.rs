@@ -73,7 +73,8 @@ fn check(kind: &str, x: &Literal, lengths: &[usize], want: &[Complex64], bound: 
     assert!(error <= bound, "{kind} of {:?} along {lengths:?}: {error}", x.shape());
 }
 
-/// Checks the four transforms of an array along its last `rank` dimensions, in both widths.
+/// Checks the four transforms of an array along its last `rank` dimensions: `IRFFT` in 64 bits only, and the others in
+/// both widths.
 fn check_all(shape: &[usize], rank: usize) {
     let (size, lengths) = (shape.iter().product(), &shape[shape.len() - rank..]);
     let (last, all) = (*lengths.last().expect("a length"), lengths.iter().product::<usize>() as f64);

@@ -102,8 +102,9 @@ impl Transform {
         Plans(plans)
     }
 
-    /// Transforms the elements of an array, row-major and given as bytes. `y` must have the bytes of the result, and
-    /// both arrays must be aligned. The result does not depend on `for_each_part`.
+    /// Transforms the elements of an array, row-major and given as bytes, and writes the result to `y`, which must be
+    /// as long as the result. Both arrays must be aligned. `plans` are those of this transform. The result does not
+    /// depend on `for_each_part`.
     pub fn run(&self, plans: &Plans, x: &[u8], y: &mut [u8], for_each_part: ForEachPart<'_>) {
         let Some((last, steps)) = self.steps.split_last() else { return };
         let mut moved: Option<Data<Complex64>> = None;
@@ -137,9 +138,10 @@ impl Transform {
 }
 
 impl Step {
-    /// Returns the step that reads an array of complex numbers with the dimensions `dims`, transforms it along
-    /// dimension `d` from `n` elements to `written`, and writes complex numbers. Changes `dims` to the dimensions of
-    /// the array that it writes.
+    /// Returns the step that reads an array of complex numbers with the dimensions `dims` (number and size of each),
+    /// transforms its lines along dimension `d`, and writes the first `written` elements of each. A line has `n`
+    /// elements, of which the array may have only the first. Lines are copied if `is_transformed` is false. Changes
+    /// `dims` to the dimensions of the array that it writes.
     fn new(dims: &mut Vec<(usize, usize)>, d: usize, [n, written]: [usize; 2], is_transformed: bool) -> Step {
         let mut step =
             Step { from: DType::C128, to: DType::C128, others: vec![], stride: 1, n, read: n, written, is_transformed };
@@ -161,12 +163,12 @@ impl Step {
         self.others.iter().map(|&(size, _)| size).product()
     }
 
-    /// Returns the number of lines that are transformed together.
+    /// Returns the largest number of lines that are transformed together.
     fn width(&self) -> usize {
         (PANEL / room(self.n)).clamp(1, LINES).min(self.line_count())
     }
 
-    /// Returns the number of lines of a part.
+    /// Returns the number of lines of each part but the last, which may have fewer.
     fn part(&self) -> usize {
         PART.div_ceil(self.n).next_multiple_of(self.width())
     }
@@ -218,7 +220,8 @@ impl Step {
         }
     }
 
-    /// Reads the lines with these starts, and interleaves them.
+    /// Reads the lines with these starts, and interleaves them. Elements that the array does not have are the
+    /// conjugates of those at the mirrored positions.
     fn read(&self, x: &[u8], starts: &[usize], to: &mut [Complex64]) {
         match self.from {
             DType::F32 => self.read_as(x, starts, to, |x: f32| Complex64::new(x.into(), 0.0)),
@@ -242,7 +245,7 @@ impl Step {
         }
     }
 
-    /// Writes interleaved lines as rows.
+    /// Writes the first elements of interleaved lines, changed by `scale`, as rows. Real rows have the real parts.
     fn write(&self, from: &[Complex64], rows: &mut [u8], width: usize, scale: impl Fn(Complex64) -> Complex64) {
         match self.to {
             DType::F32 => self.write_as(from, rows, width, |z| scale(z).re as f32),

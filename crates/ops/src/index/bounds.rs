@@ -32,8 +32,8 @@ pub(super) fn is_zero(op: &OpView<'_>, i: usize, part: Part) -> bool {
     bounds(op, op.operand(i), part, &mut left) == [0, 0]
 }
 
-/// Returns the bounds of a part of `v`, a value in the body of `op`. Looks at no more than `left` ops, and takes those
-/// from it.
+/// Returns the bounds of a part of `v`, a value in the body of `op`, or [`UNKNOWN`]. Looks at no more than `left` ops,
+/// and subtracts their number from it.
 fn bounds(op: &OpView<'_>, v: Value, part: Part, left: &mut usize) -> Bounds {
     let Some(def) = op.body.def_op(v).map(|def| op.at(def)).filter(|_| *left > 0) else { return UNKNOWN };
     *left -= 1;
@@ -61,7 +61,7 @@ fn greatest(a: Bounds, b: Bounds) -> Bounds {
     [a[0].max(b[0]), a[1].max(b[1])]
 }
 
-/// Returns true if numbers within the bounds are the same in the integer type `dtype`.
+/// Returns true if `dtype` is an integer type that has all numbers within the bounds.
 fn fits(bounds: Bounds, dtype: DType) -> bool {
     let is_within = |(least, greatest): (i128, i128)| bounds[0] >= least && bounds[1] <= greatest;
     dtype.is_integer() && is_within(dtype.integer_range())

@@ -137,8 +137,8 @@ impl IndexDims {
     }
 
     /// Returns true if applying a scatter's updates window by window is known to apply those of each element in
-    /// row-major order. For this, no dimension of the updates in front of one that numbers windows may lead different
-    /// windows to one element. The test is that windows along it have one element or all start at 0.
+    /// row-major order. This is so if, along each window dimension of the updates that is in front of a batch dimension
+    /// with several windows, windows have at most one element or all start at 0.
     pub fn keeps_order(&self, operand_rank: usize, updates: &[usize]) -> bool {
         let several = self.batch_dims(updates.len()).into_iter().filter(|&d| updates[d] > 1);
         let last = several.max().unwrap_or(0);
@@ -243,9 +243,11 @@ impl IndexDims {
         self.window.len() + indices_rank - usize::from(self.index_vector_dim < indices_rank)
     }
 
-    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices. Panics if
-    /// there are fewer sizes than window dimensions, or if a window dimension occurs twice or is not a dimension of the
-    /// slices.
+    /// Returns the shape of the slices, from the sizes of their windows and the shape of the indices.
+    ///
+    /// # Panics
+    /// If there are fewer sizes than window dimensions, or if a window dimension occurs twice or is not a dimension of
+    /// the slices.
     pub fn slices_shape(&self, window_sizes: &[usize], indices: &[usize]) -> Vec<usize> {
         let mut batch = self.indices_batch_dims(indices.len()).into_iter().map(|d| indices[d]);
         let mut window = window_sizes.iter().copied();
@@ -292,12 +294,12 @@ impl IndexDims {
         out
     }
 
-    /// Builds the attributes of a gather of slices of these sizes.
+    /// Builds the attributes of a gather of slices of these sizes, with these dimension numbers.
     pub fn gather_attrs(&self, slice_sizes: &[usize]) -> Attrs {
         self.in_gather(&Attrs::new(), slice_sizes)
     }
 
-    /// Builds the attributes of a scatter.
+    /// Builds the attributes of a scatter with these dimension numbers.
     pub fn scatter_attrs(&self) -> Attrs {
         self.in_scatter(&Attrs::new())
     }

@@ -335,8 +335,8 @@ struct Shapes<'a> {
 }
 
 impl<'a> Shapes<'a> {
-    /// Divides the dimensions of the operands into those of the batch and the others. Returns `None` if the operands do
-    /// not suit the routine.
+    /// Divides the dimensions of the operands into those of the batch and the others. Returns `None` if the number of
+    /// operands is not that of the routine, if an operand has too few dimensions, or if the batches differ.
     fn of(routine: Routine, operands: &[&'a TensorType]) -> Option<Shapes<'a>> {
         let ranks = routine.ranks();
         let split = |(t, &rank): (&&'a TensorType, &usize)| Some(t.shape.split_at(t.rank().checked_sub(rank)?));
@@ -379,7 +379,8 @@ impl Call {
     /// Returns the attributes of a custom call that asks for this.
     ///
     /// # Panics
-    /// Panics if no call of the routine is written, or if the matrices are not of 32-bit or 64-bit numbers.
+    /// Panics for `Cholesky`, `Trsm`, `Ormqr`, `Eigh`, `Gees`, `Gehrd` and `Sytrd`, of which no call is written. Panics
+    /// for the others but `LuDecomposition` if the matrices are not of `f32`, `f64` or complex numbers of these.
     pub fn attrs(&self) -> Attrs {
         if self.routine == Routine::LuDecomposition {
             return Attrs::new().with("call_target_name", Attr::str("LuDecomposition"));
@@ -398,8 +399,8 @@ impl Call {
             .with("mhlo.backend_config", Attr::Dict(options))
     }
 
-    /// Returns the name of the routine without the letter of the element type, and its options. Panics if it has no
-    /// such name.
+    /// Returns the name of the routine without the letter of the element type, and its options. Panics for the routines
+    /// of which no call is written.
     fn written(&self) -> (&'static str, Vec<(&'static str, Attr)>) {
         let letter = |c: char| Attr::Int { value: i64::from(u32::from(c)), dtype: Some(DType::U8) };
         let uplo = |triangle| ("uplo", letter(if triangle == Triangle::Lower { 'L' } else { 'U' }));
@@ -446,8 +447,8 @@ impl Call {
         Ok(self.types_for(&operands, &results)?.into_iter().map(Type::Tensor).collect())
     }
 
-    /// Returns the types of the results for these operands. If two shapes are possible, the one in `results` is taken.
-    /// Fails with the reason if an operand does not suit the routine.
+    /// Returns the types of the results for these operands. If two shapes are possible, the larger one is taken if
+    /// `results` has it, and the smaller one otherwise. Fails with the reason if the operands do not suit the routine.
     fn types_for(&self, operands: &[&TensorType], results: &[&[usize]]) -> Result<Vec<TensorType>, String> {
         let ranks = self.routine.ranks();
         if operands.len() != ranks.len() {
@@ -475,7 +476,7 @@ impl Call {
     }
 }
 
-/// Returns true for the element types of matrices that are computed as they are stored.
+/// Returns true for the element types that [`Batch::run`] takes.
 fn is_computed(dtype: DType) -> bool {
     matches!(dtype, DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::C64 | DType::C128)
 }

@@ -157,7 +157,7 @@ fn names_are_divided() {
     assert!(others.iter().all(|other| name(other).is_none()));
 }
 
-/// Every byte of every result is written, because engines pass memory with arbitrary contents.
+/// Checks that every byte of every result is written: engines pass memory with arbitrary contents.
 #[test]
 fn results_do_not_depend_on_what_was_in_memory() {
     let modes = [("gees", "mode = 78 : ui8, sort = 78 : ui8", "3x3xT", "3x3xT, 3x3xT, 3xT, 3xT, i32, i32")];
@@ -251,7 +251,7 @@ fn wrong_calls_are_refused() {
     assert!(verify(&parse(&text)).to_string().contains("cannot have these result types"));
 }
 
-/// No matrix, matrices without elements, and elements that are not finite.
+/// Runs calls on no matrix, on matrices without elements, and on elements that are not finite.
 #[test]
 fn edges() {
     for (letter, dtype, names) in TYPES {

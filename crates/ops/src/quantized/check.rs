@@ -15,7 +15,7 @@ type Infer<'a> = &'a dyn Fn(&OpView<'_>) -> Result<Vec<Type>, Diagnostics>;
 
 /// Infers the result types of an op with quantized operands or results, after a check of the specification's
 /// constraints on them. `plain` infers the result types of the op on plain values. Fails if the op takes no quantized
-/// values, or if a check or `plain` fails.
+/// values, if it must declare its result types and does not, or if a check or `plain` fails.
 pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     match Opcode::of_view(op).schema().on_quantized {
         OnQuantized::Converts | OnQuantized::Any => plain(op),
@@ -46,7 +46,7 @@ pub(crate) fn infer(op: &OpView<'_>, plain: Infer<'_>) -> Result<Vec<Type>, Diag
 }
 
 /// Returns the declared result types. Mapped by `of`, they must be the types that `plain` infers from the operand
-/// types, mapped too. Fails otherwise.
+/// types, mapped too. Fails otherwise, if `plain` fails, and if the op has no results.
 fn with_types(op: &OpView<'_>, of: fn(DType) -> DType, plain: Infer<'_>) -> Result<Vec<Type>, Diagnostics> {
     if op.results().is_empty() {
         let message = format!("`{}` must state the types of its results", op.name());

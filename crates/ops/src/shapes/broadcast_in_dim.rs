@@ -10,7 +10,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct BroadcastInDim;
 
 /// Returns false if the operand's quantized dimension has size 1 and the result has a scale or zero point other than
-/// the one of that dimension.
+/// the one of that dimension. Returns true otherwise.
 fn scales_fit(op: &OpView<'_>, operand: &Quantized, result: &Quantized) -> bool {
     let is_repeated = operand.axis.is_some_and(|axis| op.operand_shape(0)[axis] == 1);
     let have_same_scale = || result.scales.iter().all(|&scale| scale == operand.scales[0]);

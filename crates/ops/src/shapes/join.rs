@@ -71,10 +71,12 @@ impl Join {
     }
 
     /// Returns the join that takes the place of a concatenation or a join along `dim`, or of a slice that cuts no other
-    /// dimension. Each operand that is such an op of no more than [`MAX_PARTS`] pieces is replaced by its pieces. Returns
-    /// `None` for other ops, if there are then no pieces or more than [`MAX_PARTS`], if pieces of several elements have
-    /// different strides, or if all values that the join reads are operands of the op itself. With a stride, the join
-    /// must run around its only operand: blocks of other joins would fetch elements that are left out.
+    /// dimension. Each operand that is such an op of no more than [`MAX_PARTS`] pieces is replaced by its pieces.
+    ///
+    /// Returns `None` for other ops, if there are then no pieces or more than [`MAX_PARTS`], if pieces of several
+    /// elements have different strides, or if all values that the join reads are operands of the op itself. Also
+    /// returns `None` if the stride is not 1 and the join does not run around its only operand ([`run_around`]): blocks
+    /// of such joins would fetch elements that are left out.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
         let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
         // Any stride suits a single element.

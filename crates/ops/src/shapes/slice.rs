@@ -129,7 +129,7 @@ impl Facts for Slice {
     }
 
     /// Returns the rule of Shardy, in which elements move along all dimensions that are not taken whole, even if a
-    /// single element is taken.
+    /// single element is taken. Conservative propagation does not propagate along these dimensions.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let (x, y) = (op.operand_shape(0), op.result_shape(0));
         let moved = |size| FactorSpec::permutation(size).blocked_if(is_conservative);

@@ -186,10 +186,14 @@ impl ShardyCollective {
         }
     }
 
-    /// Returns the sharding after the step on `input`, or a message if the step cannot be taken.
+    /// Returns the sharding after the step on `input`.
     ///
     /// `target` is the result's declared sharding. Permutations and exchanges take all of it but the axes of sums,
     /// which stay those of `input`; other steps take its mesh.
+    ///
+    /// # Errors
+    /// Returns a message if the step cannot be taken from `input`, or if the meshes do not fit: an exchange needs the
+    /// same devices and axes, and other steps need axes of the same sizes.
     pub fn apply(&self, input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
         use ShardyCollective::*;
         if *self == Exchange {

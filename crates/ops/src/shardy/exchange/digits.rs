@@ -93,8 +93,8 @@ impl Cuts<'_> {
     }
 
     /// Returns the digits of a dimension that is split by `held` and by `needed`. Where these have parts of different
-    /// sizes, the larger one is cut, and the digits are not final. Returns `None` if one size is not a multiple of the
-    /// other, and as [`Cuts::parts`] does.
+    /// sizes, the larger one is cut, and the digits are not final. Returns `None` if its size is not a multiple of the
+    /// smaller one, and as [`Cuts::parts`] does.
     fn digits(&mut self, held: &[AxisRef], needed: &[AxisRef]) -> Option<Vec<Digit>> {
         let (held, needed) = (self.parts(held)?, self.parts(needed)?);
         let mut digits = vec![];
