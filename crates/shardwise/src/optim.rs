@@ -96,8 +96,8 @@ pub trait Optimizer: Send + Sync {
     #[doc(hidden)]
     fn transform(&self, updates: Vec<Array>, state: &mut Parts, params: &Params) -> Vec<Array>;
 
-    /// Returns the first setting that is out of range: its name, its value, and what is expected. Returns `None` if all
-    /// settings are right.
+    /// Returns the first setting that is found out of range: its name, its value, and what is expected. Returns `None`
+    /// if there is none. Not all settings are checked.
     #[doc(hidden)]
     fn wrong_setting(&self) -> Option<[String; 3]> {
         None
@@ -115,8 +115,9 @@ pub trait Optimizer: Send + Sync {
     /// # Errors
     ///
     /// `optimizer-setting` if a setting is out of range, `spec-unknown-axis` if the mesh does not have the axis of
-    /// [`states_over`](Optimizer::states_over), and the mistakes of parameters whose types are not known. The arrays of
-    /// the state carry them.
+    /// [`states_over`](Optimizer::states_over), the mistakes of parameters whose types are not known, and those of
+    /// [`zeros_like`](crate::zeros_like), such as `number-dtype` for floats that can only be stored. The arrays of the
+    /// state carry them.
     #[track_caller]
     fn init<P: Tree>(&self, params: &P) -> State<P>
     where
@@ -135,9 +136,11 @@ pub trait Optimizer: Send + Sync {
     /// - `gradient-type` if the gradient of a parameter that is updated does not have its shape and dtype.
     /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
     ///   another optimizer.
-    /// - `optimizer-setting` if a setting is out of range: momenta, `b1` and `b2` are at least 0 and less than 1, and
-    ///   other numbers that are checked are finite and not negative.
-    /// - The errors of the learning rate, such as `schedule` if [`linear`] has no steps.
+    /// - `optimizer-setting` if a setting is out of range: momenta, `b1` and `b2` are at least 0 and less than 1, the
+    ///   steps of [`every`](Optimizer::every) are positive and fit an `i32`, and other numbers that are checked are
+    ///   finite and not negative.
+    /// - The errors of the learning rate, such as `schedule` if [`linear`] has no steps, and the mistakes of the
+    ///   arguments.
     #[track_caller]
     fn update<P: Tree>(&self, grads: &P, state: State<P>, params: &P) -> (P, State<P>)
     where
@@ -155,10 +158,13 @@ pub trait Optimizer: Send + Sync {
     /// updates to that of the parameters, which is an all-gather.
     ///
     /// An array that is split along this axis already, or of which the axis splits no dimension evenly, stays as it is.
-    /// So do the arrays of a parameter for which [`adafactor`] keeps means over dimensions, which are small.
+    /// So do all arrays of a parameter for which [`adafactor`] keeps means over dimensions.
     ///
-    /// The layouts of traced parameters are not known in Auto mode: state the layouts of the state with
-    /// [`specs`]`(..).over(axis)`.
+    /// A state is split over one such axis: that of the last call. In a [`chain`], the first axis of its
+    /// transformations applies to the arrays of all of them.
+    ///
+    /// In Auto mode, the layouts of traced parameters are only known for arguments of the traced function, and where
+    /// the program asked for them. Elsewhere, state the layouts of the state with [`specs`]`(..).over(axis)`.
     fn states_over(self, axis: &str) -> StatesOver<Self>
     where
         Self: Sized,
@@ -259,7 +265,8 @@ fn init<P: Tree>(optimizer: &impl Optimizer, params: &P, at: At) -> State<P> {
 }
 
 /// Returns a new part with its numbers replicated on the mesh of the first parameter whose layout is known. If there is
-/// an axis of states, arrays are split over it where the layout of their parameter is known.
+/// an axis of states, arrays like their parameter are split over it where the parameter's layout is known and
+/// [`Part::is_split_further`] returns true.
 fn laid_out(mut part: Part<Vec<Array>>, params: &Params) -> Part<Vec<Array>> {
     let layouts: Vec<Option<crate::Sharding>> = params.arrays().map(known_layout).collect();
     if let Some(layout) = layouts.iter().flatten().next() {
@@ -277,7 +284,8 @@ fn laid_out(mut part: Part<Vec<Array>>, params: &Params) -> Part<Vec<Array>> {
     part
 }
 
-/// Returns the layout of an array if it is known and can be stated: not inside `shard_map`, and not for a mistake.
+/// Returns the layout of an array. Returns `None` if it is not known or the array has none, inside `shard_map`, and for
+/// a mistake.
 fn known_layout(x: &Array) -> Option<crate::Sharding> {
     let is_manual = trace::is_tracing() && trace::with(|t| t.scope().is_some());
     x.known_type().filter(|_| !is_manual && !x.is_wrong())?;

@@ -215,19 +215,19 @@ impl Communication {
     }
 
     /// Returns the bytes that the whole program receives, counted for each collective on the device that receives the
-    /// most.
+    /// most. An unknown number of runs counts as one, and a ragged exchange counts with its upper bound.
     pub fn bytes_received(&self) -> u64 {
         self.rows.iter().map(|c| c.bytes_received).sum()
     }
 
     /// Returns the sum of [`Collective::bytes_least`] over the collectives for which it is known: what these moves
-    /// take, however they are done. Other layouts may need less.
+    /// take, however they are done. An unknown number of runs counts as one. Other layouts may need less.
     pub fn bytes_least(&self) -> u64 {
         self.rows.iter().filter_map(|c| c.bytes_least).sum()
     }
 
-    /// Returns the bytes that some device has to receive in every program with the same layouts of arguments,
-    /// constraints and results, or `None` if no bound is known.
+    /// Returns a number of bytes that some device has to receive at least in every program with the same layouts of
+    /// arguments, constraints and results, or `None` if no bound is known.
     pub fn bytes_forced(&self) -> Option<u64> {
         self.bytes_forced
     }
@@ -348,7 +348,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Returns an error for each op that cannot be partitioned or run, at its line, and `run-memory`, `run-steps` or
+    /// Those of what cannot be partitioned or run, such as an op, at its line. `run-memory`, `run-steps` or
     /// `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
@@ -377,7 +377,7 @@ impl CompiledProgram {
     /// - `call-types` if the type of an argument differs.
     /// - The mistakes of the arguments, and `no-value`, `traced-escaped` or `deleted` for an argument without a value.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
-    /// - Those of ops that fail when they run.
+    /// - Those of ops that fail when they run, and `not-finite` if a check of [`debug`](crate::debug) fails.
     #[track_caller]
     pub fn call(&self, args: &[Array]) -> Result<Vec<Array>> {
         let at = Location::caller();
@@ -413,9 +413,9 @@ impl CompiledProgram {
         self.compiled.memory(&[])
     }
 
-    /// Returns the warnings of the partitioner: claims about values that cannot be proved, and layouts that are
-    /// replicated because the program's mesh cannot express them. Also returns a note if the search for layouts ended
-    /// before it had looked at everything.
+    /// Returns the warnings of the partitioner: claims about values that cannot be proved, layouts that are replicated
+    /// because the program's mesh cannot express them, and calls of Python code that are skipped. Also returns a note
+    /// if the search for layouts ended before it had looked at everything.
     pub fn warnings(&self) -> impl Iterator<Item = Mistake> + '_ {
         self.compiled.warnings().iter().cloned().map(Mistake)
     }
@@ -452,8 +452,9 @@ impl CompiledProgram {
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `topology-grid` if
-    /// there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
+    /// `topology-grid` if no known chip has such a topology, and `run-memory`, `run-steps` or `run-cancelled` if a
+    /// limit is reached.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.compiled.explain(None, Overlap::Off, Location::caller())
@@ -464,7 +465,8 @@ impl CompiledProgram {
     ///
     /// # Errors
     ///
-    /// Fails as [`CompiledProgram::explain`] does.
+    /// `topology-mesh` if the mesh has another number of devices than the machine, those of [`Topology::summary`], and
+    /// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn explain_on(&self, topology: &Topology, overlap: Overlap) -> Result<Explanation> {
         self.compiled.explain(Some(topology), overlap, Location::caller())

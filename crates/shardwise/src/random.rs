@@ -218,7 +218,8 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 ///
 /// # Errors
 ///
-/// `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255 dimensions.
+/// `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts as
+/// 1, or more than 255 dimensions.
 #[track_caller]
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
@@ -296,8 +297,8 @@ pub(crate) fn floats(
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -309,8 +310,8 @@ pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -336,8 +337,8 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 /// # Errors
 ///
 /// - `bernoulli` unless `p` is between 0 and 1.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
@@ -367,8 +368,8 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
 ///
 /// - `truncated-normal` unless `low` is below `high`.
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 ///
 /// # Examples
 ///
@@ -492,8 +493,8 @@ fn two_keys(key: &Array) -> [Array; 2] {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `i32` or `u32`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 /// - `randint-range` if the range is empty, or has numbers that the dtype cannot represent.
 #[track_caller]
 pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {

@@ -173,8 +173,8 @@ pub(crate) fn compile(module: &Module) -> Result<Arc<Compiled>> {
     }
 }
 
-/// Partitions and plans a program as [`compile`] does. All parts of the result have the program's own source locations,
-/// except the plan, which may be that of an equal program. Fails as [`compile`] does.
+/// Partitions and plans a program. All parts of the result have the program's own source locations, except the plan,
+/// which may be that of an equal program. Fails as [`compile`] does.
 pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
     let partitioned = partition(module)?;
     match planned(module) {

@@ -177,7 +177,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dimension` if there is no dimension `dim`.
-    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
+    /// - `too-large` if the array with a further dimension of size `times` would have 2^59 bytes or more, where a size
+    ///   of 0 counts as 1, or more than 255 dimensions.
     #[track_caller]
     pub fn repeat(&self, times: usize, dim: impl Dim) -> Array {
         site("repeat", &[self], |s| {
@@ -200,6 +201,8 @@ impl Array {
     ///
     /// - `dimension` if there is no dimension `dim`.
     /// - `roll-shift` unless `by` is an integer or a scalar array of integers.
+    /// - `too-large` if `by` is an array, and an array of twice the size along `dim` would have 2^59 bytes or more, where
+    ///   a size of 0 counts as 1.
     #[track_caller]
     pub fn roll(&self, by: impl Operand, dim: impl Dim) -> Array {
         match by.operand().0 {
@@ -263,8 +266,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers.
-    /// - `too-large` if the array's one-hot encoding, which has `n` times its elements, would have 2^59 bytes or more,
-    ///   where a size of 0 counts as 1.
+    /// - `too-large` if the array's one-hot encoding, which has `n` times its elements, or an array that is computed
+    ///   for it would have 2^59 bytes or more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn bincount(&self, n: usize) -> Array {
         site("bincount", &[self], |s| {
@@ -285,8 +288,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-kind` unless the elements are integers.
-    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-    ///   dimensions.
+    /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0
+    ///   counts as 1, or more than 255 dimensions.
     #[track_caller]
     pub fn one_hot(&self, n: usize, dtype: DType) -> Array {
         site("one_hot", &[self], |s| {

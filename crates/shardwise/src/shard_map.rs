@@ -410,7 +410,8 @@ impl Cut {
     }
 }
 
-/// Checks that the states of a result along the manual axes fit its spec, after the free casts.
+/// Checks that the states of a result along the manual axes fit its spec. A result that is replicated along an axis
+/// fits a spec that splits it over the axis, and a result that varies over an axis fits one that is unreduced over it.
 ///
 /// Errors: `out-spec-unreduced`, `out-spec-varying`, `out-spec-reduced`.
 fn check_result(
@@ -446,7 +447,8 @@ fn check_result(
     Ok(())
 }
 
-/// Formats the name of a function: `step` for `my_crate::train::step`, `a closure in step` for a closure.
+/// Formats the name of a function for messages, where the name is in backticks: `step` for `my_crate::train::step`, and
+/// `a closure in step` for a closure in it.
 fn shown(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let mut parts = path.rsplit("::");

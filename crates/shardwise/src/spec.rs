@@ -422,7 +422,8 @@ impl Sharding {
     }
 
     /// Returns true if each device holds the whole array: no axis with more than one device splits a dimension, and the
-    /// array is not unreduced. A dimension that is `_` may be split.
+    /// array is not unreduced. Returns false if a dimension is `_`, which may be split, or is split over an axis that
+    /// the mesh does not have.
     pub fn is_fully_replicated(&self) -> bool {
         let is_one = |name: &String| axis_of(&self.mesh.0, name).is_some_and(|axis| axis.size(&self.mesh.0) == 1);
         let is_whole = |dim: &DimSpec| matches!(dim, DimSpec::Axes(names) if names.iter().all(is_one));

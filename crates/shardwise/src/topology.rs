@@ -60,7 +60,7 @@ impl Topology {
     /// # Errors
     ///
     /// `machine-unknown` if there is no such machine, `machine-file` or `machine-text` if a file of machines cannot be
-    /// read or has mistakes, and `topology-grid` if the machine has no such grid.
+    /// read or has mistakes, and `topology-grid` if the text has another form or the machine has no such grid.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Topology> {
         let read = sim::Topology::parse(text).map_err(|found| at_caller(found, Location::caller()))?;

@@ -108,8 +108,8 @@ impl<'f, A: Args, R: Tree, B> Transform<'f, A, R, B> {
 }
 
 impl<T: Tree, R: Tree> Shared<'_, T, R> {
-    /// Calls the function in the active trace, or as a program of its own. If arguments carry mistakes, does not call
-    /// it, and ends the trace with them, or panics outside of a trace.
+    /// Calls the function as [`once`] does. If arguments carry mistakes, does not call it, and ends the trace with
+    /// them, or panics outside of a trace.
     fn call(&self, args: &T, at: At) -> R {
         if let Some(wrong) = Mistakes::join(tree::leaves(args).iter().filter_map(|a| a.mistakes())) {
             return R::deliver(Err(wrong.error()));

@@ -162,8 +162,8 @@ fn dtypes() -> impl Iterator<Item = DType> {
     base::DType::ALL.iter().map(|&d| DType::of(d))
 }
 
-/// Returns `None` if `made` is a value, or an error that reports mistakes of dtypes in the function `name`. Otherwise,
-/// returns the text of the error or of the panic.
+/// Returns `None` if `made` is a value, or an error that only reports mistakes of dtypes, each of an index or in the
+/// function `name`. Otherwise, returns the text of the error or of the panic.
 fn wrong<T>(name: &str, made: std::thread::Result<Result<T>>) -> Option<String> {
     match made {
         Ok(Ok(_)) => None,

@@ -40,11 +40,13 @@ pub fn adafactor(rate: impl Into<Schedule>) -> Adafactor {
 }
 
 impl Adafactor {
-    /// Sets the smallest size of both dimensions for which a mean is kept as means over dimensions: 128 by default.
+    /// Sets the size that the two largest dimensions of a parameter must at least have for its mean to be kept as means
+    /// over them: 128 by default.
     pub fn min_size_to_factor(self, size: usize) -> Adafactor {
         Adafactor { min_size: size, ..self }
     }
-    /// Sets the power of the step by which the weight of a new gradient falls: 0.8 by default.
+    /// Sets the exponent `r`: in step `n`, counted from 1, a new squared gradient has the weight `n^-r`. It is 0.8 by
+    /// default.
     pub fn decay_rate(self, rate: f64) -> Adafactor {
         Adafactor { decay_rate: rate, ..self }
     }

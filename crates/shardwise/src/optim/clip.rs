@@ -61,8 +61,9 @@ impl Optimizer for Clip {
     }
 }
 
-/// Returns the root of the sum of the squares of all elements of all arrays of floats, as `optax.global_norm` does. It
-/// is computed in `f32`, or in `f64` if an array is of this type. The norm of no arrays is 0.
+/// Returns the root of the sum of the squares of all elements of all arrays of floats, as `optax.global_norm` does.
+/// Arrays of other dtypes, also complex ones, are left out. The norm is computed in `f32`, or in `f64` if an array is
+/// of this type. The norm of no arrays is 0.
 ///
 /// # Shapes
 ///

@@ -34,8 +34,8 @@ impl fmt::Debug for Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule that `f` computes from the number of earlier steps, an `i32` scalar. The result is a
-    /// scalar.
+    /// Returns the schedule that `f` computes from the number of earlier steps, an `i32` scalar. `f` must return a
+    /// scalar, which is not checked.
     pub fn new(f: impl Fn(&Array) -> Array + Send + Sync + 'static) -> Schedule {
         Schedule(Arc::new(f))
     }

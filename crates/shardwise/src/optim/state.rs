@@ -93,8 +93,8 @@ impl<T: Tree> Arg for State<T> {
 
 impl<T> State<T> {
     /// Returns the number of earlier steps: how often the state has been updated. With gradients that are accumulated,
-    /// these are the updates of the parameters. `None` if no transformation of the optimizer counts its steps, or if
-    /// [`Optimizer::init`](super::Optimizer::init) failed.
+    /// these are the updates of the parameters. Returns `None` if no transformation of the optimizer counts its steps,
+    /// or if [`Optimizer::init`](super::Optimizer::init) found a setting out of range or a parameter of unknown type.
     pub fn steps(&self) -> Option<&Array> {
         let numbers = self.parts.iter().flat_map(|part| &part.numbers);
         numbers.into_iter().find(|(name, _)| *name == COUNT).map(|(_, x)| x)

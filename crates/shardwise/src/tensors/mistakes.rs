@@ -117,7 +117,8 @@ impl<'a> Faults<'a> {
         self.unused.extend(self.names.iter().map(|name| &name[..]).filter(|name| !wanted.contains(name)));
     }
 
-    /// Returns `value` if nothing has been added, and else an error with one diagnostic for each kind of fault.
+    /// Returns `value` if nothing has been added. Otherwise, returns an error with the diagnostics of whole files, then
+    /// one for each kind of fault.
     pub fn or<T>(self, value: T) -> Result<T> {
         let kinds = [
             self.list(missing, |_, fault| match fault {

@@ -18,7 +18,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// Returns `f` for a batch: it is computed for each index of a dimension of its arguments, and its results have this
-/// dimension too. No loop runs: every op computes the whole batch.
+/// dimension too. No loop over the indices runs: every op computes the whole batch.
 ///
 /// By default, the mapped dimension is the first one of all arguments and of all results.
 /// [`in_axes`](Transform::in_axes) and [`out_axes`](Transform::out_axes) name others, and leave arguments out.
@@ -34,9 +34,9 @@ use std::sync::Arc;
 /// - `batch-layout` if the mapped dimensions are split differently, in Explicit mode.
 /// - `spmd-axis` if a layout inside names an axis of [`spmd_axis_name`](Transform::spmd_axis_name).
 /// - `no-batch` for an op that has no batch, at the op's line.
-/// - All mistakes of the function.
+/// - All mistakes of the arguments and of the function.
 ///
-/// They end the trace. Outside of a trace, the call panics with them.
+/// They end the trace. Outside of a trace, the call panics with them, and the results carry the mistakes of the run.
 ///
 /// # Examples
 ///

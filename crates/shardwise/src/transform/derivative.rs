@@ -207,7 +207,8 @@ impl<'f, A: Args + 'f, O: Returns, S: Positions<A>, K: DerivativeKind<A, O, S>> 
     }
 
     /// Lets the selected arguments have leaves of integers and bools. The derivative with respect to such a leaf is a
-    /// [`float0`] array of its shape, which has no elements.
+    /// [`float0`] array, which has no elements. A gradient has the shape of the leaf, and a Jacobian also has the
+    /// dimensions of the result.
     ///
     /// # Examples
     ///
@@ -256,9 +257,9 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// - `no-derivative` and `no-transpose` for an op that has none, and `loop-length` for a loop whose number of steps is
 ///   not known, at the lines of the ops.
 /// - `custom-captured` if a function with a derivative of its own captures an array that depends on the argument.
-/// - All mistakes of the function.
+/// - All mistakes of the arguments and of the function.
 ///
-/// They end the trace. Outside of a trace, the call panics with them.
+/// They end the trace. Outside of a trace, the call panics with them, and the results carry the mistakes of the run.
 ///
 /// # Examples
 ///
@@ -437,7 +438,7 @@ fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
 /// form of the arguments, `no-derivative` for an op that has none, `custom-vjp-forward` for a function that has a
 /// derivative in reverse mode only, `custom-captured` if a function with a derivative of its own captures an array that
 /// depends on the arguments, and all mistakes of `f`. They end the trace. Outside of a trace, the call panics with
-/// them.
+/// them, and the results carry the mistakes of the run.
 ///
 /// # Examples
 ///
@@ -655,8 +656,8 @@ struct Once<R, X> {
 }
 
 /// Runs `f`, and keeps the rest of its derivative. `derived` returns the derivative of a function with respect to some
-/// arguments, of as many results as its last argument says. If `f` fails or has no derivative, ends the active trace,
-/// or panics outside of a trace.
+/// arguments, of as many of its first results that are floats or complex numbers as its last argument says. If `f`
+/// fails or has no derivative, ends the active trace, or panics outside of a trace.
 fn run_once<T: Tree, R: Tree, X: Tree>(
     name: &'static str,
     f: WithFurther<'_, T, R, X>,

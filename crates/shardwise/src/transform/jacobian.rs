@@ -32,7 +32,7 @@ type Second<R, P> = Each<R, Each<P, P>>;
 /// `f32[n..] -> f32[m..]` becomes `f32[n..] -> f32[m.., n..]`.
 ///
 /// If the argument is a tree, the result is a tree like it. If the function returns a tree, the result is that tree,
-/// and in place of each array it has the Jacobian of this array. Integers in the result have zeros of their type.
+/// and in place of each array it has the Jacobian of this array. That of integers and bools has zeros of their dtype.
 ///
 /// [`argnums`](super::Transform::argnums) selects other arguments: for a tuple of positions, the Jacobian of an array
 /// is a tuple. If the function returns a pair, [`has_aux`](super::Transform::has_aux) returns the Jacobian of its first
@@ -44,7 +44,8 @@ type Second<R, P> = Each<R, Each<P, P>>;
 ///
 /// # Errors
 ///
-/// `grad-integer` for each leaf of the argument that is neither a float nor a complex number, and those of
+/// `grad-integer` for each leaf of the argument that is neither a float nor a complex number, `no-batch` for an op that
+/// has no batch, `too-large` if an array with a row and a column for each element of a leaf is too large, and those of
 /// [`jvp`](super::jvp).
 ///
 /// # Examples
@@ -83,8 +84,9 @@ where
 ///
 /// # Errors
 ///
-/// `grad-integer` for each leaf of the argument and of the result that is neither a float nor a complex number, and
-/// those of [`vjp`](super::vjp).
+/// `grad-integer` for each leaf of the argument and of the result that is neither a float nor a complex number,
+/// `no-batch` for an op that has no batch, `too-large` if an array with a row and a column for each element of a leaf
+/// of the result is too large, and those of [`vjp`](super::vjp).
 ///
 /// # Examples
 ///
@@ -123,7 +125,7 @@ where
 ///
 /// # Errors
 ///
-/// Those of [`jacrev`] and [`jvp`](super::jvp).
+/// Those of [`jacrev`] and of [`jacfwd`].
 ///
 /// # Examples
 ///
@@ -266,7 +268,8 @@ fn nothing(of: &[&Array], at: At) -> Array {
 }
 
 /// Returns the result of `f`, of which only the form and the types count, and for each array of it the derivatives
-/// along the elements of each of the leaves of the arguments. Fails if `f` does, or if an op has no derivative.
+/// along the elements of each of the leaves of the arguments. Fails if `f` does, or if an op has no derivative or no
+/// batch.
 fn all_columns<T: Tree, R: Tree>(
     f: Differentiated<'_, T, R>,
     args: &T,
@@ -294,7 +297,7 @@ fn all_columns<T: Tree, R: Tree>(
 /// respect to the leaves of the arguments.
 ///
 /// Errors: `grad-integer` for each array of the result that is neither a float nor a complex number, those of `f`, and
-/// those of its derivative.
+/// those of its derivative and of a batch of it.
 fn all_rows<T: Tree, R: Tree>(
     f: Differentiated<'_, T, R>,
     args: &T,
@@ -324,7 +327,7 @@ fn all_rows<T: Tree, R: Tree>(
 
 /// Returns the gradients of the elements of the result of `f`, which has the type of `y`, with respect to the leaves
 /// `wrt` of the arguments: one row for each element, or the gradients themselves if the result is a real scalar. Fails
-/// if `f` does, or if an op has no derivative.
+/// if `f` does, or if an op has no derivative or no batch.
 fn gradients_by_row<T: Tree>(
     f: Differentiated<'_, T, Array>,
     args: &T,

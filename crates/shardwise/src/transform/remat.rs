@@ -15,8 +15,9 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Returns `f`, of whose values reverse mode keeps only the arguments and what the [policy](Transform::policy) says. It
-/// computes the others again when it needs them, which takes time and saves memory.
+/// Returns `f`, of whose values reverse mode keeps only the arguments, the captured arrays, and what the
+/// [policy](Transform::policy) says. It computes the others again when it needs them, which takes time and saves
+/// memory.
 ///
 /// Results and derivatives are those of `f`. Without a derivative in reverse mode, this changes nothing. In a `scan`
 /// over layers, a checkpoint of the layer keeps the carried value of each turn only. In a checkpoint of the whole loop,
@@ -26,8 +27,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 ///
-/// The mistakes of the arguments and of the results of `f` end the trace. Outside of a trace, the call panics with
-/// them.
+/// The mistakes of the arguments, an error of `f`, and the mistakes of its results end the trace. Outside of a trace,
+/// the call panics with them, and the results carry the mistakes of the run.
 ///
 /// # Examples
 ///
@@ -86,7 +87,8 @@ impl<'f, A: Args + 'f, R: Tree> Remat<'f, A, R> {
 }
 
 impl<'f, A: Args + 'f, R: Tree> Transform<'f, A, R, Remat<'f, A, R>> {
-    /// Sets which values reverse mode keeps. By default, it keeps the arguments only.
+    /// Sets which values reverse mode keeps in addition to the arguments and the captured arrays. By default, these are
+    /// none.
     ///
     /// # Examples
     ///
@@ -112,6 +114,11 @@ impl<'f, A: Args + 'f, R: Tree> Transform<'f, A, R, Remat<'f, A, R>> {
 /// Returns `x`, marked with a name for [`CheckpointPolicy::names`](Policy::names) and its like.
 ///
 /// Source: `jax.ad_checkpoint.checkpoint_name`.
+///
+/// # Errors
+///
+/// The result carries the mistakes of `x`. If the type of `x` is not known, they end the trace, and outside of a trace,
+/// the function panics with them.
 #[track_caller]
 pub fn checkpoint_name(x: &Array, name: &str) -> Array {
     once("checkpoint_name", Location::caller(), || {
