@@ -18,7 +18,8 @@ pub(crate) fn carried_unchanged(view: &OpView<'_>, index: usize, passed_on: Pass
 }
 
 /// Follows `v` back through loops that carry it unchanged and through ops for which `passed_on` returns an operand, and
-/// returns the value from which `v` was passed on. Returns `v` if there is no earlier one.
+/// returns the value from which `v` was passed on. Arguments, also those of a loop, are not followed further. Returns
+/// `v` if there is no earlier value.
 pub(crate) fn same_value(view: &OpView<'_>, mut v: Value, passed_on: PassedOn) -> Value {
     while let ValueDef::Result { op, index } = view.body[v].def {
         let def = view.at(op);

@@ -25,11 +25,12 @@ const MAX_ROUNDS: usize = 4;
 const MAX_DEVICES: usize = 1 << 12;
 
 /// Removes the dead ops of the main function and the results of branches and loops that nothing needs. Merges an op
-/// with an equal op before it in its region or in the function's own region, if it has one result, no parts of the
-/// program in regions and no ordered effects. Replaces ops that change nothing by their operand, and pure ops on scalar
-/// constants by their value if it is an integer or a boolean. On a mesh of at most [`MAX_DEVICES`] devices, joins pairs
-/// of permutations of devices that the compiler made, where one permutation can take their place. Stops after
-/// [`MAX_ROUNDS`] rounds. Always returns `Ok`.
+/// with an equal op before it in its region, or in the function's own region if the op may use its values. Replaces ops
+/// that change nothing by the value that they pass on, and pure ops without regions on scalar constants by their value
+/// if it is a scalar integer or boolean. Ops are only merged or replaced if they have one result, no parts of the
+/// program in regions and no ordered effects, and are not directly in an async op. On a mesh of at most [`MAX_DEVICES`]
+/// devices, joins pairs of permutations of devices that the compiler made, where one permutation can take their place.
+/// Stops after [`MAX_ROUNDS`] rounds. Always returns `Ok`.
 pub fn cleanup(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let mut body = std::mem::take(&mut module.funcs[main.index()].body);
@@ -55,7 +56,7 @@ pub(crate) fn remove_unused_results(mut module: Module) -> Module {
 }
 
 /// Runs one round over the body. Returns true if it replaced, joined or evaluated an op, so that another round may find
-/// more. Only removing dead ops does not count.
+/// more. Removing dead ops and results that nothing needs does not count.
 fn round(module: &Module, body: &mut Body) -> bool {
     let live = keep_needed_results(module, body);
     let (renamed, entry) = (EntityVec::filled(body.value_count(), None), body.entry());
@@ -179,8 +180,9 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Marks the ops of a region that run in any case, and its terminator. What the region returns is marked as well,
-    /// unless it belongs to results of a branch or a loop.
+    /// Marks the terminator of a region, and the ops that must run although nothing needs their results: those that act
+    /// ([`acts`]), or all ops of an async op's region. What the region returns is marked as well, unless it belongs to
+    /// results of a branch or a loop.
     fn region(&mut self, region: Region) {
         let is_async = is_async(self.module, self.body, region);
         for &op in &self.body[region].ops {

@@ -12,8 +12,11 @@ use shardwise_ops::shardy::{AllToAllParam, ShardyCollective};
 use shardwise_ops::{Opcode, ReduceKind, make_shardy};
 use std::sync::Arc;
 
-/// Replaces all `sdy.reshard` ops of the main function by collectives. A sum that only such an op in the same region
-/// reads becomes a part of a reduce-scatter if the op first splits it over summed axes.
+/// Replaces all `sdy.reshard` ops of the main function by collectives, or by their operands if nothing has to change.
+///
+/// An `sdy.all_reduce` that only such an op in the same region reads is replaced by a reduce-scatter over the summed
+/// axes with which the reshard's first step begins to split a dimension, if there are any and what this step splits
+/// further is in whole blocks. The other summed axes are then summed by an all-reduce.
 ///
 /// # Errors
 /// Fails if the operand or the result of such an op has no sharding (`pass-order`).

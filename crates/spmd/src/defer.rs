@@ -33,8 +33,8 @@ use std::sync::Arc;
 /// the next plan. If the last plan has such an op, no sum of the region is deferred.
 const MAX_ROUNDS: usize = 4;
 
-/// Takes the sums over devices of the main function after ops that are linear in them, where this takes fewer bytes.
-/// Always returns `Ok`.
+/// Takes sums over devices in the main function after ops that are linear in them, where this takes fewer bytes. The
+/// documentation of this module lists the sums that stay where they are. Always returns `Ok`.
 pub fn defer(module: &Module) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         let mut func = func.clone();
@@ -267,8 +267,8 @@ pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     facts(view).cost(view).flops == 0.0
 }
 
-/// Returns the axes over which an op sums the parts of devices. Returns `None` for other ops, if one of the axes is
-/// Explicit, because such a sum is not deferred, and if the result has no sharding.
+/// Returns the axes over which an `sdy.all_reduce` adds. Returns `None` for other ops, if one of the axes is Explicit,
+/// because such a sum is not deferred, and if the result has no sharding.
 fn sum_axes(view: &OpView<'_>) -> Option<Vec<AxisRef>> {
     let Some(ShardyCollective::AllReduce { axes, reduce: ReduceKind::Add }) = ShardyCollective::of(view) else {
         return None;
@@ -282,13 +282,13 @@ fn mesh<'a>(view: &OpView<'a>) -> &'a shardwise_base::Mesh {
     &view.result_sharding(0).expect("a sum has a layout").mesh
 }
 
-/// Returns true if zeros have no sign in this type.
+/// Returns true for tensors of integers and booleans, whose zeros have no sign.
 fn has_one_zero(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| !t.dtype.is_float() && !t.dtype.is_complex())
 }
 
-/// Returns true if the elements of an op's result are wide enough for sums in another order: they are no floats of
-/// fewer than 32 bits.
+/// Returns true if an op's first result is a tensor whose elements are wide enough for sums in another order: they are
+/// no floats of fewer than 32 bits.
 pub(crate) fn is_wide(view: &OpView<'_>) -> bool {
     view.result_type(0).as_tensor().is_some_and(|t| !t.dtype.is_float() || t.dtype.bits() >= 32)
 }

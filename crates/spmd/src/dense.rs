@@ -16,7 +16,8 @@ use shardwise_ops::collective::{
 use shardwise_ops::{Opcode, make};
 
 /// Returns the module with devices named by number in the main function, and without its meshes. Sets the module's
-/// number of partitions to the number of devices, which is 1 if there is no mesh. Always returns `Ok`.
+/// number of partitions to the number of devices, which is 1 if there is no mesh, and its number of replicas to 1.
+/// Always returns `Ok`.
 pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     let devices = module.main_mesh().map_or(1, |mesh| mesh.size());
     let mut out = map_main(module, |func| {

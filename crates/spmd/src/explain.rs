@@ -82,8 +82,8 @@ impl Row {
         }
     }
 
-    /// Returns the bytes that the device that receives most receives in all runs. If the number of runs is not known,
-    /// one is counted.
+    /// Returns the bytes that the device that receives most receives in all runs, or an upper bound
+    /// ([`Row::is_bound`]). If the number of runs is not known, one is counted.
     pub fn bytes_received_in_all(&self) -> u64 {
         self.bytes_received.saturating_mul(self.count.unwrap_or(1))
     }
@@ -114,8 +114,8 @@ impl Communication {
         self.rows.iter().filter_map(|r| r.reason.as_ref()?.forced.as_deref()).map(missing).max()
     }
 
-    /// Returns the bytes that all devices together receive in all runs. If a number of runs is not known, one is
-    /// counted.
+    /// Returns the bytes that all devices together receive in all runs, with the upper bounds of rows for which only
+    /// these are known ([`Row::is_bound`]). If a number of runs is not known, one is counted.
     pub fn bytes_total(&self) -> u64 {
         total(self.rows.iter().map(|r| r.bytes_total.saturating_mul(r.count.unwrap_or(1))))
     }

@@ -36,9 +36,10 @@ const GROWTH: f64 = 0.05;
 /// The number of bytes by which moved values may enlarge the memory of a program in any case.
 pub(crate) const ROOM: u64 = 16 << 20;
 
-/// Moves the collectives of the main function that are over no Explicit axes out of loops in which they are invariant,
-/// with the ops that compute their operands, as far as memory allows. Marks those that stay for lack of memory. Loops
-/// that are known to run at most once are left as they are. Always returns `Ok`.
+/// Moves Shardy's collectives of the main function that are over no Explicit axes out of loops in which they are
+/// invariant, with the ops that compute their operands, as far as memory allows. Marks those that stay for lack of
+/// memory. One that is marked already only leaves together with others. Nothing leaves a loop that is known to run at
+/// most once. Always returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(main) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     if !has_loop(&module, &module[main].body) {
@@ -116,8 +117,8 @@ impl Hoist<'_> {
     }
 
     /// Removes from a loop the ops that are moved in front of it, and returns them in their order. Marks the invariant
-    /// collectives that stay. `outside` is the number of bytes that a device holds while the loop runs, without the
-    /// values in it.
+    /// collectives that stay. Before that, calls [`return_unchanged`](Self::return_unchanged). `outside` is the number
+    /// of bytes that a device holds while the loop runs, without the values in it.
     fn leave(&mut self, op: Op, outside: u64) -> Vec<Op> {
         let mut moved = vec![];
         self.return_unchanged(op);
@@ -249,9 +250,10 @@ fn is_step(turn: &Turn<'_>, op: Op) -> bool {
     ShardyCollective::of(&turn.view.at(op)).is_some()
 }
 
-/// Returns true if an op may run in front of a loop instead of in it if its operands are the same there. A step between
-/// layouts may if it is over no Explicit axis, even if it moves no data there. A step that names no axes counts as one
-/// over all axes that split the value before or after it. Other ops may if they are pure and have no regions.
+/// Returns true if an op may run in front of a loop instead of in it if its operands are the same there. One of
+/// Shardy's collectives may if it is over no Explicit axis, also one that moves no data, or if its result has no
+/// sharding. One that names no axes counts as over all axes that split the value before or after it. Other ops may if
+/// they are pure, have no regions and are no terminators.
 fn may_move(view: &OpView<'_>) -> bool {
     if let Some(step) = ShardyCollective::of(view) {
         let Some(to) = view.result_sharding(0) else { return true };

@@ -19,13 +19,14 @@ use shardwise_ops::control::taken_branch;
 const MAX_OPS: usize = 4_000_000;
 
 /// Inlines calls, named computations, composites with a decomposition, and branches that are known to run into the
-/// public functions and the main function. Removes the private functions that no op refers to any more. Removes from
-/// the main function's branches and loops the results that nothing needs, and dead ops if there are such results.
+/// public functions and the main function. Removes the other functions that no op refers to any more. Removes from the
+/// main function's branches and loops the results that nothing needs, and dead ops if there are such results.
 ///
 /// # Errors
 /// Fails if a function gets too large (`lower-size`). Also fails if a collective of the main function moves data along
 /// axes that are not manual where it is, or does not do the same at every position along these, or if a device's
-/// position along such axes is read (`collective-axes`).
+/// position along such axes is read and its value matters (`collective-axes`). A program that has been partitioned
+/// already is not checked for these.
 pub fn lower(module: &Module) -> Result<Module, Diagnostics> {
     let inlined = if is_lowered(module) { module.clone() } else { inline(module)? };
     crate::processes::check_axes(&inlined)?;

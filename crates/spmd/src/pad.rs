@@ -30,8 +30,8 @@ use std::sync::Arc;
 /// module without a mesh is not changed.
 ///
 /// # Errors
-/// Fails if an array with its padding has more elements than an array can have. Also fails if an op reduces a dimension
-/// that is split unevenly, and has no neutral element (`pass-order`). `reshard` splits none such.
+/// Fails if an array with its padding is larger than an array can be (`padding-size`). Also fails if an op reduces a
+/// dimension that is split unevenly, and has no neutral element (`pass-order`). `reshard` splits none such.
 pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
@@ -42,7 +42,7 @@ pub fn pad(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Returns the function with the padding that each value will have recorded on it. The types do not change. Earlier
-/// records are replaced. Fails if a padded value would have more elements than an array can have.
+/// records are replaced. Fails if a padded value would be larger than an array can be.
 fn with_records(func: &Func, mesh: &Arc<Mesh>) -> Result<Func, Diagnostics> {
     budget::poll();
     let mut out = func.clone();
@@ -145,7 +145,7 @@ impl Padder<'_> {
     /// Copies a collective between layouts and returns its new result. Before it, each dimension is padded to the
     /// larger of its padded sizes in both layouts. After it, each dimension is cut to its padded size in the new
     /// layout. So whole dimensions that it splits are padded first, and dimensions that it makes whole are cut last.
-    /// Fails if the padded array has more elements than an array can have.
+    /// Fails if the padded array is larger than an array can be.
     fn collective(&self, view: &OpView<'_>, cloner: &Cloner<'_>, b: &mut Builder<'_>) -> Result<Value, Diagnostics> {
         let v = cloner.get(view.operand(0));
         let before = tensor(b.body, v);

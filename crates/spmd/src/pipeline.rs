@@ -180,7 +180,8 @@ pub struct Partitioned {
 /// If modules are verified ([`Options::verify`]), also fails if `module` is not valid.
 ///
 /// # Panics
-/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
+/// Panics if a pass gets a program that it is not made for (`pass-order`), which is a bug of a pass before it. If
+/// modules are verified, also panics if a pass makes an invalid module or does not keep its guarantees.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
     options.context.warnings.extend(skipped_calls(module));
     let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
@@ -205,7 +206,8 @@ fn skipped_calls(module: &Module) -> Vec<Diagnostic> {
 /// sharding groups cannot hold. If modules are verified ([`Options::verify`]), also fails if `module` is not valid.
 ///
 /// # Panics
-/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
+/// Panics if a pass gets a program that it is not made for (`pass-order`), which is a bug of a pass before it. If
+/// modules are verified, also panics if a pass makes an invalid module or does not keep its guarantees.
 pub fn prepare(module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     run_list(&steps(&PASSES[..PREPARING]), module, options, Order::Pipeline)
 }
@@ -256,7 +258,8 @@ pub fn run_steps(steps: &[Step<'_>], module: &Module, options: &mut Options<'_>)
 /// `module` is not valid.
 ///
 /// # Panics
-/// Panics if modules are verified and a pass makes an invalid module or does not keep its guarantees.
+/// Panics if a pass gets a program that it is not made for (`pass-order`), which is a bug of a pass before it. If
+/// modules are verified, also panics if a pass makes an invalid module or does not keep its guarantees.
 pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Result<Module, Diagnostics> {
     find(name)?;
     let last = PASSES.iter().position(|p| p.name == name).expect("found above");

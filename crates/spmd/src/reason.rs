@@ -99,7 +99,7 @@ pub(crate) fn stated(consumer: &OpView<'_>) -> String {
 }
 
 /// Returns the second best assignment as an alternative, with the bytes that it would move, or `None` if there was
-/// none. Its text states the axes of each factor that one of the two assignments splits.
+/// none. Its text states the axes over which it splits each factor, for the factors that it or the decision splits.
 fn alternative(view: &OpView<'_>, decision: &Decision) -> Option<Alternative> {
     let (task, decided) = (&decision.task, &decision.assignment);
     let other = decision.runner_up(view)?;

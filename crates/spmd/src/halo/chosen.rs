@@ -34,8 +34,9 @@ pub const STRATEGIES: &[(&str, &[&str])] = &[
     ("boxes", &["uneven", "in a loop", "with another factor"]),
 ];
 
-/// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each op and each
-/// special case, in that list or not, also has a name of its own, such as `halo of slice` and `halo: uneven`.
+/// Returns the names of the [`STRATEGIES`] that `reshard` chose for the ops of the main function. Each special case, in
+/// that list or not, also has a name of its own, such as `halo: uneven`. So does each op with the strategy `halo` or
+/// `block totals`, such as `halo of slice`.
 ///
 /// The module is one after `reshard` and before `collectives`. There are no names if it has no mesh or no main
 /// function.

@@ -41,7 +41,8 @@ use totals::Folded;
 use windows::Windows;
 
 /// Replaces the ops of the main function that move elements along a sharded dimension, or between blocks that do not
-/// nest, by manual computations. Always returns `Ok`.
+/// nest, by manual computations. An op that cannot run in this way stays: `reshard` splits none such. Always returns
+/// `Ok`.
 pub fn halo(module: &Module) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     if moving(module).is_none() {
@@ -272,7 +273,8 @@ fn totals(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize)
 }
 
 /// Returns two flags. The first is true if all windows start at or before the first element of the dimension, and the
-/// second if all of them end at or behind its last element.
+/// second if all of them end at or behind its last element. The windows must move in the direction of the dimension
+/// ([`Read::stride`]).
 fn open_ends(view: &OpView<'_>, dim: usize, read: &Read, size: usize) -> [bool; 2] {
     let last = (view.result_shape(0)[dim] as i128 - 1) * i128::from(read.stride) - i128::from(read.low);
     [last <= 0, i128::from(read.extent) - i128::from(read.low) >= size as i128]
@@ -307,7 +309,8 @@ fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i
 
 /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor over
 /// these axes, with all other dimensions whole. This is 0 for factors along which the op reads no windows, except for
-/// permutation factors. Returns `None` for those, and if the op cannot run in this way.
+/// permutation factors. Returns `None` for permutation factors along which it reads none, and if the op cannot run in
+/// this way.
 pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
     let Some(blocks) = blocks_of(view, rule, factor) else {
         return (rule.kind(factor) != FactorKind::Permutation).then_some(0);

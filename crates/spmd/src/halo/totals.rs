@@ -61,8 +61,9 @@ impl Need {
     /// Returns the window with the blocks that all windows of `extent` elements contain as one total. `is_open` states
     /// whether the windows can be continued to the left, and to the right, where the dimension has no more elements.
     /// Returns `None` if there are no elements, if the devices do not need the same parts relative to their blocks, if
-    /// no block is in all windows, if elements wrap or are left out, if elements that no device has are not at the ends
-    /// of the window, or if the rest of the window is in too many blocks.
+    /// they need fewer than `extent` elements, if no block is in all windows, if elements wrap or are left out, if
+    /// elements that no device has are not at the ends of the window, or if the rest of the window is in too many
+    /// blocks.
     pub fn fold(&self, extent: usize, is_open: [bool; 2]) -> Option<Folded> {
         let (block, reach) = (self.block() as i64, self.shards as i64 - 1);
         if block == 0 || self.step != block || self.wraps || self.inside != (0, self.size) || extent > self.len {

@@ -175,8 +175,8 @@ impl Line<'_> {
         if pieces.len() == 1 { pieces[0] } else { make::concatenate(b, &pieces, self.dim) }
     }
 
-    /// Builds the elements of a part. If a device receives them, they are cut out of `sent`, which contains them. They
-    /// are zeros if no device has them.
+    /// Builds the elements of a part. If a device receives them, they are cut out of `sent`, which contains them. On a
+    /// device whose part no device has, they are zeros.
     fn part(&mut self, v: Value, part: &Part, sent: Span, b: &mut Builder<'_>) -> Value {
         let is_own = part.ahead == 0 || self.need.wraps && part.ahead % self.need.shards as i64 == 0;
         if !is_own && !part.is_received(self.need) {

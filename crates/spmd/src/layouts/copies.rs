@@ -15,13 +15,15 @@ use std::sync::Arc;
 /// The attribute of the ops that [`with_copies`] adds.
 const COPY: &str = "shardwise.copy";
 
-/// Returns true if the op stands between a value and its readers, so that the layout of its result is free.
+/// Returns true if the op is a copy that [`with_copies`] made of a value for its readers. The layout of its result is
+/// free.
 pub(crate) fn is_copy(view: &OpView<'_>) -> bool {
     view.data().code == Opcode::Reshard.into() && view.attrs().contains(COPY)
 }
 
-/// Returns the function with a copy of each value that the program lays out and that has several readers, which read
-/// the copy. It has the same layout. Returns `None` if there is no such value.
+/// Returns the function with a copy of each shared value ([`Copies::is_shared`]) among its arguments and among the
+/// results of manual computations and of ops that state layouts. All later ops read the copy, which has the layout of
+/// the value. Returns `None` if there is no such value.
 pub(super) fn with_copies(module: &Module, func: &Func, mesh: &Arc<Mesh>) -> Option<Func> {
     let body = &func.body;
     let (uses, live) = (Uses::compute(body), live(module, body));
@@ -54,7 +56,8 @@ struct Copies<'s> {
 }
 
 impl Copies<'_> {
-    /// Returns true if a value is split over devices and has several readers, of which one computes with it.
+    /// Returns true if a value is split over devices and is read several times by live ops, of which one computes with
+    /// it.
     fn is_shared(&self, v: Value) -> bool {
         let layout = sharding_or_replicated(self.body, v, self.mesh);
         let users: Vec<Op> = self.uses.of(v).iter().map(|user| user.op).filter(|&op| self.live[op]).collect();

@@ -42,8 +42,8 @@ const MORE_MEMORY: f64 = 0.05;
 
 #[derive(Default)]
 pub(crate) struct Chosen {
-    /// The function with other layouts of its values, or `None` if no layouts were found with which it costs less and
-    /// fits into memory.
+    /// The function with copies of shared values ([`with_copies`]), and with other layouts if some were found with
+    /// which it costs less and fits into memory. `None` if it has neither.
     pub func: Option<Func>,
     /// The layouts that changed.
     pub changes: Changes,
@@ -51,9 +51,10 @@ pub(crate) struct Chosen {
     pub note: Option<Diagnostic>,
 }
 
-/// Searches for layouts of the function's values with which the function costs less. The result has a copy of the
-/// function with the best ones found. It has none if no layouts cost less without taking too much memory, if the mesh
-/// has Explicit axes or a single device, or if values are unreduced. `decisions` only keeps decisions that are made on
+/// Searches for layouts of the function's values with which the function costs less. The result has the function with
+/// the best ones found, and with copies of shared values ([`with_copies`]). If no layouts cost less without taking too
+/// much memory, or if values are unreduced, it has the function with copies alone, or none if no value is shared. It
+/// also has none if the mesh has Explicit axes or a single device. `decisions` only keeps decisions that are made on
 /// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
 /// deferred. If the layouts found take too much memory, a second search lets no shard grow. `effort` is what each
 /// search may make: for the function, and in addition for each of its sites ([`MAX_EFFORT`]).

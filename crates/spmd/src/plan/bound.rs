@@ -32,10 +32,12 @@ pub fn bytes_missing(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DTy
 /// it. In a round, each device sends at most one box of its block to one device, and receives at most one.
 ///
 /// A device receives from one device for each block that it needs a part of. The devices that hold a block send it to
-/// all that need a part of it, so a block that few devices hold may take more rounds.
+/// all that need a part of it, so a block that few devices hold may take more rounds. The meshes have the same devices,
+/// in any order.
 ///
 /// # Panics
-/// Panics if the mesh of `from` lacks a device of the mesh of `to`.
+/// Panics if the mesh of `from` lacks a device of the mesh of `to`, or if a block is needed that only devices outside
+/// of the mesh of `to` hold.
 pub fn rounds_needed(from: &Sharding, to: &Sharding, shape: &[usize]) -> usize {
     let positions = from.mesh.positions();
     let counts = from.shard_counts();

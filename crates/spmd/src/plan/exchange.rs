@@ -111,7 +111,8 @@ impl Digits<'_> {
     }
 
     /// Returns a slice, a permutation and a gather, as far as they are needed, if together they move no more than a
-    /// device needs: no axis moves to a digit that only one of the layouts splits. Returns `None` otherwise.
+    /// device needs: no axis moves to a digit that only one of the layouts splits. Returns `None` otherwise, and if a
+    /// step would not move whole blocks.
     fn permute_and_gather(&self) -> Option<Vec<Step>> {
         let (mut sliced, mut gathered) = self.exchange.sliced_and_gathered();
         let mesh = &self.from.mesh;
@@ -154,8 +155,8 @@ impl Digits<'_> {
     }
 
     /// Returns an exchange and a gather, which together move what a device needs. The more axes are gathered, the fewer
-    /// rounds the exchange takes. Returns `None` if there is no such exchange, if it still takes too many rounds, or if
-    /// a step would not move whole blocks.
+    /// rounds the exchange takes. Returns `None` if there is no such exchange, if it is still not small
+    /// ([`Exchange::is_small`]), or if a step would not move whole blocks.
     fn exchange_and_gather(&self) -> Option<Vec<Step>> {
         let (_, mut gathered) = self.exchange.sliced_and_gathered();
         let mesh = &self.from.mesh;
@@ -282,8 +283,8 @@ impl Lists {
         None
     }
 
-    /// Returns the axes that each dimension has beyond those of the target, or `None` if these are not all in
-    /// `gathered`.
+    /// Returns the axes that each dimension has behind those of the target, or `None` if these are not all in
+    /// `gathered`, or if a dimension does not begin with the target's axes.
     fn rest(&self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Vec<AxisRef>>> {
         let rest = |(now, to): (&Vec<AxisRef>, &Vec<AxisRef>)| {
             let rest = now.strip_prefix(&to[..])?;

@@ -314,6 +314,9 @@ fn suffix_after(list: &[AxisRef], prefix: &[AxisRef]) -> Option<Vec<AxisRef>> {
 }
 
 /// Returns `n` rounded up to a multiple of `shard_count`.
+///
+/// # Panics
+/// Panics if `shard_count` is 0.
 pub fn padded_size(n: usize, shard_count: usize) -> usize {
     n.next_multiple_of(shard_count)
 }

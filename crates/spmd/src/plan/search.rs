@@ -121,9 +121,10 @@ struct Space<'a> {
     target: Layout,
 }
 
-/// Returns the steps of a shortest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
-/// the search gives up, as it does at once if `work` is spent. Adds the number of edges that the search looks at to
-/// `work`. The layouts are on one mesh.
+/// Returns the steps of a cheapest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
+/// the search gives up, as it does at once if `work` is spent. With more than [`MAX_PIECES_PERMUTED`] pieces, only
+/// paths are compared whose permutations reach the target. Adds the number of edges that the search looks at to `work`.
+/// The layouts are on one mesh.
 ///
 /// # Panics
 /// May panic if the layouts are equal.

@@ -52,7 +52,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Returns true if the layout is that of `own`, without unreduced axes ([`Sharding::same_layout`]).
+    /// Returns true if the layout is that of `own` ([`Sharding::same_layout`]). [`Layout::Axes`] has no unreduced axes.
     pub fn is(self, own: &Sharding) -> bool {
         match self {
             Layout::Sharding(sharding) => sharding.same_layout(own),
