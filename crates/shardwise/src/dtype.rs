@@ -92,7 +92,7 @@ dtypes! {
 }
 
 impl DType {
-    /// Returns the number of bits of an element.
+    /// Returns the number of bits of an element that carry information: 1 for `Bool`.
     pub fn bits(self) -> usize {
         self.base().bits()
     }

@@ -25,7 +25,8 @@ impl Array {
     /// - `matmul-rank` for a scalar.
     /// - `broadcast` if the batch dimensions cannot be broadcast.
     /// - `dtype-mixed` if the dtypes differ.
-    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+    /// - `too-large` if the result, or an operand that is broadcast to the batch dimensions, would have 2^59 bytes or
+    ///   more, where a size of 0 counts as 1.
     #[track_caller]
     pub fn matmul(&self, b: impl AsArray) -> Array {
         let b = b.as_array();
@@ -197,7 +198,7 @@ operands!(A 0, B 1, C 2, D 3, E 4);
 ///
 /// # Errors
 ///
-/// `einsum-spec` for a malformed spec, and those of the macro.
+/// `einsum-spec` for a malformed spec or one for another number of operands, and those of the macro.
 #[track_caller]
 pub fn einsum(spec: &str, operands: impl Operands) -> Array {
     let arrays = operands.arrays();
@@ -322,7 +323,7 @@ impl Letters {
         Ok(Letters { inputs, output: output.chars().collect() })
     }
 
-    /// Checks that operands of these shapes fit the spec, and returns the size of each letter.
+    /// Checks that operands of these shapes fit the spec and have one dtype, and returns the size of each letter.
     ///
     /// Errors: `einsum-rank`, `einsum-size`, `dtype-mixed`.
     pub fn check(&self, s: &Site<'_>, spec: &str, x: &[&Array], shapes: &[&[usize]]) -> Checked<BTreeMap<char, usize>> {
@@ -375,8 +376,8 @@ struct Term {
     array: Array,
 }
 
-/// Contracts the terms from left to right, two at a time. A letter that no later term needs is summed as early as
-/// possible.
+/// Contracts the terms from left to right, two at a time. A letter that neither the result nor a later term has is
+/// summed as early as possible.
 fn contract(terms: Vec<Term>, output: &[char], dtype: base::DType) -> Array {
     let mut rest: Vec<Term> = terms.into_iter().map(diagonal).collect();
     let mut left = rest.remove(0);

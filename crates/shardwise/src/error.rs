@@ -95,7 +95,8 @@ impl Hash for Diagnostic {
 }
 
 impl Diagnostic {
-    /// Returns the code: kebab-case and stable, such as `dot-contracting-size`.
+    /// Returns the stable code. It is in kebab case, such as `dot-contracting-size`, or the label of a constraint of
+    /// StableHLO's specification, such as `quantized_type_c3`.
     pub fn code(&self) -> &str {
         self.0.code
     }

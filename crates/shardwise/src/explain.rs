@@ -53,13 +53,15 @@ pub struct Remedy {
 }
 
 impl Explanation {
-    /// Returns the bytes that the program receives, counted on the device that receives the most.
+    /// Returns the bytes that the program receives, counted on the device that receives the most. A collective in a
+    /// loop with a known number of steps counts once for each step, and in another loop once.
     pub fn bytes_received(&self) -> u64 {
         self.0.figures.bytes_received
     }
 
     /// Returns the change that costs the least for the whole program, among those with which it communicates less,
-    /// takes less time if times are predicted, and no device computes more. Returns `None` if no such change was tried.
+    /// takes less time if times are predicted, and each device computes at most 1 % more. Returns `None` if no such
+    /// change was tried.
     pub fn best(&self) -> Option<Remedy> {
         self.0.best().map(Remedy::of)
     }
@@ -103,8 +105,9 @@ impl fmt::Debug for Explanation {
     }
 }
 
-/// Explains a program before partitioning, on `topology` or else on the one that its mesh states. Fails if the program
-/// cannot be partitioned or does not fit the topology, or if a limit is reached.
+/// Explains a program before partitioning, on `topology` or else on the one that its mesh states, if there is one.
+/// Fails if the program cannot be partitioned, if there is no such topology or the program does not fit it, or if a
+/// limit is reached.
 pub(crate) fn of_module(
     module: &Module,
     topology: Option<&Topology>,

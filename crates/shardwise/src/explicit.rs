@@ -176,8 +176,8 @@ scoped! {
     static LEVEL: Option<Communicate> = None;
 }
 
-/// Runs `f` with another rule for communication over Explicit axes that the program does not ask for: it is allowed,
-/// allowed with a warning, or denied, whatever the mesh says.
+/// Runs `f` with another rule for communication over Explicit axes that programs do not ask for: it is allowed, allowed
+/// with a warning, or denied, whatever the mesh says. Returns the result of `f`.
 pub fn with_communication<R>(level: Communicate, f: impl FnOnce() -> R) -> R {
     LEVEL.with(Some(level), f)
 }
@@ -253,7 +253,8 @@ impl State {
     }
 
     /// Returns the sharding in which each dimension has its axes in `layout`. Panics if there is no mesh. If the mesh
-    /// has axes that are not part of types, dimensions are open, and the typed axes that are not used are replicated.
+    /// has axes that are neither part of types nor manual, dimensions are open, and the typed axes that are not used
+    /// are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -288,7 +289,7 @@ impl State {
     }
 
     /// Completes a layout that a program asks for, as [`settle`](crate::layout::settle) does. If the mesh has axes that
-    /// are not part of types, dimensions that say `_` stay open.
+    /// are neither part of types nor manual, dimensions that say `_` stay open.
     pub fn settle_open(&self, wanted: &Sharding, own: Option<&Sharding>) -> Sharding {
         let settled = crate::layout::settle(wanted, own);
         if !self.is_mixed {
@@ -357,8 +358,7 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
 }
 
 /// Hands the function's pending results to its caller. Other pending values of the function are dropped. If the
-/// function decides its layouts itself, an ambiguous result counts as one that communicates, whose preferred layout is
-/// the default.
+/// function decides its layouts itself, an ambiguous result counts as one for whose preferred layout data moves.
 fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Array]) {
     let keys: SmallVec<[(u64, Value); 2]> = results.iter().filter_map(Array::traced).map(Traced::key).collect();
     let mut inside = state.pending.split_off(function.pending_before);
@@ -373,8 +373,8 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
 }
 
 /// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded or `x` is
-/// pending, the result is pending, because elements move. Outside of Explicit mode, and if `x` has no layout, only runs
-/// `f`.
+/// pending, the result is pending, because elements move. Outside of Explicit mode, and if `x` is not a value of the
+/// trace with a layout, only runs `f`.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
@@ -406,7 +406,8 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 
 // ── one op
 /// Sets the layouts of the results of `op`, or makes the results pending. Does nothing if layouts are not part of
-/// types, or inside a function that makes arrays out of nothing.
+/// types, inside a function that makes arrays out of nothing, for an op that types do not describe, and for an
+/// elementwise op and a broadcast, reshape or slice whose operands have no layouts.
 ///
 /// Errors: `unreduced`, `reduced`, `layout-unknown`.
 pub(crate) fn of_op(t: &mut Trace, op: Op) -> Result<(), Diagnostic> {
@@ -483,8 +484,8 @@ pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// Returns the layout of a value, or `None` if it has none, as a constant, whose users decide its layout, and if
-/// layouts are not part of types.
+/// Returns the layout of a value, or `None` if layouts are not part of types or the value has none. Constants, whose
+/// users decide the layout, and values whose layout is ambiguous have none.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {
@@ -495,8 +496,8 @@ pub(crate) fn given(x: &Array) -> Option<Sharding> {
     })
 }
 
-/// Returns the layouts of two values if they differ as types. Returns `None` if they agree, if `b` is a constant
-/// without a layout, or if layouts are not part of types.
+/// Returns the layouts of two values if they differ as types. Returns `None` if they agree, if `b` has no layout, as a
+/// constant, or if layouts are not part of types.
 pub(crate) fn differ(a: &Array, b: &Array) -> Option<(P, P)> {
     let (a, b) = (layout(a)?, given(b)?);
     (!is_same_type(&a, &b)).then(|| (P::of(&a), P::of(&b)))
@@ -542,8 +543,9 @@ pub(crate) fn one(name: &'static str, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── uses
-/// Prepares a value for its use: if it is pending, it takes the obvious layout, and a warning is recorded if the level
-/// of communication is [`Communicate::Warn`]. A value of a library function that is still running stays pending.
+/// Prepares a value for its use: if it is pending, it takes the obvious layout. If data moves for it and the level of
+/// communication is [`Communicate::Warn`], a warning is recorded. A value of a library function that is still running
+/// stays pending.
 ///
 /// Errors: `layout-ambiguous`, `communication-denied`.
 pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
@@ -591,8 +593,8 @@ pub(crate) fn misplaced_sum(
     Some(mistakes::new_sum(&ty(), &axis.display(&to.mesh).to_string(), loc))
 }
 
-/// Returns the axes over which `.shard` can leave a value unreduced: those over which it is unreduced, and those of the
-/// sum that is pending.
+/// Returns the axes over which `.shard` can leave a value unreduced: those over which it is unreduced, and for a
+/// pending value also those of the sum that it is or may become.
 pub(crate) fn sums(t: &Trace, traced: Traced) -> Vec<AxisRef> {
     let (frame, value) = traced.key();
     let Some(i) = t.explicit.find(frame, value) else {

@@ -370,7 +370,7 @@ struct Ready<R> {
     captured: Vec<Array>,
 }
 
-/// Returns a function that traces and compiles `f` when it is called, for the mesh of its arguments.
+/// Returns a function that traces and compiles `f` when it is called ([`Jit`]).
 ///
 /// # Errors
 ///
@@ -410,8 +410,8 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         Jit::of(shared)
     }
 
-    /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one `P` for all
-    /// arguments, or a tuple.
+    /// Sets the layouts of the arguments, which are moved to them before each call. `specs` is one layout for all
+    /// arguments, or has their form: a tuple for several arguments.
     ///
     /// # Errors
     ///
@@ -431,10 +431,11 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// Hides the collectives of the program behind other ops, as is predicted to be fastest on `topology`: gathers and
-    /// sums beside matmuls are sent in pieces, and collectives are started early. By default, the program is left as
-    /// the partitioner made it. Sums of floats may be rounded in other places. A call from another traced function is a
-    /// part of that function's program, and is not changed.
+    /// Hides the collectives of the program behind other ops: gathers and sums beside matmuls are sent in pieces, and
+    /// collectives are started early. With `Overlap::Auto`, this is done where it is predicted to save time on
+    /// `topology`, with `Overlap::Force` also where it saves none, and with `Overlap::Off` nowhere. A program for a
+    /// host is not changed. By default, the program is left as the partitioner made it. Sums of floats may be rounded
+    /// in other places. A call from another traced function is a part of that function's program, and is not changed.
     ///
     /// # Errors
     ///
@@ -652,8 +653,8 @@ impl<R: Tree> Ready<R> {
 }
 
 /// Returns an array in the layout that the program expects. If `donated`, the array is donated, unless another handle
-/// shares it or its value has not been made yet. Fails if the array has no value, or if its value cannot be made or
-/// moved.
+/// shares it or its value has not been made yet. A sum over devices that has not been reduced yet is reduced and
+/// donated. Fails if the array has no value, or if its value cannot be made or moved.
 fn argument(a: Array, donated: bool, input: &ShardedType, at: At) -> Result<Argument> {
     let sharding = input.sharding.as_ref();
     if !donated {
@@ -865,8 +866,9 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.simulate_with(topology, Overlap::Off)
     }
 
-    /// Predicts when each op runs on a machine if these collectives run beside other ops. The program that is predicted
-    /// is changed so that they do, as by [`Jit::scheduled_for`], and the notes of the timeline list the changes.
+    /// Predicts when each op runs on a machine if collectives run beside other ops as `overlap` says. The program that
+    /// is predicted is changed so that they do, as by [`Jit::scheduled_for`], and the notes of the timeline list the
+    /// changes.
     ///
     /// # Errors
     ///
@@ -881,19 +883,21 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `topology-grid` if
-    /// there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
+    /// `topology-grid` if there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is
+    /// reached. `machine-unknown` is also the error for the host of a file.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.ready.executable().explain(None, Overlap::Off, Location::caller())
     }
 
-    /// Explains why the program communicates, and tries changes of one layout that would save time on a machine, with
-    /// these collectives beside other ops.
+    /// Explains why the program communicates, and tries changes of one layout that would save communication and time on
+    /// a machine on which collectives run beside other ops as `overlap` says.
     ///
     /// # Errors
     ///
-    /// Fails as [`Compiled::explain`] does.
+    /// `topology-mesh` if the mesh has another number of devices than the machine, those of [`Topology::summary`], and
+    /// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn explain_on(&self, topology: &Topology, overlap: Overlap) -> Result<Explanation> {
         self.ready.executable().explain(Some(topology), overlap, Location::caller())

@@ -260,8 +260,8 @@ pub(crate) fn broadcast_in_dim(x: &Array, shape: &[usize], dims: &[usize]) -> Ar
     op(Opcode::BroadcastInDim, &[x], shapes::BroadcastInDim::attrs(dims), TensorType::new(x.tensor().dtype, shape))
 }
 
-/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated. Panics if
-/// `x` has more dimensions than `shape`.
+/// Broadcasts by NumPy's rule: dimensions are matched from the last one, and those of size 1 are repeated. `x` must not
+/// have more dimensions than `shape`.
 pub(crate) fn broadcast_to(x: &Array, shape: &[usize]) -> Array {
     let rank = x.tensor().rank();
     let dims: Vec<usize> = (shape.len() - rank..shape.len()).collect();

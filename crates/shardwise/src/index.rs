@@ -33,7 +33,8 @@ pub struct Ds {
 /// Selects `size` elements from `start`, which may be an array: a dynamic slice.
 ///
 /// A negative `start` counts from the end. With a number, a slice that is out of bounds is a mistake. A start in an
-/// array is clamped so that the slice is within bounds, and only a `size` above that of the dimension is a mistake.
+/// array is clamped so that the slice is within bounds, and only a `size` above that of the dimension is out of bounds.
+/// A start that is not an integer is a mistake.
 pub fn ds(start: impl Operand, size: usize) -> Ds {
     let start = match start.operand() {
         Either(EitherKind::Array(a)) => Entry::Array(a),
@@ -50,7 +51,8 @@ pub struct Step<R> {
     by: usize,
 }
 
-/// Selects every `by`-th element of a range: `x[::2]` is `x.i(step(.., 2))`.
+/// Selects every `by`-th element of a range, beginning with its first: `x[::2]` is `x.i(step(.., 2))`. A step of 0, and
+/// a step of something that is not a range, are mistakes of the function that gets the index.
 pub fn step<R: IndexItem>(range: R, by: usize) -> Step<R> {
     Step { range, by }
 }
@@ -669,6 +671,8 @@ impl Array {
     /// - `take-along` if the shapes do not fit.
     /// - `index-bounds` if elements are taken from a dimension of size 0.
     /// - `dtype-kind` unless the indices are integers.
+    /// - `too-large` if the result, or the indices broadcast to its shape, would have 2^59 bytes or more, where a size
+    ///   of 0 counts as 1.
     #[track_caller]
     pub fn take_along(&self, indices: impl AsArray, dim: impl Dim) -> Array {
         let indices = indices.as_array();

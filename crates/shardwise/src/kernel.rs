@@ -57,7 +57,7 @@ pub fn register(target: &str, kernel: Kernel) -> crate::Result<()> {
 ///
 /// `kernel-unknown` if no kernel is registered for `target`, and `kernel-refused` if the kernel refuses the types of
 /// the operands. These and the mistakes of the operands end the trace. Outside of a trace, this function panics with
-/// them.
+/// them. The results carry other mistakes, such as `kernel-refused` if the kernel refuses the values of the operands.
 #[track_caller]
 pub fn call(target: &str, operands: &[&Array]) -> Vec<Array> {
     let at = context::caller(Location::caller());

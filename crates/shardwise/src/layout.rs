@@ -20,8 +20,8 @@ impl Array {
     /// - `no-mesh` if neither the spec, the active program nor the array has a mesh, and no mesh is current.
     /// - `spec-rank`, `spec-unknown-axis` and `spec-axis-twice` if the spec does not fit the array or the mesh.
     /// - `spec-uneven` if an Explicit axis does not split its dimension evenly.
-    /// - `spec-unreduced` if the layout is unreduced or reduced over an axis that is not Explicit, or unreduced over an
-    ///   axis over which the array is not.
+    /// - `spec-unreduced` if the layout is unreduced or reduced over an axis that is not Explicit or over groups of an
+    ///   axis, or unreduced over an axis over which the array is not a sum.
     /// - `spec-unconstrained` if nothing decides the layout of a dimension with the entry `_`.
     /// - `layout-manual` if the layout uses an axis over which the code is per device.
     /// - `mesh-mismatch` if the active program runs on another mesh.
@@ -38,12 +38,13 @@ impl Array {
         context::within(at, || site("shard", &[self], |s| shard(s, self, &spec)))
     }
 
-    /// Returns the array if its layout is `spec`, and a mistake otherwise. Moves nothing.
+    /// Returns the array if its layout is `spec`, and a mistake otherwise. Moves nothing. An entry `_` stands for a
+    /// dimension that is not split.
     ///
     /// # Errors
     ///
     /// - `layout` if the layout differs.
-    /// - `layout-unknown` for a traced array whose layout Auto mode decides later.
+    /// - `layout-unknown` for a traced array whose layout is decided later.
     /// - `no-mesh` and those of a spec, as for [`Array::shard`].
     #[track_caller]
     pub fn assert_sharding(&self, spec: P) -> Array {

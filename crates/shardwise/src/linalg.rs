@@ -175,7 +175,7 @@ fn sizes(a: &Array) -> [usize; 2] {
 
 // ── decompositions
 
-/// Returns the lower triangular Cholesky factors `L` of Hermitian positive definite matrices: `a = L L^T`. Both
+/// Returns the lower triangular Cholesky factors `L` of symmetric positive definite matrices: `a = L L^T`. Both
 /// triangles of a matrix are read, and their mean is taken. The factor of a matrix that is not positive definite has
 /// elements that are NaN.
 ///

@@ -658,7 +658,7 @@ macro_rules! methods {
         /// - `broadcast` if the arrays cannot be broadcast together.
         /// - `dtype-mixed` if they have different dtypes.
         /// - `number-dtype` if a number does not fit the array's dtype: a float for integers, a bool for numbers, a
-        ///   number for bools, or an integer that is out of range.
+        ///   number for bools, an integer that is out of range, or any number for a dtype that can only be stored.
         /// - `dtype-kind` if the function is not defined for the dtype.
         /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
         impl Array { $(

@@ -28,7 +28,7 @@ use std::panic::Location;
 ///
 /// # Errors
 ///
-/// A wrong number of arguments is an error of rustc, as is `{:?}`. Widths and other options are the mistake
+/// A wrong number of arguments is an error of rustc, as is `{:?}`. Widths and other options of an array are the mistake
 /// `print-format`, which ends the trace. Outside of a trace, this macro panics with it.
 ///
 /// In a trace, a print of a mistake prints nothing. Outside of a trace, it prints the text of the mistake.
@@ -147,7 +147,7 @@ impl Printing {
         Printing { arrays: RefCell::default() }
     }
 
-    /// Returns the part of the text for a value.
+    /// Returns the part of the text for a value. If the value is an array, the print keeps it.
     pub fn arg(&self, value: &dyn PrintArg) -> Hole {
         Hole(value.part().map(|array| {
             let mut arrays = self.arrays.borrow_mut();
@@ -156,7 +156,13 @@ impl Printing {
         }))
     }
 
-    /// Adds the print to the active trace. Outside of a trace, prints the line.
+    /// Adds the print to the active trace, or records the mistakes of its arrays instead. Outside of a trace, prints
+    /// the line.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the mistake `print-format` if an array has a format with options. In a trace, ends the trace
+    /// instead.
     #[track_caller]
     pub fn finish(self, text: String) {
         let at = context::caller(Location::caller());
@@ -201,7 +207,8 @@ fn divided(text: &str, count: usize) -> Option<(Vec<String>, Vec<usize>)> {
     Some((texts, numbers))
 }
 
-/// Appends a print to the active trace. Inside per-device code, it has the coordinates of the device.
+/// Appends a print to the active trace. Inside per-device code, it has the coordinates of the device. If arrays carry
+/// mistakes, records these in its place.
 fn append(texts: &[String], arrays: &[&Array], at: At) {
     // The mistakes of the arrays have been recorded where they were made.
     if let Some(wrong) = Mistakes::join(arrays.iter().filter_map(|a| a.mistakes())) {
@@ -221,7 +228,8 @@ fn append(texts: &[String], arrays: &[&Array], at: At) {
     effect(Print::attrs(texts, &names), &operands, at);
 }
 
-/// Appends a custom call without results to the active trace. A mistake of an operand is recorded in its place.
+/// Appends a custom call without results to the active trace. If an operand carries mistakes or cannot be used, records
+/// the mistakes in its place.
 pub(super) fn effect(attrs: shardwise_ir::Attrs, operands: &[&Array], at: At) {
     let loc = context::loc(at);
     let settled = trace::with(|t| {
@@ -243,6 +251,7 @@ pub type PrintSink = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Sets where the lines of [`print!`](crate::debug::print!) go in this process: to `sink`, or to the standard error
 /// output for `None`. The sink gets each line without the line break at its end, on the thread that runs the program.
+/// Lines that are printed inside [`with_print_sink`] or [`captured`] do not go there.
 ///
 /// # Examples
 ///
@@ -256,7 +265,7 @@ pub fn set_print_sink(sink: Option<PrintSink>) {
     print::set_sink(sink.map(print::Sink::from));
 }
 
-/// Runs `f`, in which the lines that this thread prints go to `sink`.
+/// Runs `f`, in which the lines that this thread prints go to `sink`, and returns its result.
 ///
 /// # Examples
 ///
@@ -275,7 +284,8 @@ pub fn with_print_sink<R>(sink: impl Fn(&str) + Send + Sync + 'static, f: impl F
     print::with_sink(std::sync::Arc::new(sink), f)
 }
 
-/// Runs `f`, and returns its result and the lines that this thread printed meanwhile.
+/// Runs `f`, and returns its result and the lines that this thread printed meanwhile. Lines that went to another sink,
+/// which `f` set with [`with_print_sink`] or by an inner call of this function, are not among them.
 ///
 /// # Examples
 ///

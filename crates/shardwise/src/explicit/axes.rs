@@ -37,9 +37,10 @@ impl Modes {
 /// - `axis-mode` unless the axes are whole Explicit axes of the mesh, and not manual.
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `out` does not have the form of the result.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 /// - The errors of [`crate::Array::shard`], which the results carry.
 ///
-/// The first three end the trace. Outside of a trace, this function panics with them.
+/// The first four end the trace. Outside of a trace, this function panics with them.
 #[track_caller]
 pub fn auto_axes<R: Tree>(axes: impl Axes, out: impl SpecFor<R>, f: impl FnOnce() -> R) -> R {
     let at = context::caller(Location::caller());
@@ -70,11 +71,12 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 /// - `axis-mode` unless the axes are whole Auto axes of the mesh, and not manual.
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `ins` does not have the form of the inputs.
-/// - `layout-unknown` if an array from outside is used without `.shard`.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
+/// - `layout-unknown` if an array from outside, other than a scalar or a constant, is used without `.shard`.
 /// - `layout-ambiguous` and `communication-denied` for a result that needs a `.shard`.
 /// - The errors of [`crate::Array::shard`].
 ///
-/// The first three end the trace, and so does a result that carries a mistake or needs a `.shard`. Outside of a trace,
+/// The first four end the trace, and so does a result that carries a mistake or needs a `.shard`. Outside of a trace,
 /// this function panics with them.
 #[track_caller]
 pub fn explicit_axes<T: Tree, R: Tree>(

@@ -208,7 +208,8 @@ pub(super) fn unreduced(
     mistakes::unreduced(name, &typed_operands(view, operands), &over, &P::of(&summed), view.loc())
 }
 
-/// Returns the error for a reduced operand that is combined with one that is not reduced. `pair` are their indices.
+/// Returns the error for a reduced operand that is combined with one that is not reduced over the same axes. `pair` are
+/// their indices. Panics if one of them has no layout.
 pub(super) fn reduced(
     view: &OpView<'_>,
     operands: &[Option<&Sharding>],

@@ -67,6 +67,8 @@ impl Attention {
 /// - `attention-mask` if a mask or bias cannot be broadcast to `[b, heads, q, k]`.
 /// - `dtype-kind` unless the arrays and the bias are floats and the mask holds bools.
 /// - `dtype-mixed` if query, key and value have different dtypes.
+/// - `too-large` if the result or the scores, `[b, heads, q, k]`, would have 2^59 bytes or more, where a size of 0
+///   counts as 1.
 ///
 /// # Examples
 ///

@@ -76,8 +76,8 @@ impl Windows {
         }
     }
 
-    /// Returns how windows of size `window` move over dimension `d`, of size `size`. Their number is `usize::MAX`, which
-    /// no array has, if a number does not fit.
+    /// Returns how windows of size `window` move over dimension `d`, of size `size`. Their number is `usize::MAX`,
+    /// which no array has, if a number does not fit.
     fn along(&self, d: usize, size: usize, window: usize) -> Along {
         let one = |list: &[usize]| list.get(d).copied().unwrap_or(1);
         let (stride, input_dilation, window_dilation) =
@@ -158,8 +158,8 @@ impl Conv {
     }
 }
 
-/// Convolves `x` with `kernel`, as Flax's `Conv` without a bias does. The kernel is not reversed. The number of spatial
-/// dimensions is that of the array.
+/// Convolves `x` with `kernel`, as Flax's `Conv` without a bias does. The kernel is not reversed. All dimensions of `x`
+/// but the first and the last one are spatial.
 ///
 /// # Shapes
 ///
@@ -172,7 +172,7 @@ impl Conv {
 /// - `conv-shapes` unless the shapes fit: see `Shapes`.
 /// - `conv-groups` unless the number of groups divides the features of the input and of the result.
 /// - `window` if an option does not have an entry for each spatial dimension, or if a stride, a dilation or a spatial
-///   size of the kernel is 0.
+///   size of the kernel is 0. An empty list of strides or dilations stands for ones.
 /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless the elements are numbers.
 /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or if a stride or a
 ///   dilation exceeds `i32::MAX`.
@@ -273,10 +273,10 @@ impl Pool {
 /// # Errors
 ///
 /// - `window` unless the array has a batch, features, and a spatial dimension for each entry of the window and of each
-///   option, or if a size of the window or a stride is 0.
+///   option, or if a size of the window or a stride is 0. An empty list of strides stands for ones.
 /// - `dtype-kind` unless the elements are floats.
-/// - `too-large` if the result or the elements of a window would have 2^59 bytes or more, where a size of 0 counts as 1,
-///   or if a stride exceeds `i32::MAX`.
+/// - `too-large` if the result or the elements of a window would have 2^59 bytes or more, where a size of 0 counts as
+///   1, or if a stride exceeds `i32::MAX`.
 ///
 /// # Examples
 ///
