@@ -52,7 +52,8 @@ impl Sort {
     }
 }
 
-/// Builds the position along `dim` from which the sort takes each element: the same sort, of the positions too.
+/// Builds, for each position of the sorted arrays, the position along `dim` from which its element comes. Sorts the
+/// operands once more, together with an array of the positions.
 fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
     let shape = cx.op.operand_shape(0).to_vec();
     let positions = make::iota(cx.b, TensorType::new(DType::I32, shape), dim);
@@ -237,8 +238,8 @@ impl Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
 
-    /// Computes the keys that the comparator compares one after the other, or returns `None` if it compares no keys. Fails
-    /// if an op of the comparator does.
+    /// Computes the keys that the comparator compares one after the other, or returns `None` if
+    /// [`KeyPattern::lexicographic`] does not recognise it. Fails if an op of the comparator does.
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Vec<Keys>>, EvalError> {
         let Some(patterns) = KeyPattern::lexicographic(op) else { return Ok(None) };
         patterns.iter().map(|pattern| Keys::by(pattern, op, x, regions)).collect::<Result<_, _>>().map(Some)
