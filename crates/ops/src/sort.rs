@@ -363,8 +363,8 @@ impl KeyPattern {
         }
     }
 
-    /// Recognises a comparison such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number and
-    /// is computed from one input. Returns `None` for other comparisons.
+    /// Recognises a comparison such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number
+    /// and is computed from one input. Returns `None` for other comparisons.
     fn compared(op: &OpView<'_>, result: Value) -> Option<KeyPattern> {
         let compare = op.at(op.body.def_op(result)?);
         if compare.name() != "stablehlo.compare" || compare.operand_tensor(0).dtype.is_complex() {
@@ -421,9 +421,9 @@ fn constant<'v>(op: &OpView<'v>, v: Value) -> Option<&'v Literal> {
     constant_value(&op.at(op.body.def_op(v)?))
 }
 
-/// Returns true if `x` is computed from `a` and constants exactly as `y` is from `b`, by ops that can be run one by one.
-/// The constants may be outside of the region. Returns false as well if a value on the way to `x` corresponds to several
-/// on the way to `y`.
+/// Returns true if `x` is computed from `a` and constants exactly as `y` is from `b`, by ops that can be run one by
+/// one. The constants may be outside of the region. Returns false as well if a value on the way to `x` corresponds to
+/// several on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
     let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);

@@ -9,9 +9,9 @@ use crate::facts::*;
 use crate::{Opcode, make, reducer};
 use shardwise_ir::{Attrs, Builder, OpView, Region, Type, Value};
 
-/// Returns the direction (`GE`, `GT`, `LE` or `LT`) in which the region of a `reduce_window` compares the first elements
-/// of two pairs, the earlier one on the left, to select one of them. Returns `None` if the region does anything else,
-/// also if it compares the second elements or in the total order.
+/// Returns the direction (`GE`, `GT`, `LE` or `LT`) in which the region of a `reduce_window` compares the first
+/// elements of two pairs, the earlier one on the left, to select one of them. Returns `None` if the region does
+/// anything else, also if it compares the second elements or in the total order.
 pub(super) fn direction(op: &OpView<'_>) -> Option<&'static str> {
     let &[region] = op.regions() else { return None };
     let &[x, t, y, u] = &op.body[region].args[..] else { return None };
