@@ -52,7 +52,8 @@ impl Sort {
     }
 }
 
-/// Builds the position along `dim` from which the sort takes each element: the same sort, of the positions too.
+/// Builds, for each position of the sorted arrays, the position along `dim` from which its element comes. Sorts the
+/// operands once more, together with an array of the positions.
 fn positions(cx: &mut TangentCx<'_, '_, '_>, dim: usize) -> Value {
     let shape = cx.op.operand_shape(0).to_vec();
     let positions = make::iota(cx.b, TensorType::new(DType::I32, shape), dim);
@@ -237,8 +238,8 @@ impl Keys {
         Keys { keys, accepts: direction.accepts(), is_total: false }
     }
 
-    /// Computes the keys that the comparator compares one after the other, or returns `None` if it compares no keys. Fails
-    /// if an op of the comparator does.
+    /// Computes the keys that the comparator compares one after the other, or returns `None` if
+    /// [`KeyPattern::lexicographic`] does not recognise it. Fails if an op of the comparator does.
     fn of(op: &OpView<'_>, x: &[Literal], regions: &mut dyn RegionEval) -> Result<Option<Vec<Keys>>, EvalError> {
         let Some(patterns) = KeyPattern::lexicographic(op) else { return Ok(None) };
         patterns.iter().map(|pattern| Keys::by(pattern, op, x, regions)).collect::<Result<_, _>>().map(Some)
@@ -362,8 +363,8 @@ impl KeyPattern {
         }
     }
 
-    /// Recognises a comparison such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number and
-    /// is computed from one input. Returns `None` for other comparisons.
+    /// Recognises a comparison such as `key(a) < key(b)`, with `<`, `<=`, `>` or `>=`, whose key is no complex number
+    /// and is computed from one input. Returns `None` for other comparisons.
     fn compared(op: &OpView<'_>, result: Value) -> Option<KeyPattern> {
         let compare = op.at(op.body.def_op(result)?);
         if compare.name() != "stablehlo.compare" || compare.operand_tensor(0).dtype.is_complex() {
@@ -420,9 +421,9 @@ fn constant<'v>(op: &OpView<'v>, v: Value) -> Option<&'v Literal> {
     constant_value(&op.at(op.body.def_op(v)?))
 }
 
-/// Returns true if `x` is computed from `a` and constants exactly as `y` is from `b`, by ops that can be run one by one.
-/// The constants may be outside of the region. Returns false as well if a value on the way to `x` corresponds to several
-/// on the way to `y`.
+/// Returns true if `x` is computed from `a` and constants exactly as `y` is from `b`, by ops that can be run one by
+/// one. The constants may be outside of the region. Returns false as well if a value on the way to `x` corresponds to
+/// several on the way to `y`.
 fn same_function(op: &OpView<'_>, x: Value, y: Value, a: Value, b: Value) -> bool {
     let ops: HashSet<Op> = op.body[op.regions()[0]].ops.iter().copied().collect();
     let (mut pairs, mut open) = (HashMap::from([(a, b)]), vec![(x, y)]);

@@ -111,7 +111,7 @@ impl Host {
     pub(crate) const OUTFEED: Schema =
         in_generic_form(&[optional("outfeed_config", Some("outfeed_i3"), AttrKind::Word, "empty")]);
 
-    /// Returns the number of the channel of a `send` or `recv`, or 0 if it has none.
+    /// Returns the number of the channel of a `send` or `recv`, or 0 if it has none or its attribute is broken.
     pub fn channel(op: &OpView<'_>) -> i64 {
         let handle = op.attr("channel_handle").and_then(Attr::as_record);
         handle.and_then(|fields| fields.int("handle")).unwrap_or(0)
@@ -197,8 +197,9 @@ fn check_pairs(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     check.that(targets, check::is_unique(&to), "no process may be the target of two `source_target_pairs`");
 }
 
-/// Checks the direction of the channel of `send` and `recv`. (For `recv` it is from the host. The specification writes
-/// "to the host" there too, but its verifier does not.)
+/// Checks the direction of the channel of `send` and `recv`, if it is written: between devices, or with
+/// `is_host_transfer` to the host for `send` and from the host for `recv`. (The specification writes "to the host" for
+/// `recv` too, but its verifier does not.)
 fn check_channel(op: &OpView<'_>, check: &mut Check<'_, '_>) {
     let handle = op.attr("channel_handle").and_then(Attr::as_record);
     let Some(kind) = handle.and_then(|fields| fields.int("type")) else { return };

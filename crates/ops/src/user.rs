@@ -61,7 +61,7 @@ impl Kernel {
 
     /// Sets the sharding rule, in Shardy's notation: `([i, k], [k, j])->([i, j]) reduction={k}`.
     ///
-    /// Sizes of factors may be left out where each dimension is one factor.
+    /// The sizes of the factors may be left out, all of them, if each dimension is one factor.
     pub fn with_rule(self, rule: &str) -> Kernel {
         Kernel { rule: Some(rule.into()), ..self }
     }
@@ -144,7 +144,8 @@ impl Kernel {
 
     /// Returns how a batch of calls is computed: by the kernel that is named for it, or else by one call on operands
     /// whose batch is merged with a dimension along which the kernel computes on parts. If no kernel is named, there is
-    /// no batch if the kernel has no rule with such a dimension, or if the call has a rule of its own.
+    /// no batch if the kernel has no rule with such a dimension that fits the call, or if the call has a rule of its
+    /// own.
     ///
     /// ```text
     /// ([i, j], [j])->([i, j])     f32[8,4,2], f32[2] with a batch of 8     one call on f32[32,2], f32[2]

@@ -184,8 +184,8 @@ impl<'m> Draft<'m> {
         named.or(self.roots.first().filter(|_| self.roots.len() == 1)).copied()
     }
 
-    /// Returns, for each function that remains a function, its calls in program order. Functions without calls are left
-    /// out.
+    /// Returns, for each function that remains a function, the calls of it, in program order. Functions that are not
+    /// called are left out.
     pub fn callers(&self) -> BTreeMap<FrameId, Vec<OpId>> {
         let mut callers: BTreeMap<FrameId, Vec<OpId>> = BTreeMap::new();
         if self.calls.is_empty() {

@@ -12,8 +12,8 @@ use shardwise_sharding::ManualEdge;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
-/// Adds all edges that the program does not have as ops yet. Edges of arguments are at the start of their block, edges
-/// of results after their op.
+/// Adds all edges that the program does not have as ops yet, except those of calls that remain calls. Edges of
+/// arguments are at the start of their block, edges of results after their op.
 pub(crate) fn add_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         add_edges_of(draft, op);
@@ -112,7 +112,8 @@ pub(crate) fn settle_func_edges(draft: &mut Draft<'_>) {
     }
 }
 
-/// Turns the ops `sdy.data_flow_edge` and `sdy.func_data_flow_edge` of a draft as written into edges.
+/// Turns the ops `sdy.data_flow_edge` and `sdy.func_data_flow_edge` of a draft as written into edges. A
+/// `sdy.data_flow_edge` of a value that owns no edge remains an op.
 pub(crate) fn adopt_edges(draft: &mut Draft<'_>) {
     for op in draft.walk(Order::Post) {
         for (owner, edge) in edges_of(draft, op) {

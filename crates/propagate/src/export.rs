@@ -253,9 +253,9 @@ impl<'d> Export<'d, '_> {
         }
     }
 
-    /// Returns the original name of the callee of a replaced call, and the call's attributes without the callee, but
-    /// with its attribute [`THREAD`] if it has one. For a named computation, returns its name and all of its
-    /// attributes.
+    /// Returns the original name of the callee of a replaced call, and the call's attributes without the name of the
+    /// callee, but with the callee's attribute [`THREAD`] if it has one. For a named computation, returns its name and
+    /// all of its attributes.
     fn call_attrs(&self, op: OpId) -> (Arc<str>, Attrs) {
         let mut attrs = self.source_data(op).attrs.clone();
         let NodeKind::Call { callee, .. } = self.draft.op(op).kind else {
@@ -443,7 +443,7 @@ impl<'d> Export<'d, '_> {
     }
 }
 
-/// Returns true if a sharding states something apart from axes: a closed dimension or a replicated axis.
+/// Returns true if a sharding has a closed dimension or a replicated axis.
 fn is_said(sharding: &Sharding) -> bool {
     !sharding.replicated.is_empty() || sharding.dims.iter().any(|d| !d.is_open)
 }

@@ -182,7 +182,7 @@ impl Graph<'_, '_> {
         }
     }
 
-    /// Adds the uses of `v` to `open`, the first one last.
+    /// Adds the uses of `v` to `open`, the newest one last.
     fn follow_uses(&self, v: ValueId, open: &mut Open) {
         let first = open.len();
         open.extend(self.draft.uses(v).map(Follow::Use));

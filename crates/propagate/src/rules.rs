@@ -32,7 +32,7 @@ pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
 pub struct Pointwise(FxHashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
 
 impl Pointwise {
-    /// Returns the rule of an op with one result whose tensors all have this shape.
+    /// Returns the rule of an elementwise op with one result whose tensors all have this shape.
     pub fn rule(&mut self, operand_count: usize, shape: &[usize]) -> Arc<Rule> {
         let new = || Arc::new(Rule::pointwise(shape, operand_count, 1));
         self.0.entry((operand_count, shape.into())).or_insert_with(new).clone()

@@ -15,10 +15,10 @@ use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Copies each constant for each of its uses. A constant is a literal, or what elementwise ops, broadcasts, reshapes,
-/// slices and calls of functions of such ops compute from constants alone. It is copied with all that it is computed
-/// from. Broadcast scalars are copied as well, and scalars remain shared. Constants and broadcasts that are then
-/// without uses are erased.
+/// Copies each constant for each of its uses. A constant is a literal, an iota, or what elementwise ops, broadcasts,
+/// reshapes, slices, and calls and named computations of such ops compute from constants alone. It is copied with all
+/// that it is computed from. Broadcast scalars are copied as well, and scalars remain shared. Constants and broadcasts
+/// that are then without uses are erased.
 ///
 /// # Errors
 /// Fails if the copies make too many ops (`constant-size`).
@@ -215,7 +215,9 @@ impl Split<'_, '_> {
         }
     }
 
-    /// Copies the op, which defines `v`, and the sharding groups that use `v`. `copies` has its operands already.
+    /// Copies the op, which defines `v`, and the sharding groups that use `v`. `copies` has its operands already. If
+    /// the op is a call that remains a call, its callee is copied as well, unless the program would have too many ops.
+    /// It then still calls the same function, and [`is_too_large`](Split::is_too_large) is set.
     fn copy_op(&mut self, op: OpId, v: ValueId, copies: &mut FxHashMap<ValueId, ValueId>) {
         let parent = self.draft.op(op).parent;
         let copy = self.draft.clone_op(op, copies, parent);

@@ -13,7 +13,7 @@ use shardwise_ops::Opcode;
 use shardwise_ops::calls::callers_first;
 use shardwise_sharding::{Options, Problem, solve};
 
-/// Adds the data-flow edges that the module does not have yet as ops. Calls get none.
+/// Adds the data-flow edges that the module does not have as ops yet, as ops. Calls get none.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -30,8 +30,9 @@ pub fn add_func_edges(module: &Module) -> Result<Module, Diagnostics> {
     change(module, Shape::AS_WRITTEN, edges::add_func_edges)
 }
 
-/// Removes the ops that are data-flow edges. Their shardings are moved to their owners and targets. Edges of calls are
-/// removed as well, and their shardings are lost.
+/// Removes the ops that are data-flow edges of loops, branches, and manual and named computations. Their shardings are
+/// moved to their owners and targets, and to the `in_shardings` of their ops. Edges of calls are removed as well, and
+/// their shardings are lost.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -65,8 +66,9 @@ pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
 /// Copies each closed sharding that a constraint requires of its input, or a manual computation of an operand, to this
 /// value, if the value has no sharding and none of its uses requires another one. The other results of the op that
 /// makes the value become open if they have no sharding. If the value is at a data-flow edge, a constraint is placed
-/// after it instead, whose result replaces the value in all other uses. Arguments of regions that are at no edge get no
-/// sharding. Ops after a chain of constraints, in the same block, use its result in place of its input.
+/// after it instead, whose result replaces the value in all other uses, and only the unreduced axes are copied to the
+/// edge. Arguments of regions that are at no edge get no sharding. Ops after a chain of constraints, in the same block,
+/// use its result in place of its input, except a function's return.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -78,7 +80,7 @@ pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Replaces calls by named computations. If `with_edges` is true, adds data-flow edges to all named computations. Only
-/// the functions that were not called remain.
+/// the functions that no `func.call` calls remain.
 ///
 /// # Errors
 /// Fails if a function calls itself, if calls nest too deep, or if a function has too many ops once its calls are
@@ -146,7 +148,8 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
 }
 
 /// Runs all steps as [`propagate_flat`] does, but calls remain calls, and all calls of a function share the shardings
-/// of its arguments and results. Private functions that are not called are removed.
+/// of its arguments and results. Functions that are not public and that no `func.call` calls are removed, also those
+/// that composites run.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if there are too many ops before or after constants are copied.

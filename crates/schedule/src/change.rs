@@ -127,7 +127,7 @@ impl Variant {
     }
 
     /// Returns the program with this change at these places, which are of one kind. Returns `None` if the change is not
-    /// possible there. Fails if the program cannot be copied.
+    /// possible there. Never fails.
     pub(crate) fn apply(self, module: &Module, chosen: &[Site]) -> Result<Option<Module>, Diagnostics> {
         let matmuls: Vec<&Matmul> = chosen.iter().filter_map(Site::as_matmul).collect();
         Ok(match self {
@@ -140,8 +140,8 @@ impl Variant {
     }
 }
 
-/// Returns the program `split` with the products in pieces that it has and `before` has not, or `None` if there are
-/// none. Fails if the program cannot be copied.
+/// Returns the program `split` with those products beside collectives in pieces that are not like any in `before`, or
+/// `None` if there are none. Never fails.
 fn in_pieces(before: &Module, split: &Module, ways: Ways) -> Result<Option<Module>, Diagnostics> {
     let matmuls = |module: &Module| module.main().map_or(vec![], |main| matmul::find(&Sites::new(module, &main.body)));
     let known = matmuls(before);

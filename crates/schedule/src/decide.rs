@@ -127,10 +127,10 @@ impl fmt::Display for Decision {
 /// the simulator predicts that this is faster on the topology.
 ///
 /// With [`Overlap::Off`], the program is returned as it is. With [`Overlap::Auto`], a change is made if the predicted
-/// gain is at least [`Options::threshold`], and the predicted time never grows. With [`Overlap::Force`], a change is
-/// made whether it pays or not, if it fits into memory: of several changes of one collective, the fastest one. After
-/// simulations of about [`Options::op_budget`] ops, no more changes are tried. A program for a host is returned as it
-/// is, too, because a host runs one instruction after the other.
+/// gain is at least [`Options::threshold`] and the program fits into memory, and the predicted time never grows. With
+/// [`Overlap::Force`], a change is made whether it pays or not, if it fits into memory: of several changes of one
+/// collective, the fastest one. After simulations of about [`Options::op_budget`] ops, no more changes are tried. A
+/// program for a host is returned as it is, too, because a host runs one instruction after the other.
 ///
 /// Floats that are summed in another order are rounded in other places. Integers and exact sums stay equal.
 ///
@@ -232,7 +232,7 @@ impl Search<'_> {
     }
 
     /// Returns the program with all changes that are made. Adds the decisions in the order in which they were made.
-    /// Fails if a changed program cannot be made or simulated.
+    /// Fails if a changed program cannot be simulated.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
         let mut trial = self.trial(&module)?;
@@ -282,8 +282,9 @@ impl Search<'_> {
         classes
     }
 
-    /// Tries the changes of classes that concern the same collectives, of which `first` is one. Returns the decision,
-    /// and the changed program if it is to be changed. Fails if a changed program cannot be made or simulated.
+    /// Tries the changes of classes that concern the same collectives, of which `first` is one. Tries none if the
+    /// collectives are hidden already and changes are not forced, or if the budget is spent. Returns the decision, and
+    /// the changed program if it is to be changed. Fails if a changed program cannot be simulated.
     fn decide(
         &mut self,
         sites: &Sites<'_>,
@@ -324,8 +325,8 @@ impl Search<'_> {
         Ok((decision, taken))
     }
 
-    /// Tries the ways to make the change of a class. Leaves out those that need too much memory. Fails if a changed
-    /// program cannot be made or simulated.
+    /// Tries the ways to make the change of a class. Leaves out those that are not possible or need too much memory.
+    /// Fails if a changed program cannot be simulated.
     fn variants(&mut self, sites: &Sites<'_>, class: &Class, now: &Trial) -> Result<Vec<Tried>, Diagnostics> {
         let mut tried = vec![];
         for variant in class.sites[0].variants() {
@@ -340,7 +341,7 @@ impl Search<'_> {
 
     /// Writes the order of the changed program. If that is no faster than the given program, or needs too much memory,
     /// undoes the changes and tries the order of the given one, and leaves `out` as it is if that is no better. With
-    /// [`Overlap::Force`], only the memory counts. Fails if an ordered program cannot be made or simulated.
+    /// [`Overlap::Force`], only the memory counts. Fails if an ordered program cannot be simulated.
     fn write(&mut self, given: &Module, changed: Module, out: &mut Scheduled) -> Result<(), Diagnostics> {
         let is_kept = |time: Picoseconds| self.overlap == Overlap::Force || time < out.before;
         let found = self.in_order(&changed)?.filter(|&(time, ..)| is_kept(time));
@@ -357,7 +358,7 @@ impl Search<'_> {
     }
 
     /// Returns a program with its order written, with its predicted time and peak of memory. Returns `None` if each
-    /// order of [`LOOK_AHEADS`] needs too much memory. Fails if an ordered program cannot be made or simulated.
+    /// order of [`LOOK_AHEADS`] needs too much memory. Fails if an ordered program cannot be simulated.
     fn in_order(&self, module: &Module) -> Result<Option<(Picoseconds, u64, Module)>, Diagnostics> {
         for look_ahead in LOOK_AHEADS {
             let issue = sim::issue(module, self.topology, self.overlap, look_ahead)?;

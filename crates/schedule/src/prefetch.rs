@@ -156,7 +156,7 @@ impl<'s> Rewrite<'s> for Prefetcher<'_> {
 }
 
 impl Prefetcher<'_> {
-    /// Builds a loop that carries the gathered values of the next turn. Fails if an op cannot be copied.
+    /// Builds a loop that carries the gathered values of the next turn. Always returns `Ok`.
     fn build<'s>(
         &mut self,
         view: &OpView<'s>,
@@ -192,7 +192,7 @@ impl Prefetcher<'_> {
         Ok(())
     }
 
-    /// Builds a turn, which starts the gathers of the next one first. Fails if an op cannot be copied.
+    /// Builds a turn, which starts the gathers of the next one first. Always returns `Ok`.
     fn turn<'s>(
         &mut self,
         view: &OpView<'s>,

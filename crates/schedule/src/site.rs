@@ -60,8 +60,8 @@ impl<'m> Sites<'m> {
         if let &[only] = self.uses.of(v) { Some(only) } else { None }
     }
 
-    /// Returns how often an op runs: the product of the turns of the loops around it. A loop whose turns are not known
-    /// counts as one turn.
+    /// Returns about how often an op runs: the product of the turns of the loops around it. A loop whose turns are not
+    /// known counts as one turn, and branches count as if they were taken each time.
     pub(crate) fn runs(&self, op: Op) -> u64 {
         let mut runs = 1u64;
         let mut around = self.home[op].and_then(|region| self.body[region].parent);

@@ -23,7 +23,7 @@ impl Times {
     }
 
     /// Returns the time of one run of a collective, and the part of it for which the core waits. Both are 0 if the
-    /// collective was issued without taking time.
+    /// collective was not issued, or takes no time.
     pub(crate) fn of_op(&self, op: Op) -> (Picoseconds, Picoseconds) {
         let Some(item) = self.issued.get(&op) else { return (0, 0) };
         let time = item.end - item.start;

@@ -10,8 +10,7 @@ use shardwise_sim::{Issue, Issued, Takes};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the program with its ops in the order in which they are issued. A collective that runs beside other ops is
-/// written as its start, and as its end in front of the first op that has to wait for it. Fails if the program cannot
-/// be copied.
+/// written as its start, and as its end in front of the first op that has to wait for it. Always returns `Ok`.
 pub(crate) fn write(module: &Module, issue: &Issue) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         let mut out = func.without_body();

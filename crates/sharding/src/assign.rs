@@ -123,8 +123,8 @@ pub struct RunnerUp {
 }
 
 impl Assignment {
-    /// Returns a conflict for each factor for which a tensor has other axes than the chosen ones, or axes that do not fit
-    /// the factor. There is none if every tensor already has exactly the chosen axes for each of its factors.
+    /// Returns a conflict for each factor for which a tensor has other axes than the chosen ones, or axes that do not
+    /// fit the factor. There is none if every tensor already has exactly the chosen axes for each of its factors.
     ///
     /// # Panics
     /// Panics if the assignment is not one for this rule.
@@ -161,13 +161,15 @@ impl Assignment {
 /// that no result has, unless the op has no results.
 ///
 /// # Panics
-/// Panics if `input` has fewer shardings than the rule has tensors.
+/// Panics if `input` has fewer shardings than the rule has tensors, or if factors in [`AssignInput::summed`] cannot all
+/// be split as in their first tensors, because the axes of two of them overlap.
 pub fn assign(input: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
     Search::new(input, prices, Wanted::Best).assignment()
 }
 
-/// Returns the second best of the choices that [`assign`] compares, or `None` if there is only one. This takes longer
-/// than `assign`, which does not have to price the choices that cost more than the best one.
+/// Returns the second best of the choices that [`assign`] compares, or `None` if there is only one. If free axes or
+/// smaller parts of axes make the best choice, the second best is the best one without them. This takes longer than
+/// `assign`, which does not have to price the choices that cost more than the best one.
 ///
 /// # Panics
 /// Panics as `assign` does.
@@ -270,7 +272,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the candidates without those with which elements would have to be exchanged and cannot be. Records what
-    /// the others exchange.
+    /// the others exchange. A single candidate is kept unchecked.
     fn without_impossible(&mut self, factor: Factor, mut candidates: Candidates) -> Candidates {
         if candidates.len() == 1 {
             return candidates;
@@ -373,7 +375,8 @@ impl<'a> Search<'a> {
         best
     }
 
-    /// Searches the present candidates.
+    /// Compares the choices among the present candidates. If there are too many, decides the factors one after the
+    /// other.
     fn run(&self) -> Best {
         let mut best = Best::of(self.wanted);
         let combinations = self.candidates.iter().try_fold(1usize, |n, c| n.checked_mul(c.len()));
@@ -594,8 +597,8 @@ impl Best {
         self.offer_if(picks, cost, |(_, known)| cost < *known);
     }
 
-    /// Records a choice if it costs less than the best or the second best, or as much and comes before it in
-    /// lexicographic order. The order in which choices are offered then does not matter.
+    /// Records a choice as the best or the second best one if there is none yet, or if it costs less, or as much and
+    /// comes before it in lexicographic order. The order in which choices are offered then does not matter.
     fn offer_in_order(&mut self, picks: &Picks, cost: Cost) {
         self.offer_if(picks, cost, |(other, known)| (cost, picks) < (*known, other));
     }

@@ -11,7 +11,8 @@ use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
 use shardwise_ir::{Builder, Op, Value};
 use std::sync::Arc;
 
-/// Builds the per-device ops of a step, whose sharded dimensions all divide evenly at this stage. Always returns `Ok`.
+/// Builds the per-device ops of one of Shardy's collectives, whose sharded dimensions all divide evenly at this stage.
+/// Always returns `Ok`.
 pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
     use ShardyCollective::{
         AllGather, AllReduce, AllSlice, AllToAll, CollectivePermute, ReduceScatter, ReplicatedToUnreduced,

@@ -28,7 +28,7 @@ pub struct ShardingGroup;
 pub struct ManualComputation;
 
 /// Returns the shardings with which operands enter a manual or named computation. The list is empty if the attribute is
-/// missing.
+/// missing or broken.
 pub fn in_shardings(attrs: &Attrs) -> &[Sharding] {
     match attrs.get("in_shardings") {
         Some(Attr::Shardings(list)) => list,
@@ -36,7 +36,8 @@ pub fn in_shardings(attrs: &Attrs) -> &[Sharding] {
     }
 }
 
-/// Returns the axes over which the body of a manual computation is per device. Other ops have none.
+/// Returns the axes over which the body of a manual computation is per device. The list is empty if the op has no
+/// attribute `manual_axes`, as other ops have none, or a broken one.
 pub fn manual_axes<'a>(view: &OpView<'a>) -> &'a [AxisRef] {
     manual_mesh_axes(view).map_or(&[], |(_, axes)| axes)
 }
@@ -55,8 +56,8 @@ pub fn manual_axes_around(view: &OpView<'_>) -> Vec<AxisRef> {
     axes
 }
 
-/// Returns the axes over which the body of a manual computation is per device, with their mesh. Returns `None` for
-/// other ops.
+/// Returns the axes over which the body of a manual computation is per device, with their mesh. Returns `None` if the
+/// op has no attribute `manual_axes`, as other ops have none, or a broken one.
 pub fn manual_mesh_axes<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [AxisRef])> {
     manual_mesh_axes_in(view.attrs())
 }
@@ -521,8 +522,9 @@ impl Manual<'_> {
     }
 }
 
-/// Returns the axes over which an op splits or sums: those in the shardings of its results and in its `in_shardings`,
-/// those that the attributes of a collective of Shardy name, and those that it makes manual.
+/// Returns the axes over which an op splits or sums: those that split dimensions or are unreduced in the shardings of
+/// its results and in its `in_shardings`, those that the attributes of a collective of Shardy name if its result has a
+/// sharding, and those that it makes manual. An axis may be listed several times.
 pub fn axes_said<'a>(op: &OpView<'a>) -> Vec<(&'a Mesh, AxisRef)> {
     let ins = match op.attr("in_shardings") {
         Some(Attr::Shardings(ins)) => &ins[..],

@@ -73,8 +73,8 @@ impl CustomForm for ReduceForm {
     }
 }
 
-/// Reads `(%x init: %c), (%y init: %d)`, where commas may be missing. Returns the inputs first, then the initial
-/// values. Returns no operands if there is no `(`, and fails on any other text.
+/// Reads `(%x init: %c), (%y init: %d)`, where commas may be missing, and one may follow the last pair. Returns the
+/// inputs first, then the initial values. Returns no operands if there is no `(`, and fails on any other text.
 fn operands(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     let (mut inputs, mut inits) = (vec![], vec![]);
     while p.eat("(") {

@@ -77,7 +77,8 @@ impl ConvDims {
         verified_window(op, NAMES, Some(kernel_sizes(op, self)), self.kernel_spatial.len())
     }
 
-    /// Returns, for each spatial dimension, true if the kernel is reversed along it.
+    /// Returns, for each spatial dimension, true if the kernel is reversed along it. All are false if the attribute is
+    /// absent or broken.
     pub fn reversed(&self, op: &OpView<'_>) -> Vec<bool> {
         op.attr("window_reversal").and_then(flags).unwrap_or_else(|| vec![false; self.kernel_spatial.len()])
     }
@@ -95,13 +96,14 @@ impl ConvDims {
     }
 }
 
-/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent. Returns 0 if it is negative, which
-/// [`Facts::infer`] refuses as it refuses 0.
+/// Returns `feature_group_count` or `batch_group_count`, or 1 if it is absent or not an integer. Returns 0 if it is
+/// negative, which [`Facts::infer`] refuses as it refuses 0.
 pub fn group_count(op: &OpView<'_>, name: &str) -> usize {
     op.attrs().int(name).map_or(1, |count| usize::try_from(count).unwrap_or(0))
 }
 
-/// Returns the list of flags that is written as `array<i1: ..>` or `dense<..>`. Returns `None` for other attributes.
+/// Returns the flags in `array<i1: ..>`, or those that a list of integers ([`Attr::to_ints`]) stands for, which are
+/// true where the integer is not 0. Returns `None` for other attributes.
 fn flags(attr: &Attr) -> Option<Vec<bool>> {
     match attr {
         Attr::Bools(flags) => Some(flags.clone()),
@@ -509,7 +511,8 @@ impl Facts for Convolution {
 
     answer!(index_bounds = none);
 
-    /// Returns the op with its windows over the operand of a `pad` that adds zeros.
+    /// Returns the op with its windows over the operand of a `pad` that adds zeros. Returns `None` if the input is no
+    /// such `pad`, or if [`before_paddings`] finds no windows.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let dims = ConvDims::of(op)?;
         let is_zero =

@@ -34,7 +34,12 @@ pub struct WindowDim {
 }
 
 impl WindowDim {
-    /// Returns the number of positions of the window along a dimension of `n` elements, or `None` if it overflows.
+    /// Returns the number of positions of the window along a dimension of `n` elements. It is 0 if the window does not
+    /// fit, or if nothing is left of the dimension. Returns `None` if the number overflows, or the size of the
+    /// dimension or of the window with its holes.
+    ///
+    /// # Panics
+    /// Panics if the stride is 0 and the window fits.
     pub fn count(&self, n: usize) -> Option<usize> {
         let spread = |n: usize, by: usize| n.checked_sub(1).map_or(Some(0), |n| n.checked_mul(by)?.checked_add(1));
         // The sum of all amounts may fit although a part of it does not.
@@ -129,7 +134,8 @@ impl WindowDim {
 /// Returns the operands of the `pad`s whose results are the first `count` operands of a window op, and how the op's
 /// window moves over them. The dimensions of `window` are the dimensions `dims` of the operands. `is_fill` gets the
 /// index of an operand and its `pad`, and returns true if the padding has the elements that it must have. Returns
-/// `None` if there are no such `pad`s, or if no such window is known.
+/// `None` if an operand is no such `pad`, if the `pad`s differ in their amounts, if they pad other dimensions than
+/// `dims`, or if no such window is known.
 ///
 /// ```text
 /// windows of 2 over pad(x, low = 1, high = 1, interior = 1)

@@ -72,7 +72,8 @@ impl ReduceWindow {
 
 impl Facts for ReduceWindow {
     /// Returns the derivative. The tangent of a maximum or minimum that starts with its identity and promotes no
-    /// operand is that of the first element that is equal to it, as in JAX.
+    /// operand is that of the first element that is equal to it, as in JAX. It is zero where the maximum or minimum is
+    /// equal to the identity.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
@@ -95,8 +96,9 @@ impl Facts for ReduceWindow {
             vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
         })
     }
-    /// Returns the transpose of a sum, or of a selection of pairs in its second array. The cotangent of an element is
-    /// the sum of the cotangents of the windows that contain or select it.
+    /// Returns the transpose of a sum, or of a selection of pairs in its second array in windows without dilation.
+    /// Other ops have none. The cotangent of an element is the sum of the cotangents of the windows that contain or
+    /// select it.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         match (self.linear(op), select_and_gather::direction(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
@@ -161,7 +163,8 @@ impl Facts for ReduceWindow {
 
     answer!(usual but movement, read_through, propagation_rule, reducer, eval_copies);
 
-    /// Returns the op with its windows over the operands of `pad`s that add the initial values.
+    /// Returns the op with its windows over the operands of `pad`s that add the initial values. Returns `None` if an
+    /// input is no such `pad`, or if [`before_paddings`] finds no windows.
     fn read_through(&self, op: &OpView<'_>) -> Option<ReadThrough> {
         let (window, n) = (window(op), arity(op));
         let is_init = |i: usize, pad: &OpView<'_>| {

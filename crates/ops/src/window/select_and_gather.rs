@@ -9,9 +9,9 @@ use crate::facts::*;
 use crate::{Opcode, make, reducer};
 use shardwise_ir::{Attrs, Builder, OpView, Region, Type, Value};
 
-/// Returns the direction (`GE`, `GT`, `LE` or `LT`) in which the region of a `reduce_window` compares the first elements
-/// of two pairs, the earlier one on the left, to select one of them. Returns `None` if the region does anything else,
-/// also if it compares the second elements or in the total order.
+/// Returns the direction (`GE`, `GT`, `LE` or `LT`) in which the region of a `reduce_window` compares the first
+/// elements of two pairs, the earlier one on the left, to select one of them. Returns `None` if the region does
+/// anything else, also if it compares the second elements or in the total order.
 pub(super) fn direction(op: &OpView<'_>) -> Option<&'static str> {
     let &[region] = op.regions() else { return None };
     let &[x, t, y, u] = &op.body[region].args[..] else { return None };
@@ -30,6 +30,8 @@ pub(super) fn direction(op: &OpView<'_>) -> Option<&'static str> {
 }
 
 /// Builds the elements of `t` at the positions of the elements of `x` that windows select by comparing in `direction`.
+/// A window of padding only has 0. So may a window of elements that are all the least value of their type (for `GE` and
+/// `GT`) or the greatest one, because padding has that value too.
 pub(super) fn build(b: &mut Builder<'_>, x: Value, t: Value, window: &[WindowDim], direction: &str) -> Value {
     let (x_type, t_type) = (make::type_of(b, x), make::type_of(b, t));
     let kind = if direction.starts_with('G') { ReduceKind::Max } else { ReduceKind::Min };

@@ -56,8 +56,9 @@ impl SelectAndScatter {
 }
 
 impl Facts for SelectAndScatter {
-    /// Returns the derivative: the same op on the tangents of the source and of the initial value, because the selected
-    /// positions do not change when the operand changes a little.
+    /// Returns the derivative of an op that sums elements in their own type; others have none. It is the same op on the
+    /// tangents of the source and of the initial value, because the selected positions do not change when the operand
+    /// changes a little.
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         if self.linear(op) == Linear::No {
             return Derivative::None(
@@ -73,8 +74,9 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// Returns the transpose. The cotangent of the source consists of the elements of the result's cotangent at the
-    /// positions that windows select, and that of the initial value is the sum of all elements.
+    /// Returns the transpose, which exists only if `select` is one comparison (GE, GT, LE or LT) of its two arguments.
+    /// The cotangent of the source consists of the elements of the result's cotangent at the positions that windows
+    /// select, and that of the initial value is the sum of all elements.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
             return Transposed::None("its `select` is not one comparison (GE, GT, LE or LT) of its two arguments");
@@ -155,7 +157,8 @@ impl Facts for SelectAndScatter {
         RuleFact::Rule(rule(op, |dim| self.movement(op, Blocks::OfResults(dim)).is_some()))
     }
 
-    /// Separates the dimensions of the source from those of the operand, as Shardy does.
+    /// Returns a rule that separates the dimensions of the source along which windows move from those of the operand,
+    /// as Shardy's does.
     fn propagation_rule(&self, op: &OpView<'_>, is_conservative: bool) -> RuleFact {
         let rule = RuleFact::Rule(rule(op, |_| false));
         if is_conservative { rule.map(blocked_unless_pass_through) } else { rule }
@@ -164,7 +167,8 @@ impl Facts for SelectAndScatter {
     answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
     /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
-    /// the operand that they select from. Windows that do not exist add zeros.
+    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` for a block of an
+    /// operand, if the windows are padded, if the op does not sum, or if a number overflows.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let w = window(op)[dim];
@@ -227,8 +231,8 @@ impl Facts for SelectAndScatter {
     );
 }
 
-/// Returns the rule. A dimension along which windows move is one factor of all tensors if `is_shared`, and otherwise
-/// one factor of the source and another of the operand.
+/// Returns the rule. A dimension along which windows move is one factor of operand, source and result if `is_shared`,
+/// and otherwise one factor of the source and another of the operand and the result.
 fn rule(op: &OpView<'_>, is_shared: impl Fn(usize) -> bool) -> Rule {
     let (window, shape, source) = (window(op), op.operand_shape(0), op.operand_shape(1));
     let mut rule = RuleBuilder::new([shape.len(), source.len(), 0], [shape.len()]);

@@ -52,7 +52,8 @@ pub struct Device<'a> {
 
 impl Device<'_> {
     /// Runs the ops of a region except its terminator, and returns the values of the terminator's operands. Fails if an
-    /// op does. Panics if the region is empty.
+    /// op does. Panics if the region is empty, or if an op is neither [`Semantics::Pure`] nor an `axis_index` on a
+    /// mesh.
     pub fn run(&mut self, region: Region, args: &[Literal]) -> Result<Vec<Literal>, EvalError> {
         let data = &self.body[region];
         self.values.extend(data.args.iter().copied().zip(args.iter().cloned()));
@@ -89,7 +90,7 @@ impl RegionEval for Device<'_> {
     }
 }
 
-/// Runs the first function on one device, and returns its results. Panics if an op fails.
+/// Runs the first function on one device, and returns its results. Panics if an op fails or is not [`Semantics::Pure`].
 pub fn run(module: &Module, args: &[Literal]) -> Vec<Literal> {
     let body = &module.funcs[0].body;
     let mut device = Device { module, body, mesh: None, coordinates: vec![], values: HashMap::new() };

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Checks the program of a seed on a topology, and adds the number of changes that were made to `made`, by their kinds.
-/// Fails if a scheduled program does not keep what was promised.
+/// Fails if the program cannot be partitioned or scheduled, or if a scheduled program does not keep what was promised.
 fn check_case(seed: u64, made: &mut BTreeMap<&'static str, usize>) -> Result<(), String> {
     let case = case(seed);
     let module = partition(&case.module, &mut Default::default()).map_err(|e| e.to_string())?.module;
@@ -87,8 +87,8 @@ fn scheduled_programs_compute_the_same() {
 
 /// Schedules the program of a seed that has everything that StableHLO allows: loops, branches, manual computations,
 /// collectives that the program starts. Returns false if the program cannot be partitioned, or if the partitioned one
-/// cannot be run or has other results on the other engine. Fails if a scheduled program does not keep what was
-/// promised.
+/// cannot be run or has other results on the other engine. Fails if the program cannot be read or scheduled, or if a
+/// scheduled program does not keep what was promised.
 fn check_any(seed: u64) -> Result<bool, String> {
     let source = text(CaseKind::Valid, seed);
     let at = |what: &str| format!("seed {seed}: {what}\n{source}");

@@ -101,15 +101,16 @@ fn first_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     first.is_some_and(|v| v != view.operand(i) && v < view.result(0) && set_operand(body, view.op, i, v))
 }
 
-/// Takes the slice of the turn itself in place of the next one. Returns true if the op is a slice whose position is a
-/// sum, such as that of the counter and its step.
+/// Takes the slice of the turn itself in place of the next one. Returns true if the op is a dynamic slice whose
+/// position along the first dimension is a sum, such as that of the counter and its step.
 fn same_turn(view: &OpView<'_>, body: &mut Body) -> bool {
     let next = view.operands().get(1).and_then(|_| view.operand_def(1)).filter(|def| is(def, Opcode::Add));
     let next = next.filter(|_| is(view, Opcode::DynamicSlice) && view.operand_type(1).shape().is_empty());
     next.is_some_and(|def| set_operand(body, view.op, 1, def.operand(0)))
 }
 
-/// Moves the first slice of a combined sum by one element. Returns true if the op is such a slice.
+/// Moves the first slice of a combined sum, or of a gather, by one element. Returns true if the op is such a slice of
+/// an array of one dimension.
 fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     let is_sum = |def: OpView<'_>| is(&def, Opcode::AllReduce) || is(&def, Opcode::AllGather);
     let is_part = is(view, Opcode::Slice) && view.operand_def(0).is_some_and(is_sum);
@@ -123,7 +124,8 @@ fn next_slice(view: &OpView<'_>, body: &mut Body) -> bool {
     true
 }
 
-/// Replaces a gather without a reason by copies of the device's own part. Returns true if the op is such a gather.
+/// Replaces a gather without a reason by copies of the device's own part, joined along dimension 0. Returns true if the
+/// op is such a gather.
 fn gather_lost(view: &OpView<'_>, body: &mut Body) -> bool {
     let is_gather = is(view, Opcode::AllGather) && view.data().reason.is_none();
     if is_gather {

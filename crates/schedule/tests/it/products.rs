@@ -213,7 +213,7 @@ pub fn inputs(module: &Module, seed: u64) -> Vec<Literal> {
 }
 
 /// Checks the product of a seed on several topologies, with changes forced and decided. Returns true if one was made.
-/// Fails if a scheduled program does not keep what was promised.
+/// Fails if the program cannot be scheduled, or if a scheduled one does not keep what was promised.
 fn check_product(seed: u64) -> Result<bool, String> {
     let product = product(seed);
     let text = product.text();
@@ -264,7 +264,8 @@ fn sums_are_taken_in_wide_types() {
     }
 }
 
-/// Sums that are not exact differ by their order only: by at most a millionth of the largest element.
+/// Checks that sums that are not exact are still close in another order: they differ by at most a millionth of the
+/// largest element.
 #[test]
 fn other_sums_are_close() {
     let mut count = 0;

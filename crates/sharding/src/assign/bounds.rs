@@ -167,8 +167,8 @@ impl Bounds {
     }
 
     /// Returns the blocks of tensor `index`, and records what its dimensions and summed factors need. Returns `None` if
-    /// the tensor has no sharding, if nothing is known about its price, if a dimension consists of several factors, or
-    /// if the sharding or a candidate splits a dimension unevenly.
+    /// the tensor has no sharding, if nothing is known about its price, if a dimension does not consist of exactly one
+    /// factor, or if the sharding or a candidate splits a dimension unevenly.
     fn tensor(
         &mut self,
         input: &AssignInput<'_>,

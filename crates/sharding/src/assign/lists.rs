@@ -33,7 +33,7 @@ struct Data {
 }
 
 impl<'a> Lists<'a> {
-    /// Returns the lists of which only the empty one was met.
+    /// Returns a table that has only the empty list.
     pub fn new(mesh: &'a Mesh) -> Lists<'a> {
         let mut lists = Lists { mesh, all: EntityVec::with_capacity(16) };
         lists.number(&[]);
@@ -114,8 +114,8 @@ impl Given {
         given
     }
 
-    /// Returns the axes of the tensors with a factor. A tensor of which several dimensions have it counts with the first
-    /// of them.
+    /// Returns the axes of the tensors with a factor. A tensor of which several dimensions have it counts with the
+    /// first of them.
     pub fn of(&self, factor: Factor) -> impl Iterator<Item = Own> {
         let mut last = None;
         let with_factor = self.own.iter().copied().filter(move |own| own.factor == factor);

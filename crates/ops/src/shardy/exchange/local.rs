@@ -20,7 +20,8 @@ enum Part {
     Rest(usize),
 }
 
-/// Builds a slice, one all-to-all over all dimensions, and a gather, each if it is needed.
+/// Builds a slice, one all-to-all over all dimensions, and a gather, each if it is needed, with the reshapes and
+/// transposes between them.
 fn aligned(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) -> Value {
     let mesh = &exchange.mesh;
     let (sliced, gathered) = exchange.sliced_and_gathered();
@@ -96,8 +97,8 @@ fn reorder(b: &mut Builder<'_>, x: Value, from: &[Part], to: &[Part]) -> Value {
     make::transpose(b, x, &to.iter().map(at).collect::<Vec<_>>())
 }
 
-/// Builds the rounds, one for each value of the digits that only the source splits, and joins the blocks that the
-/// device receives in them.
+/// Builds the rounds, one for each combination of values of the digits that only the source splits, and joins the
+/// blocks that the device receives in them.
 fn rounds(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]) -> Value {
     let plan = Rounds::new(exchange, &make::type_of(b, x).shape);
     let dtype = make::type_of(b, x).dtype;
@@ -179,9 +180,9 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Builds the position along each dimension. `of(digit)` returns an axis and a number, whose sum with the
-    /// coordinate along the axis, modulo the size, is the position along the digit. If it returns `None`, the position
-    /// is 0.
+    /// Builds the position along each dimension of an array of the shape [`Rounds::shape`], in `i32`. `of(digit)`
+    /// returns an axis and a number, whose sum with the coordinate along the axis, modulo the size, is the position
+    /// along the digit. If it returns `None`, the position is 0. Along the rests, it is 0 too.
     fn starts(&self, b: &mut Builder<'_>, of: impl Fn(&Digit) -> Option<(AxisRef, usize)>) -> Vec<Value> {
         let zero = make::number(b, DType::I32, 0);
         let mut starts = vec![];

@@ -63,9 +63,10 @@ struct Source {
 }
 
 impl Exchange {
-    /// Returns the exchange between two layouts on one mesh, or `None` if they cannot be written with the same digits:
-    /// one splits a dimension first in 2 and the other first in 3, or they cut an axis in contradictory ways. The
-    /// digits of an exchange that is not aligned have prime sizes.
+    /// Returns the exchange between two layouts of as many dimensions on one mesh. Returns `None` if they cannot be
+    /// written with the same digits: parts of axes at the same place of a dimension have sizes of which neither divides
+    /// the other, such as 2 and 3, or the layouts cut an axis in contradictory ways. The digits of an exchange that is
+    /// not aligned have prime sizes.
     pub fn between(from: &Sharding, to: &Sharding) -> Option<Exchange> {
         let mesh = from.mesh.clone();
         let exchange = |is_prime| Some(Exchange { dims: digits::common(from, to, is_prime)?, mesh: mesh.clone() });
@@ -77,23 +78,26 @@ impl Exchange {
         &self.mesh
     }
 
-    /// Returns the digits of each dimension that a layout splits, major to minor.
+    /// Returns, for each dimension, the digits that one of the layouts or both split, major to minor. The list of a
+    /// dimension that neither splits is empty.
     pub fn dims(&self) -> &[Vec<Digit>] {
         &self.dims
     }
 
-    /// Returns true if no device needs a digit of another device in place of its own.
+    /// Returns true if no digit is split by one axis in the source and by another in the target. No device then needs a
+    /// digit of another device in place of its own.
     pub fn is_aligned(&self) -> bool {
         self.digits().all(|d| d.held.is_none() || d.needed.is_none() || d.held == d.needed)
     }
 
-    /// Returns the number of rounds of an exchange that is not aligned.
+    /// Returns the product of the sizes of the digits that only the source splits. If the exchange is not aligned, this
+    /// is the number of its rounds.
     pub fn round_count(&self) -> usize {
         self.digits().filter(|d| d.is_only_held()).map(|d| d.size).product()
     }
 
-    /// Returns the number of collectives that the exchange consists of. If it is not aligned, this is the number of
-    /// rounds, of which one may need no collective.
+    /// Returns the number of collectives that the exchange consists of: at most 2 if it is aligned, and otherwise the
+    /// number of rounds.
     pub fn collective_count(&self) -> u64 {
         if !self.is_aligned() {
             return self.round_count() as u64;
@@ -114,13 +118,15 @@ impl Exchange {
         needed - owned
     }
 
-    /// Returns the axes that leave a dimension and split another one, in the order in which the target has them.
+    /// Returns the axes that leave a dimension of an aligned exchange and split another one, in the order in which the
+    /// target has them.
     pub fn moved(&self) -> Vec<AxisRef> {
         let left = self.left();
         self.digits().filter(|d| d.held.is_none()).filter_map(|d| d.needed).filter(|a| left.contains(a)).collect()
     }
 
-    /// Returns the axes that only the target has, and those that only the source has.
+    /// Returns the axes that only the target has, and those that only the source has. Axes are in the parts along which
+    /// the digits cut them.
     pub fn sliced_and_gathered(&self) -> (Vec<AxisRef>, Vec<AxisRef>) {
         let (held, needed): (Vec<AxisRef>, Vec<AxisRef>) =
             (self.digits().filter_map(|d| d.held).collect(), self.digits().filter_map(|d| d.needed).collect());
