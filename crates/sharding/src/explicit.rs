@@ -80,6 +80,9 @@ pub enum Ambiguity {
 
 /// Returns the possible layouts of the results, the preferred one first, and states if this one can be used without
 /// asking.
+///
+/// # Panics
+/// Panics if the query lacks an operand of the rule, or if an operand's sharding lacks one of its dimensions.
 pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     let held = Held::new(q);
     let orders = held.orders();
@@ -323,12 +326,15 @@ fn overlap(a: &[AxisRef], b: &[AxisRef]) -> bool {
 }
 
 /// Returns the possible layouts of the result of a reshape from shape `from` to shape `to`. `layout` is that of the
-/// operand. Whole axes are carried over from groups of dimensions to the groups that hold the same elements.
+/// operand, with a list for each dimension. Whole axes are carried over from groups of dimensions to the groups that
+/// hold the same elements. Dimensions of size 1 belong to no group, and their axes are not carried over.
 ///
-/// If the axes do not fit a group of the result, it is not split, and the answer is ambiguous. If they fit, but a shard
-/// is not one run of elements on both sides, data moves if one of the groups is a single dimension, and otherwise the
-/// answer is ambiguous. An ambiguous answer has a second layout, in which axes that the first one leaves out are added
-/// to dimensions that they divide, if there are such dimensions. Dimensions of size 1 do not count in groups.
+/// If the axes do not fit a group of the result, or if a dimension of the operand's group is split and the one before
+/// it is not, the group of the result is not split, and the answer is ambiguous. This does not hold for groups of the
+/// same sizes, which keep their layout. If the axes fit, but a shard is not one run of elements on both sides, data
+/// moves if one of the groups is a single dimension, and otherwise the answer is ambiguous. An ambiguous answer has a
+/// second layout, in which axes that the first one leaves out are added to dimensions that they divide, if there are
+/// such dimensions.
 pub fn infer_reshape(from: &[usize], layout: &[AxisList], to: &[usize], mesh: &Mesh) -> ResultLayouts {
     let mut candidate: Layout = vec![AxisList::new(); to.len()];
     let mut verdict = Verdict::Clear;
@@ -419,7 +425,7 @@ fn groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops
 
 /// Distributes whole axes to the dimensions `dims` of `shape` in order, and returns the axes of each. A dimension takes
 /// axes as long as they divide the rest of its size, and must be split into single elements before the next one takes
-/// any. Returns `None` if not all axes can be distributed.
+/// any. A dimension of size 0 takes none and is passed over. Returns `None` if not all axes can be distributed.
 fn deal(axes: &[AxisRef], dims: &[usize], shape: &[usize], mesh: &Mesh) -> Option<Vec<AxisList>> {
     let mut rest = axes.iter().copied().peekable();
     let mut out = vec![];

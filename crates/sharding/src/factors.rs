@@ -208,7 +208,8 @@ impl Context<'_> {
     }
 
     /// Cuts the list at the first axis for which `prefix(axis, product of the axes before)` returns less than the axis,
-    /// and keeps the part that it returns. In conservative propagation, a sub-axis is cut off.
+    /// and keeps the part that it returns. In conservative propagation, the list is also cut before the first sub-axis,
+    /// and a part that is a sub-axis is not kept.
     fn truncate(&self, axes: &mut AxisList, prefix: impl Fn(AxisRef, usize) -> Option<AxisRef>) {
         let mut sharded_size = 1;
         for i in 0..axes.len() {
@@ -223,8 +224,8 @@ impl Context<'_> {
     }
 }
 
-/// Returns the longest major part of the axis that the tensor's factors other than `factor` do not use, or `None` if
-/// they use its start.
+/// Returns the longest major part of the axis that the tensor's factors other than `factor` do not use. Returns `None`
+/// if they use its start, or cut the axis in a contradictory way.
 fn prefix_across_factors(axis: AxisRef, tensor: &TensorFactors, factor: Factor) -> Option<AxisRef> {
     tensor.iter().filter(|(f, _)| *f != factor).try_fold(axis, |axis, (_, other)| {
         axis.prefix_without_overlaps(&other.overflow)?.prefix_without_overlaps(&other.axes)

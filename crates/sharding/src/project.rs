@@ -51,7 +51,7 @@ impl Mapping {
         Sharding::closed(mesh, lists.into_iter().map(Cow::into_owned).collect())
     }
 
-    /// Returns the axes of each dimension of [`sharding`](Mapping::sharding). Nothing is copied if each dimension is a
+    /// Returns the axes of each dimension of [`sharding`](Mapping::sharding). Nothing is copied for dimensions of one
     /// factor.
     pub fn axes<'a>(&self, rule: &Rule, mesh: &Mesh, axes: impl Fn(Factor) -> &'a [AxisRef]) -> DimAxes<'a> {
         let dim = |factors: &DimFactors| {
@@ -277,6 +277,9 @@ pub struct Projection {
 impl Projection {
     /// Converts the shardings of the operands, then of the results, to shardings of the rule's factors. `missing`
     /// states how a tensor without a sharding is treated.
+    ///
+    /// # Panics
+    /// Panics if a sharding has fewer dimensions than its tensor.
     pub fn new<'a>(
         rule: &Rule,
         mesh: &Mesh,

@@ -196,7 +196,7 @@ impl<'a> Solver<'a> {
     }
 
     /// Sets the other members of the tensor's group, if it has one, to `sharding`. Wakes the nodes of these members
-    /// except `by`, unless it is `None`.
+    /// except `by`. If `by` is `None`, wakes no nodes.
     fn set_group(&mut self, by: Option<NodeId>, tensor: TensorId, sharding: &Sharding) {
         let Some(group) = self.problem.tensors[tensor].group else { return };
         for i in 0..self.problem.groups[group as usize].len() {
@@ -230,7 +230,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the node's other tensors that has
-    /// a part of them. `by` is the node, or `None` for a result of the main function.
+    /// a part of them. `by` is the node, or `None` for a result of the main function. Does nothing unless the options
+    /// ask for origins.
     fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
@@ -346,8 +347,8 @@ impl Asked<'_> {
     }
 }
 
-/// Returns the updated tensors whose new shardings differ from the old ones. A part of an update may be lost in the
-/// conversion to dimensions.
+/// Returns the updated tensors whose new shardings differ from the old ones. A tensor that had none is left out if the
+/// new one has no axes. A part of an update may be lost in the conversion to dimensions.
 fn changes(node: &Node, old: &Shardings<'_>, new: &Projection, updated: &Updated, mesh: &Arc<Mesh>) -> NodeChanges {
     let mut changes = NodeChanges::new();
     for (i, old_sharding) in old.iter().enumerate().filter(|(i, _)| updated[*i]) {

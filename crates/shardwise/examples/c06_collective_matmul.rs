@@ -7,7 +7,7 @@ use shardwise::prelude::*;
 mod chapter;
 
 /// Computes one device's shard of the product as in the chapter: an unrolled loop with a carry multiplies one chunk of
-/// `lhs` while the next one is sent around the ring.
+/// `lhs` while the next one is sent around the ring. Panics unless `rhs` has a row for each column of all chunks.
 fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
     let (n, me) = (axis_size("Y"), axis_index("Y"));
     let chunk = lhs.dim(1);
@@ -19,7 +19,7 @@ fn allgather_matmul(lhs: &Array, rhs: &Array) -> Array {
         let acc = acc + lhs.matmul(rows(i));
         (acc, lhs.ppermute("Y", shift(-1)))
     });
-    // The last chunk comes after the last permute, which returns lhs to its first device.
+    // The last chunk is not sent on, which would return it to its first device.
     acc + lhs.matmul(rows(scalar(n - 1, I32)))
 }
 

@@ -22,7 +22,8 @@ fn reduce_scatter_matmul(tmp: &Array, w: &Array) -> Array {
     concatenate([up, down], 1)
 }
 
-/// Computes `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered after all matmuls.
+/// Computes `A[B_X, D_Y] · W[D_Y, F] -> Out[B_X, F]`: the sums are gathered after all matmuls. F must be a multiple of
+/// twice the number of devices along Y.
 fn allreduce_matmul(a: &Array, w: &Array) -> Array {
     reduce_scatter_matmul(a, w).all_gather_replicated("Y", 1)
 }

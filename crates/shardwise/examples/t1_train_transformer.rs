@@ -71,6 +71,7 @@ fn step(options: &Options, state: State, text: &Array) -> (Params, optim::State<
 }
 
 /// Trains, and returns the last state and the losses. Fails if a step fails, or if a file cannot be read or written.
+/// Panics if a part of the text is shorter than a row.
 fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
     let specs = options.model.specs();
     let mut state = State::new(options)?;
@@ -113,7 +114,8 @@ fn train(options: &Options, text: &Text) -> Result<(State, Record)> {
 }
 
 /// Continues a text, which must not be empty, by `count` bytes, each drawn from the model's distribution at temperature
-/// 0.7. Fails if the model cannot be run.
+/// 0.7. Returns the given text and these bytes, with replacement characters for what is not UTF-8. Fails if the model
+/// cannot be run.
 fn sample(options: &Options, params: &Params, prompt: &str, count: usize) -> Result<String> {
     let (model, [rows, _]) = (&options.model, options.mesh);
     let next = jit(|params: &Params, tokens: &Array, last: &Array, key: Key| {

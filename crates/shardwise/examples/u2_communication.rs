@@ -7,7 +7,8 @@ fn mlp(x: &Array, w_in: &Array, w_out: &Array) -> Array {
     x.matmul(w_in).gelu().matmul(w_out)
 }
 
-/// Returns the communication of the compiled `mlp`. Types are enough: no array is allocated, and nothing runs.
+/// Returns the communication of the compiled `mlp`. Types are enough: no array is allocated, and nothing runs. Fails if
+/// the program cannot be compiled.
 fn communication() -> Result<Communication> {
     set_mesh(Mesh::auto([("data", 4), ("model", 2)])?);
     let x = Array::of_type([512, 1024], BF16).shard(P!("data"));

@@ -26,7 +26,8 @@ fn collective(lhs: &Array, rhs: &Array) -> Array {
 }
 
 /// Returns the predicted timelines of the three variants: an all-gather before the product, the collective matmul, and
-/// the product of an operand that is not split along the contraction.
+/// the product of an operand that is not split along the contraction. Fails if a variant cannot be compiled, or cannot
+/// be simulated on the machine.
 fn predictions([b, d, f]: [usize; 3], machine: &Topology) -> Result<[Timeline; 3]> {
     let (a, w) = (zeros([b, d], I32).shard(P!("X", "Y")), zeros([d, f], I32).shard(P!(None, "Y")));
     let product =

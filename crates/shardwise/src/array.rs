@@ -303,8 +303,8 @@ impl Array {
         Array::new(Some(ty), State::Value(Mutex::new(held)), at)
     }
 
-    /// Returns the array with the type that its value has in the active trace by now, or unchanged if the trace is not
-    /// building the value's function.
+    /// Returns the array with the type that its value has in the active trace by now. Returns it unchanged if it is not
+    /// traced, or if the trace is not building the value's function.
     pub(crate) fn with_current_type(self) -> Array {
         match self.traced() {
             Some(traced) if trace::with(|t| t.is_current(traced, self.0.ty.as_ref())) => self,
@@ -702,7 +702,11 @@ impl Array {
         Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
-    /// Returns the array, or the diagnostics if it is a mistake, is `float0`, or has an ambiguous layout.
+    /// Returns the array if it carries no mistakes. An array that was deleted carries none.
+    ///
+    /// # Errors
+    ///
+    /// The diagnostics of a mistake, of a `float0` array, and of a result whose layout is ambiguous.
     pub fn check(&self) -> Result<&Array> {
         self.mistakes().map_or(Ok(self), |wrong| Err(wrong.error()))
     }

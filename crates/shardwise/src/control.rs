@@ -84,10 +84,11 @@ pub(crate) fn traced<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> R)
     as_program(name, at, || Ok(f())).unwrap_or_else(|e| panic!("`{name}` has no result\n{e}"))
 }
 
-/// Runs `f` as a program of its own, whose results are values. Mistakes become mistakes in the results.
+/// Runs `f` as a program of its own, whose results are values. Mistakes and errors of the run become mistakes in the
+/// results.
 ///
-/// Fails with the mistakes if `f` has no result, because it returns an error or ends its trace, and if the result has no
-/// arrays.
+/// Fails with them if `f` has no result, because it returns an error or ends its trace, or if the result has no arrays
+/// that could carry them.
 pub(crate) fn as_program<R: Tree>(name: &str, at: At, f: impl FnOnce() -> Result<R>) -> Result<R> {
     let loc = context::loc(at);
     let mut kept = None;
@@ -365,7 +366,8 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
 ///   unreduced.
 /// - `tree-form` if the body changes the form of the carry.
-/// - `too-large` if the number of steps does not fit an `i32`.
+/// - `too-large` if the number of steps does not fit an `i32`, or if a stacked result would have 2^59 bytes or more,
+///   where a size of 0 counts as 1, or more than 255 dimensions.
 /// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
 /// After `carry` for a type or a layout, tracing continues. Outside of a trace, the results carry this mistake. The
@@ -509,7 +511,7 @@ fn argument(ty: &TensorType, loc: &base::Loc, at: At) -> Array {
 }
 
 /// Ends the decomposition's function with the results `out`, and builds the composite that calls it. Returns the
-/// composite's results, which have these `types`.
+/// composite's results, which have these `types`. Ends the trace if one of `out` cannot be used.
 fn close_composite<C: Tree, X: Tree>(
     name: &str,
     out: &[Array],

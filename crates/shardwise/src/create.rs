@@ -60,15 +60,16 @@ pub fn ones(shape: impl IntoShape, dtype: DType) -> Array {
 }
 
 /// Creates an array whose elements are all `value`: a number, or a scalar array of dtype `dtype`. Any other array of
-/// this dtype is broadcast to `shape`.
+/// this dtype is broadcast to `shape`. A number that a float dtype cannot represent is rounded.
 ///
 /// # Errors
 ///
-/// - `number-dtype` if the dtype cannot represent the number.
+/// - `number-dtype` for a number in a dtype that can only be stored, an integer out of the range of an integer dtype, a
+///   float in an integer dtype, a bool in a dtype of numbers, and a number in `Bool`.
 /// - `dtype-mixed` if an array has another dtype.
 /// - `broadcast` if an array cannot be broadcast to `shape`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than
-///   255 dimensions.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
+///   dimensions.
 #[track_caller]
 pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
     let shape = shape.into_shape();
@@ -159,11 +160,13 @@ fn summands(own: &Sharding, n: u8) -> Sharding {
     if n == 0 { own.clone() } else { own.clone().with_unreduced(vec![]) }
 }
 
-/// Creates an array with one element and no dimensions from a number, or from an array with one element.
+/// Creates an array with one element and no dimensions from a number, or from an array with one element. A number that
+/// a float dtype cannot represent is rounded.
 ///
 /// # Errors
 ///
-/// - `number-dtype` if the dtype cannot represent the number.
+/// - `number-dtype` for a number in a dtype that can only be stored, an integer out of the range of an integer dtype, a
+///   float in an integer dtype, a bool in a dtype of numbers, and a number in `Bool`.
 /// - `dtype-mixed` if an array has another dtype.
 /// - `reshape-size` if an array does not have exactly one element.
 #[track_caller]

@@ -90,7 +90,8 @@ pub fn visualize(x: &Array) -> Picture {
 }
 
 /// Returns a picture of the devices of a mesh as text: the coordinates of the device of each chip, and over which links
-/// each axis communicates. Without a topology of a known machine with as many chips, it lists the axes only.
+/// each axis communicates. Without a topology of a known machine with as many devices, it lists the axes and the
+/// devices only.
 ///
 /// # Examples
 ///

@@ -47,8 +47,8 @@ impl Search<'_> {
     ///
     /// Changes nothing if no tensor is split, if there are too many parts of axes, if tensors cut an axis in
     /// contradictory ways, or if the best choice so far moves nothing and, for a limited product, also splits the work
-    /// over all axes. An op that is not limited is also left as it is if each factor for which a tensor has axes has
-    /// several candidates.
+    /// over all axes that tensors have. An op that is not limited is also left as it is if each factor for which a
+    /// tensor has axes has several candidates.
     pub(super) fn widen(&mut self, best: &mut Best) {
         let Some(parts) = self.parts() else { return };
         let wide: Vec<AxisRef> = parts.iter().copied().filter(|p| p.size(self.input.mesh) > 1).collect();
@@ -73,12 +73,12 @@ impl Search<'_> {
         }
     }
 
-    /// Compares the choices of a product that use free axes, which no tensor has, and parts of axes. One with cheaper
-    /// moves than the best choice so far, and in which no device computes more, becomes the best, and the best choice
-    /// so far becomes the second best. Adds the new candidates to those of `self`.
+    /// Compares the choices of a product that use free axes, which no tensor has, and parts of axes. One that costs
+    /// less than the best choice so far, with cheaper moves, and in which no device computes more, becomes the best,
+    /// and the best choice so far becomes the second best. Adds the new candidates to those of `self`.
     ///
     /// Changes nothing if the best choice so far moves nothing, if there are too many parts of axes or no others than
-    /// `parts`, or if `parts` cannot be written with parts of prime size.
+    /// `parts`, or if `parts` cannot be written with [`Mesh::prime_parts`](shardwise_base::Mesh::prime_parts).
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
         let mesh = self.input.mesh;
         let is_known = |part: &AxisRef| parts.iter().chain(self.input.free).any(|known| known.contains(*part));
@@ -102,7 +102,8 @@ impl Search<'_> {
         }
     }
 
-    /// Adds the candidates that consist of these parts of axes. Returns the candidates and bounds that there were.
+    /// Adds the candidates that consist of these parts of axes to those of `self`. Returns the candidates and bounds
+    /// that there were before.
     fn add_candidates(&mut self, parts: &[AxisRef]) -> (AllCandidates, Bounds) {
         let orders = self.orders(parts);
         let candidates: AllCandidates =
@@ -329,10 +330,10 @@ impl<'a, 'b> Wide<'a, 'b> {
         picks[state.count] = 0;
     }
 
-    /// Compares all choices, and offers those to `best` that cost less than its own, or as much if `ties` is true and they
-    /// come before them. Leaves out choices beyond [`limit`](Wide::limit) and [`most`](Wide::most). The other choices
-    /// are priced in the order of their bounds, so that few have to be. Ends early when no more partial choices may be
-    /// made.
+    /// Compares all choices, and offers those to `best` that cost less than its own, or as much if `ties` is true and
+    /// they come before them in lexicographic order. Leaves out choices beyond [`limit`](Wide::limit), and those that
+    /// do not stay below [`most`](Wide::most). The other choices are priced in the order of their bounds, so that few
+    /// have to be. Leaves out further choices when no more partial choices may be made.
     fn try_all(&mut self, ties: bool, best: &mut Best) {
         let search = self.search;
         let finds_one = best.wanted == Wanted::Best;
@@ -357,7 +358,9 @@ impl<'a, 'b> Wide<'a, 'b> {
         }
     }
 
-    /// Adds the choices that continue `state`, the last one of `decided`, to `listed`, with their bounds.
+    /// Adds the choices that continue `state` to `listed`, with their bounds. `decided` and `picks` have the decided
+    /// factors of `state`. Leaves out choices beyond [`limit`](Wide::limit), choices that are too expensive according
+    /// to their bounds, and the rest once `left` is 0.
     fn list(&mut self, state: State, decided: &mut Decided, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
         let Some(candidates) = self.candidates.get(state.count) else {

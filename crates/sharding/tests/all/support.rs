@@ -27,7 +27,7 @@ pub fn axes(mesh: &Mesh, text: &str) -> Vec<AxisRef> {
 }
 
 /// Parses a sharding, as in `a b ? | ? p1 | . ; c`: the dimensions separated by `|`, where `?` stands for an open one
-/// and `.` for a closed one without axes, and the replicated axes behind `;`. Panics if the mesh lacks one of the axes.
+/// and `.` for a closed one without axes, and the replicated axes behind `;`. Panics as [`axis`] does.
 pub fn sharding(mesh: &Arc<Mesh>, text: &str) -> Sharding {
     let (dims, replicated) = text.split_once(';').unwrap_or((text, ""));
     let mut sharding = Sharding::new(mesh, dims.split('|').map(|d| dim(mesh, d)).collect());

@@ -35,7 +35,8 @@ pub struct Table(Vec<(String, Duration, u64, usize)>);
 
 impl Table {
     /// Prints what a variant moves and where its time goes, and adds a row with the shortest time of five runs. `run`
-    /// calls the variant. With `--dump FOLDER`, also writes its results. Fails if a run does.
+    /// calls the variant. With `--dump FOLDER`, also writes its results. Fails if a run does, and panics if a file
+    /// cannot be written.
     pub fn add<A: Args, R: Tree>(
         &mut self,
         name: &str,

@@ -109,7 +109,7 @@ impl Model {
         self.losses(params, text).0
     }
 
-    /// Returns what training minimizes: the loss, and a little of the unevenness of the experts.
+    /// Returns what training minimizes: the loss, and a hundredth of the unevenness of the experts if there are any.
     pub fn objective(&self, params: &Params, text: &Array) -> Array {
         let (loss, unevenness) = self.losses(params, text);
         if self.experts == 0 { loss } else { loss + unevenness * 0.01 }

@@ -78,7 +78,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the arguments of the command line. Returns `None` if they ask for help, and a message if one is wrong.
+    /// Reads the arguments of the command line. Returns `None` as soon as one asks for help. Fails with a message if an
+    /// argument before that is wrong, or if the sizes do not fit each other.
     pub fn parse(args: impl IntoIterator<Item = String>) -> std::result::Result<Option<Options>, String> {
         let (mut o, mut args) = (Options::default(), args.into_iter());
         while let Some(name) = args.next() {

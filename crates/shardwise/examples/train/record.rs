@@ -48,9 +48,10 @@ impl Record {
         Ok(Record { rows, steps, bigram, files, first, begin: Instant::now(), is_terminal })
     }
 
-    /// Adds a row to the table, and prints it. If it has no loss of the evaluation, it is printed only on a terminal,
-    /// as a line that the next row replaces. If it has one and the record has a folder, the picture is drawn anew.
-    /// Fails if a file or the output cannot be written.
+    /// Adds a row to the table, and prints it. Its step must be after the record's first one, and not after its last.
+    /// If it has no loss of the evaluation, it is printed only on a terminal, as a line that the next row replaces. If
+    /// it has one and the record has a folder, the picture is drawn anew. Fails if a file cannot be written, and fails
+    /// or panics if the output cannot be written.
     pub fn add(&mut self, row: Row) -> io::Result<()> {
         self.rows.push(row);
         if let Some((folder, table)) = &mut self.files {
@@ -75,8 +76,9 @@ impl Record {
     }
 }
 
-/// Writes the settings of a run to `settings.txt` in its folder. Returns those that differ from the settings with which
-/// the run was last started, if it is resumed. Fails if a file cannot be written.
+/// Writes the settings of a run to `settings.txt` in its folder. If the run is resumed, returns the settings that
+/// differ from those in the older file, and none if that cannot be read. Fails if the folder cannot be made or the
+/// file cannot be written.
 pub fn write_settings(folder: &Path, settings: &str, resume: bool) -> io::Result<Vec<String>> {
     fs::create_dir_all(folder)?;
     let path = folder.join("settings.txt");

@@ -22,8 +22,8 @@ pub struct Ragged<'a> {
     pub recv_sizes: &'a Array,
 }
 
-/// Sends rows to the devices along `axes`. The lists in `sizes` say how many rows go to each device, and where they are
-/// stored in its output. The rest of the output is taken from `into`.
+/// Sends rows to the devices along `axes`, which cannot be axes of batches. The lists in `sizes` say how many rows go
+/// to each device, and where they are stored in its output. The rest of the output is taken from `into`.
 ///
 /// # Shapes
 ///

@@ -21,11 +21,17 @@ const MAX_CALLBACKS: usize = 1024;
 static NEXT: AtomicI64 = AtomicI64::new(0);
 
 /// Calls `f` with a picture of the layout that the compiler chooses for `x`, each time that the program is compiled.
+/// Only the last 1024 functions that were passed inside of traces are kept and called.
 ///
 /// Inside [`shard_map`](crate::shard_map), the picture shows an array for each coordinate along the axes over which `x`
 /// varies, and how each of them is split over the other axes. Outside of a trace, `f` is called at once, with the
-/// layout of the array ([`visualize`](super::visualize)). `x` keeps the layout that it has without this call. If `x` is
-/// a mistake, `f` is not called.
+/// layout of the array ([`visualize`](super::visualize)). In Auto mode, `x` keeps the layout that it has without this
+/// call. In Explicit mode, the call is a use of `x` like any other, before which `.shard` has to decide an ambiguous
+/// layout. If `x` is a mistake or a `float0` array, or has an ambiguous layout outside of a trace, `f` is not called.
+///
+/// # Panics
+///
+/// Panics outside of a trace for a traced array whose layout is not known.
 ///
 /// # Examples
 ///
@@ -98,7 +104,8 @@ fn marks(module: &Module) -> impl Iterator<Item = OpView<'_>> {
 }
 
 impl Waiting {
-    /// Keeps the layouts of the marked values of a module in which all values have layouts.
+    /// Keeps the layouts of the marked values of a module in which all values have layouts. Does nothing without a
+    /// mesh.
     pub fn read(&mut self, module: &Module) {
         let Some(mesh) = module.main_mesh() else { return };
         self.0 = marks(module).filter_map(|op| Some((Inspect::of(&op)?.id, picture(&op, mesh)))).collect();
