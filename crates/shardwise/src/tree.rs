@@ -71,13 +71,14 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
     note = "for a struct of your own, add `#[derive(Tree)]`, and mark fields that are not arrays with `#[tree(fixed)]`; for a reference, `.clone()` it, which is cheap"
 )]
 pub trait Tree: Sized + Send + Sync + 'static {
-    /// Calls `f` with the path of each array and the array, in order. `at` is the path of this tree.
+    /// Calls `f` with the path of each leaf and the leaf, in order. `at` is the path of this tree.
     fn visit<'a>(&'a self, at: &mut Path, f: &mut dyn FnMut(&Path, &'a Array));
 
-    /// Returns a tree of the same form, with the result of `f` for each array, in order.
+    /// Returns a tree of the same form, with the result of `f` for each leaf, in order.
     fn rebuild(&self, f: &mut dyn FnMut(&Array) -> Array) -> Self;
 
-    /// Adds everything in which this tree's form can differ from others of its type: lengths, presence, fixed fields.
+    /// Adds everything in which this tree's form can differ from others of its type: lengths, presence, keys, fixed
+    /// fields, and the shapes of `float0` arrays.
     #[doc(hidden)]
     fn form(&self, form: &mut Form);
 
@@ -173,7 +174,8 @@ impl Path {
         self.with(Part::Index(i), f)
     }
 
-    /// Returns the path as files name tensors: `layers.3.wq`. The path of a tree that is one array is `value`.
+    /// Returns the path as files name tensors: `layers.3.wq`. An empty path, as of a tree that is one array, is
+    /// `value`.
     pub fn name(&self) -> String {
         let part = |part: &Part| match part {
             Part::Field(name) => name.to_string(),
@@ -418,6 +420,10 @@ tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 /// Returns the tree with the result of `f` for each leaf, in order.
+///
+/// # Panics
+///
+/// Panics if vectors and maps nest more than 256 deep.
 pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
     tree.rebuild(&mut f)
 }
@@ -426,7 +432,7 @@ pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
 ///
 /// # Panics
 ///
-/// Panics if the forms differ.
+/// Panics if the forms differ, or if vectors and maps nest more than 256 deep.
 #[track_caller]
 pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
     assert!(form(a) == form(b), "two trees of one form");
@@ -439,7 +445,7 @@ pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -
 ///
 /// # Panics
 ///
-/// Panics if the forms differ.
+/// Panics if the forms differ, or if vectors and maps nest more than 256 deep.
 #[track_caller]
 pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
     let first = form(a);
@@ -452,6 +458,10 @@ pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Arr
 }
 
 /// Returns the leaves, in order.
+///
+/// # Panics
+///
+/// Panics if vectors and maps nest more than 256 deep.
 pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |_, a| out.push(a));
@@ -459,6 +469,10 @@ pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
 }
 
 /// Returns the leaves with their paths, in order.
+///
+/// # Panics
+///
+/// Panics if vectors and maps nest more than 256 deep.
 pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |p, a| out.push((p.clone(), a)));

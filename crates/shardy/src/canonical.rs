@@ -87,8 +87,8 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Returns true if Shardy keeps the op although its result is not used. Of the collectives, it only removes
-    /// all-to-alls, and not even these before reshards are replaced.
+    /// Returns true if Shardy keeps the op although it is pure and its result is not used. Of the collectives, it only
+    /// removes all-to-alls, and not even these before reshards are replaced.
     fn is_kept(&self, op: Op) -> bool {
         match self.edit.opcode(op) {
             Opcode::SdyAllToAll => self.steps == Steps::Reshards,
@@ -386,8 +386,9 @@ fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> b
     a.mesh.name == b.mesh.name && a.replicated == b.replicated && strides(a, a_type) == strides(b, b_type)
 }
 
-/// Returns the axes of a layout with the distance, in elements, between neighbours along them. Minor axes come first,
-/// and adjacent parts of an axis are merged.
+/// Returns the axes of the dimensions of a layout, each with the distance, in elements, between neighbours along it.
+/// The smallest distance comes first. Parts of an axis that follow each other are merged where their distances do so,
+/// too.
 fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
     let (mesh, mut inner, mut out) = (&sharding.mesh, 1, vec![]);
     for (dim, &size) in sharding.dims.iter().zip(ty.shape()).rev() {
@@ -415,8 +416,8 @@ fn strides(sharding: &Sharding, ty: &Type) -> Vec<(usize, AxisRef)> {
 
 // Manual computations.
 
-/// Removes unused arguments of manual computations, and manual computations without operands, results and ops. Returns
-/// `None` if there are none. Never returns an error.
+/// Removes unused arguments of manual computations, and manual computations without operands and results whose body has
+/// only its terminator. Returns `None` if there is nothing to remove. Never returns an error.
 fn manual_computations(module: &Module) -> Result<Option<Module>, Diagnostics> {
     let mut manual = Manual { has_changed: false };
     let out = rewrite_funcs(module, &mut manual)?;

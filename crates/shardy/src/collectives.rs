@@ -82,7 +82,7 @@ pub(crate) fn same_axes(a: &Mesh, b: &Mesh) -> bool {
 }
 
 /// Returns the collectives that turn one layout of a tensor of this shape into another, each with the layout after it.
-/// Unreduced axes are ignored.
+/// The meshes must have the same axes, and may differ in the order of devices. Unreduced axes are ignored.
 pub(crate) fn steps(source: &Sharding, target: &Sharding, shape: &[usize]) -> Vec<(ShardyCollective, Sharding)> {
     let mut conversion = Conversion::new(source, target, shape);
     for _ in 0..2 {
@@ -277,8 +277,8 @@ impl<'a> Conversion<'a> {
         added
     }
 
-    /// Moves available axes to the front or the back of the `ins` of dimensions with room. Returns the axes that were
-    /// added, with their dimensions.
+    /// Moves available axes, or the parts of them that fit, to the front or the back of the `ins` of dimensions with
+    /// room. Where it splits an axis, it cuts `outs` as well. Returns the axes that were added, with their dimensions.
     fn fill(&mut self, at: Fill, available: &mut Available<'_>) -> Vec<(usize, AxisRef)> {
         let (mut added, mut split) = (vec![], vec![]);
         for dim in 0..self.ins.len() {
@@ -400,8 +400,9 @@ impl<'a> Conversion<'a> {
         }
     }
 
-    /// Moves axes to the dimensions that need them, the last ones of each dimension first. Without `allows_disorder`,
-    /// axes are only moved if they are the first that the other dimension still needs, in this order.
+    /// Moves axes by all-to-alls to the dimensions that need them, the last ones of each dimension first. Without
+    /// `allows_disorder`, axes are only moved if they are the first that the other dimension still needs, in this
+    /// order.
     fn exchange(&mut self, allows_disorder: bool) {
         for source in 0..self.ins.len() {
             while let Some((count, target)) = self.exchangeable(source, allows_disorder) {

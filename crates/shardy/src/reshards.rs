@@ -255,8 +255,8 @@ impl Inserter<'_, '_> {
         self.edit.set_operand(op, index, sum);
     }
 
-    /// Replaces a reshard that makes axes unreduced by the ops for this. Returns false, and changes nothing, if
-    /// [`Self::make_unreduced`] does.
+    /// Replaces a reshard that makes axes unreduced by the ops for this, and returns true. Returns false, and changes
+    /// nothing, if [`Self::make_unreduced`] returns false.
     fn unreduced_reshard(&mut self, op: Op) -> bool {
         let result = self.edit.body[op].results[0];
         let target = self.edit.body.sharding(result).cloned();
@@ -370,7 +370,7 @@ impl Inserter<'_, '_> {
         }
     }
 
-    /// Converts the sources of each edge to the layout of its owner.
+    /// Converts the sources of each edge to the layout of its owner, as [`Self::conform`] does.
     fn data_flow(&mut self, op: Op, is_full: bool) {
         let view = self.edit.view(op);
         let DataFlow::Edges(edges) = Opcode::of_view(&view).facts().data_flow(&view) else { return };
@@ -488,7 +488,7 @@ pub(crate) fn without_axes(sharding: &Sharding, manual: &[AxisRef]) -> Sharding 
 
 /// Returns the mesh that an op runs on, or `None` if it has no shardings, if the axes of their meshes differ, or if a
 /// mesh is a single device. Meshes without axes and devices are ignored if there are others. If the orders of devices
-/// differ, returns the mesh of the largest number of split tensors.
+/// differ, returns the mesh of the largest number of tensors that are split or unreduced.
 fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     let mut common: Option<Arc<Mesh>> = None;
     for mesh in shardings.iter().flatten().map(|s| &s.mesh) {

@@ -168,8 +168,8 @@ pub(crate) fn make_divisible(module: &Module, _: &Settings) -> Result<Module, Di
     Ok(out)
 }
 
-/// Cuts the axes of each dimension to the longest major part that divides the dimension evenly. A dimension that is cut
-/// loses its priority.
+/// Cuts the axes of each dimension to the longest major part that divides the dimension evenly. In a dimension that is
+/// cut, an axis of size 1 ends this part, and the priority is dropped.
 fn evenly(sharding: &mut Sharding, shape: &[usize]) {
     let mesh = sharding.mesh.clone();
     for (dim, &size) in sharding.dims.iter_mut().zip(shape) {
@@ -197,9 +197,9 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 /// Sorts the manual axes of manual computations in the order of the mesh, and adds those that a sharding of an operand
-/// or result does not use to its replicated axes. A sharding on a mesh without axes gets the mesh of the manual axes.
-/// Shardings on one device or on a mesh with other axes, and those of values that are no tensors, are not changed.
-/// Fails for a manual computation without operands and results that has manual axes and ops.
+/// or result does not use to its replicated axes. The shardings get the mesh of the manual axes. Shardings on one
+/// device or on a mesh with other axes, and those of values that are no tensors, are not changed. Fails for a manual
+/// computation without operands and results that has manual axes and ops.
 pub(crate) fn clean_manual_axes(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let mut out = module.clone();
     for (func, source) in out.funcs.iter_mut().zip(&module.funcs) {
@@ -276,7 +276,8 @@ pub(crate) fn constraints_to_reshards(module: &Module, _: &Settings) -> Result<M
 }
 
 /// Merges sharding groups that share a value, and numbers the groups from 0 in the order of their first members. Of the
-/// ops that put one value into one group, the first is kept. Fails if the members of a group cannot be sharded alike.
+/// ops that put one value into one group, the first is kept. Fails if the members of a group have different shapes, or
+/// are not all in the same manual computation or all outside of them.
 pub(crate) fn import_groups(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {
     let value = |m: &Member| (m.func, m.value);
     let mut merged: Vec<Vec<Member>> = vec![];
@@ -344,7 +345,7 @@ pub(crate) fn merge_constants(module: &Module, _: &Settings) -> Result<Module, D
     })
 }
 
-/// Removes the collectives around products, which collective products replace: gathers of operands that nothing else
+/// Removes the collectives around products, whose work collective matmuls do: gathers of operands that nothing else
 /// uses or, if there are none, the reduce-scatter that is the only use of the result. The result then has the layout of
 /// the reduce-scatter. A result with unreduced axes keeps its reduce-scatter. Always returns `Ok`.
 pub(crate) fn leave_to_products(module: &Module, _: &Settings) -> Result<Module, Diagnostics> {

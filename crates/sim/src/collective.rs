@@ -94,7 +94,8 @@ impl Pattern {
         if machine.is_switched() { inside.max(between) } else { inside + between }
     }
 
-    /// Returns the time of the bytes alone at nominal rates, without steps, latency and efficiency.
+    /// Returns the time of the bytes alone at nominal rates, without steps, latency and efficiency. Links, chips and
+    /// the network count as working at the same time.
     pub(crate) fn least_seconds(&self, machine: &Machine, bytes: f64) -> f64 {
         let c = &machine.constants;
         let inside = (self.link_load / c.link_bytes_per_s).max(self.core_load / c.core_bytes_per_s);
@@ -179,7 +180,8 @@ fn inner_members(topology: &Topology, group: &[usize]) -> (Vec<usize>, usize) {
     (inner, pods.len())
 }
 
-/// Returns the bytes of a device over the network for each byte of the exchange, in a group of `members` in `pods`.
+/// Returns the bytes of a device over the network for each byte of the exchange, in a group of `members` devices in
+/// `pods` pods.
 fn network(exchange: Exchange, members: usize, pods: usize) -> f64 {
     let (members, pods) = (members as f64, pods as f64);
     let gathered = (pods - 1.0) / members;
@@ -230,7 +232,7 @@ impl BlockAxis {
         if self.is_ring { self.size / 2 } else { self.size - 1 }
     }
 
-    /// Returns the bytes on a link in an all-to-all along the axis, for each byte that a chip sends.
+    /// Returns the bytes on a link in an all-to-all along the axis, for each byte that a chip has.
     fn all_to_all(&self) -> f64 {
         let n = self.size;
         let pairs = if self.is_ring { (n * n - n % 2) as f64 / 8.0 } else { (n / 2 * n.div_ceil(2)) as f64 };
@@ -256,13 +258,13 @@ struct Block {
 struct Twisted {
     /// The largest number of links between two chips.
     diameter: usize,
-    /// The bytes on a link in an all-to-all, for each byte that a chip sends.
+    /// The bytes on a link in an all-to-all, for each byte that a chip has.
     all_to_all: f64,
 }
 
 impl Twisted {
-    /// Returns the facts about a group of chips. The links from each chip to the others must be like those from the
-    /// first one.
+    /// Returns the diameter and the load of an all-to-all of a group of chips. The links from each chip to the others
+    /// must be like those from the first one.
     fn of(torus: &Torus, chips: &[Vec<usize>]) -> Twisted {
         let (mut loads, mut diameter) = (vec![[0.0; 2]; torus.grid().len()], 0);
         for to in chips {
@@ -384,7 +386,8 @@ impl Block {
         }
     }
 
-    /// Returns the bytes on a link in an all-to-all, for each byte that a device sends.
+    /// Returns the bytes on a link in an all-to-all in which all devices of each chip take part, for each byte that a
+    /// device has.
     fn all_to_all(&self, topology: &Topology) -> f64 {
         let of_axes = || self.axes.iter().map(BlockAxis::all_to_all).fold(0.0, f64::max);
         self.twisted.map_or_else(of_axes, |twisted| twisted.all_to_all) * topology.devices_per_chip() as f64
@@ -416,7 +419,7 @@ fn axis(topology: &Topology, chips: &[Vec<usize>], dim: usize) -> Option<BlockAx
     is_even.then_some(BlockAxis { dim, size: at.len(), is_ring, stride })
 }
 
-/// Returns the bytes on the links if each device sends a byte to the next one of its group.
+/// Returns the bytes on the links if each device sends a byte to the next one of its group, and the last to the first.
 fn around<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> Loads<'t> {
     let mut loads = Loads::new(topology);
     for group in groups {
@@ -440,7 +443,8 @@ fn best_rings<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> (Loads<'t>, 
     (if is_better { better } else { own }, distances)
 }
 
-/// Returns the bytes on the links in all-to-alls, for each byte that a device sends.
+/// Returns the bytes on the links in all-to-alls, for each byte that a device has. Each device sends one part in
+/// `members` of it to each other one of its group.
 fn between_all<'t>(topology: &'t Topology, groups: &[Vec<usize>], members: usize) -> Loads<'t> {
     let mut loads = Loads::new(topology);
     for group in groups {
@@ -556,7 +560,7 @@ mod tests {
         }
     }
 
-    /// The closed formulas of all-to-alls have the same load on links as routing every message.
+    /// Tests that the closed formulas of all-to-alls have the same load on links as routing every message.
     #[test]
     fn all_to_alls_are_routed_messages() {
         for (text, count) in [("v5e:16x1", 16), ("v5e:4x1", 4), ("v5e:5x1", 5), ("v4:4x4x4", 64), ("v4:8x4x4", 128)] {
@@ -568,7 +572,8 @@ mod tests {
         }
     }
 
-    /// All-to-alls of twisted tori are faster than those of plain ones, where the long dimension is the limit.
+    /// Tests that all-to-alls of twisted tori have the load of routed messages, and are faster than those of plain
+    /// ones, where the long dimension is the limit.
     #[test]
     fn all_to_alls_of_twisted_tori_are_routed_messages() {
         for (text, plain_load) in [("v4:4x4x8_twisted", 1.0), ("v4:4x8x8_twisted", 1.0)] {
@@ -584,7 +589,8 @@ mod tests {
         }
     }
 
-    /// Rings of 4x4x8: z alone, x at two opposite places of z, and the plane of x and z. Alone, x is a line.
+    /// Tests the rings of 4x4x8: z alone, x at two opposite places of z, the plane of x and z, and all chips. Alone, x
+    /// is a line.
     #[test]
     fn short_dimensions_of_twisted_tori_are_rings_with_their_opposites() {
         let twisted = topology("v4:4x4x8_twisted");
@@ -616,8 +622,8 @@ mod tests {
         assert!(of(&crossed).note().unwrap().contains("at most 1 link apart, not 3"));
     }
 
-    /// A gather around a ring in both directions takes half as many steps as in one direction. Each link carries one
-    /// shard in a step, and half of one in the last step of a ring of even size.
+    /// Tests that a gather around a ring in both directions takes half as many steps as in one direction, rounded up.
+    /// Each link carries one shard in a step, and half of one in the last step of a ring of even size.
     #[test]
     fn gathers_are_steps_of_neighbours() {
         for n in [4, 8, 16] {

@@ -211,8 +211,9 @@ impl Machine {
         self.rates.is_some()
     }
 
-    /// Returns the peak rates and the memories of a host, or of one device. Those whose rates are not known are left
-    /// out, and so are types that the vector units of a chip multiply.
+    /// Returns the peak rates and the memories of a host, or of one device. The peak rates of a device are those of
+    /// bf16, f32 and int8, without types that its vector units multiply. Rates and memories that are not known are left
+    /// out.
     pub fn limits(&self) -> Limits {
         if let Some(rates) = &self.rates {
             return rates.limits(&self.title);
@@ -241,7 +242,8 @@ impl Machine {
         text
     }
 
-    /// Returns the machine with this name. The prefixes `tpu-`, `tpu` and `gpu-` are ignored, and so is case.
+    /// Returns the machine of [`Machine::all`] with this name. The prefixes `tpu-`, `tpu` and `gpu-` are ignored, and
+    /// so is case.
     ///
     /// # Errors
     /// Fails if there is none (`machine-unknown`).
@@ -268,8 +270,8 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
-    /// name, and for a host.
+    /// Returns the machine with another value for a constant of a chip. The value is not checked. Returns `None` if
+    /// there is no constant of this name, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut machine = self.clone();
         *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
@@ -286,7 +288,8 @@ impl Machine {
     /// names begin with `_` are read but not returned: they are only for the `like` of others.
     ///
     /// # Errors
-    /// Fails if a line cannot be read, or if a machine lacks a constant that it must have (`machine-text`).
+    /// Fails if a line cannot be read, or if a machine lacks a constant that it must have, or has a value that the
+    /// constant may not have (`machine-text`).
     pub fn parse(text: &str, file: &str) -> Result<Vec<Machine>, Diagnostics> {
         let mut sections: Vec<Section> = vec![];
         for (i, line) in text.lines().enumerate() {
@@ -489,7 +492,7 @@ mod tests {
         }
     }
 
-    /// roofline.md: with more than 240 rows, a product of bf16 on v5e is bound by its flops.
+    /// Tests that with more than 240 rows, a product of bf16 on v5e is bound by its flops, as roofline.md says.
     #[test]
     fn products_on_v5e_need_240_rows() {
         let c = &Machine::find("v5e").unwrap().constants;

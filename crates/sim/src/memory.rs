@@ -52,7 +52,8 @@ pub(crate) fn account(
     }
 }
 
-/// Returns the item that ends last among those that use each value, or a value in its memory.
+/// Returns, for each value that is used, the item that ends last among those that use it, or a value in its memory, and
+/// the time at which this item ends.
 fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (usize, Picoseconds)> {
     let mut last: BTreeMap<Value, (usize, Picoseconds)> = BTreeMap::new();
     for (i, inputs) in plan.inputs.iter().enumerate() {

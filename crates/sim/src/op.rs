@@ -64,9 +64,10 @@ pub(crate) struct Work {
 }
 
 /// Returns true if an op is a product, such as a `dot_general` or a convolution. A product has two arrays as operands,
-/// a result that is not empty and no regions, and takes at least two flops for each element of its result. It is linear
-/// in each operand, or its result has another type and it sums over factors that both operands have. Whether matrix
-/// units or vector units compute it depends on the machine.
+/// a result that is not empty, no regions and a sharding rule, passes no dimensions on as elementwise ops do, and takes
+/// at least two flops for each element of its result. It is linear in each operand, or its result has another type and
+/// it sums over factors that both operands have. Whether matrix units or vector units compute it depends on the
+/// machine.
 pub fn is_product(view: &OpView<'_>) -> bool {
     Product::of(view).is_some()
 }
@@ -146,8 +147,8 @@ impl Product {
         (cycles + fixed) / c.clock_hz
     }
 
-    /// Returns the bytes of the operands that are read if not all of them fit into the fast memory: each part of the
-    /// result, as large as fits, needs its rows and columns. Returns 0 if all fit.
+    /// Returns the bytes of the operands that are read if operands and result do not fit into the fast memory together:
+    /// each part of the result, as large as fits, needs its rows and columns. Returns 0 if they fit.
     fn traffic(&self, c: &Constants) -> f64 {
         let element_bytes = self.element_bytes * self.density;
         let operands = self.batch * self.k * (self.m + self.n) * element_bytes;

@@ -76,7 +76,7 @@ pub(crate) fn is_name(name: &str) -> bool {
     }
 }
 
-/// Reads `64x512x8`. Returns `None` for another text, and if a size is 0.
+/// Reads three sizes, as `64x512x8`. Returns `None` for another text, and if a size is 0.
 fn shape_of(text: &str) -> Option<[u32; 3]> {
     let sizes: Vec<u32> = text.split('x').map(|n| n.parse().ok().filter(|&n| n > 0)).collect::<Option<_>>()?;
     sizes.try_into().ok()
@@ -93,7 +93,8 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Arranges constants, whose names must be ones for which [`is_name`] is true.
+    /// Arranges constants, whose names must be ones for which [`is_name`] is true. Those that are 0 are in no curve and
+    /// no grid of products.
     pub(crate) fn new(facts: BTreeMap<Arc<str>, Fact>) -> Rates {
         let mut curves: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
         let mut products: BTreeMap<String, Vec<([u32; 3], f64)>> = BTreeMap::new();
@@ -150,7 +151,8 @@ impl Rates {
     }
 }
 
-/// Returns the value at `x` of a curve with these points, of which there is at least one, all of them positive.
+/// Returns the value at `x` of a curve with these points, of which there is at least one, all of them positive. They
+/// are sorted by size, and no size occurs twice. A size below 1 counts as 1.
 fn interpolated(points: &[(f64, f64)], x: f64) -> f64 {
     let [first @ .., last] = points else { return 0.0 };
     let Some(first) = first.first() else { return last.1 };
@@ -210,8 +212,9 @@ impl Grid {
     }
 }
 
-/// Returns the sizes around a size, which are both the first or the last one beyond these, and how far it is from the
-/// first to the second one, between 0 and 1, in logarithms. `sizes` must not be empty.
+/// Returns the two neighbours of a size in `sizes`, and how far it is from the first to the second one, between 0 and
+/// 1, in logarithms. A size beyond all others counts as the last one. For the first size, and below it, both neighbours
+/// are the first one. `sizes` must not be empty, and is in ascending order.
 fn cell(sizes: &[u32], size: f64) -> (u32, u32, f64) {
     let size = size.clamp(f64::from(sizes[0]), f64::from(sizes[sizes.len() - 1]));
     let after = sizes.iter().position(|&s| f64::from(s) >= size).unwrap_or(sizes.len() - 1);

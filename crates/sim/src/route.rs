@@ -35,7 +35,7 @@ impl LinkSet {
         self.0 & other.0 != 0
     }
 
-    /// Returns the name of a lane: `links x+ y-`.
+    /// Returns the name of a lane: `links x+ y-`, or `links switch` if switches connect the devices.
     pub(crate) fn name(self, is_switched: bool) -> String {
         let names = match is_switched {
             true => ["switch", "switch", "", "", "", "", "chip", "network"],

@@ -157,7 +157,8 @@ impl Queue {
         }
     }
 
-    /// Records that item `i` was issued, and adds the items that wait for nothing else.
+    /// Records that item `i` was issued, and adds the items that wait for nothing else. Does nothing in the order of
+    /// the program.
     pub(crate) fn issued(&mut self, i: usize, plan: &Plan, frame: &Frame<'_>, kinds: &[Kind]) {
         let Queue::ByReadiness(ready) = self else { return };
         ready.advance(i);

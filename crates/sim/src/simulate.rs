@@ -108,9 +108,9 @@ const LISTED_OPS: usize = 4;
 /// # Errors
 /// Fails if the module has no function (`module-main`), if its mesh has axes and another number of devices than the
 /// topology (`topology-mesh`), if a function calls itself (`call-recursion`), or if the program was not partitioned
-/// (`simulate-global`): if it has an op on global values, such as a sharding constraint, or an argument or result of
-/// the main function that is split and has no [`GLOBAL_TYPE`]. A program without a mesh can be simulated on every
-/// topology.
+/// (`simulate-global`): if a function that it runs has an op on global values, such as a sharding constraint, or if an
+/// argument or result of the main function is split or unreduced and has no [`GLOBAL_TYPE`]. A program without a mesh
+/// can be simulated on every topology.
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let mut timeline = simulate_exactly(module, topology, options)?;
     let machine = topology.machine();
@@ -221,7 +221,7 @@ fn no_main(module: &Module) -> Diagnostic {
 }
 
 /// Fails if the program was not partitioned: if the main function, or one that it runs, has an op on global values, or
-/// if an argument or result of the main function is a whole array that is split.
+/// if an argument or result of the main function is a whole array that is split or unreduced.
 fn refuse_global(module: &Module, main: &Func) -> Result<(), Diagnostic> {
     let roots = module.func_id(&main.name).into_iter().collect();
     calls::callees_first(module, roots).into_iter().try_for_each(|id| refuse_global_ops(module, &module[id].body))?;
@@ -589,7 +589,7 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Lets the core wait for the other devices before the first asynchronous collective.
+    /// Lets the core wait for the other devices before the first asynchronous collective, if there are others.
     fn meet(&mut self) {
         let barrier = picoseconds(self.topology.machine().constants.barrier_s);
         if !self.state.has_met && self.mesh.size() > 1 {

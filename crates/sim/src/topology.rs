@@ -49,12 +49,13 @@ impl Topology {
     /// - `v5e:2x4` is a pod of 2 x 4 chips, and `v5e:16x16*2` two pods of 16 x 16 chips.
     /// - `h100:2x8` is two nodes of 8 devices each.
     /// - `FILE:8` is 8 devices on the machine of a file that `shardwise calibrate` has written, and `host:8` is 8
-    ///   devices on the machine of the file that the environment variable `SHARDWISE_MACHINE` names.
+    ///   devices on the machine of the file that the environment variable `SHARDWISE_MACHINE` names. Its own name can
+    ///   stand in place of `host`.
     ///
     /// # Errors
-    /// Fails if there is no such machine (`machine-unknown`), if a file of machines cannot be read, also one that
-    /// `SHARDWISE_MACHINE` names in vain (`machine-file`, `machine-text`), or if the text has another form or the grid
-    /// is not one of the machine (`topology-grid`).
+    /// Fails if there is no such machine (`machine-unknown`), if the file cannot be read (`machine-file`,
+    /// `machine-text`), or if the text has another form or the grid is not one of the machine (`topology-grid`). A file
+    /// of `SHARDWISE_MACHINE` that cannot be read matters only if no other machine has the name.
     pub fn parse(text: &str) -> Result<Topology, Diagnostics> {
         Topology::read(text, Machine::own)
     }
@@ -127,7 +128,8 @@ impl Topology {
     /// Returns the twisted torus of the same chips, in which the wraps of the short dimensions are shifted.
     ///
     /// # Errors
-    /// Fails if the machine has no twisted tori, or none of this grid (`topology-grid`).
+    /// Fails if the machine has no twisted tori, or none of this grid, or if the torus is twisted already
+    /// (`topology-grid`).
     pub fn twisted(self) -> Result<Topology, Diagnostics> {
         let c = &self.machine.constants;
         let is_possible = c.twists > 0.0 && (0..self.grid().len()).all(|dim| self.wraps(dim));
@@ -143,7 +145,8 @@ impl Topology {
     }
 
     /// Returns the number of links between the halves of a pod, for the cut across a dimension that has the fewest. The
-    /// links of one direction count. Returns `None` for a host, and if switches connect the devices.
+    /// links of one direction count. Only dimensions of even size are cut: returns 0 if there are none. Returns `None`
+    /// for a host, and if switches connect the devices.
     ///
     /// # Examples
     ///
@@ -162,7 +165,8 @@ impl Topology {
         &self.machine
     }
 
-    /// Returns the same topology of another machine, such as one with calibrated constants.
+    /// Returns the same topology of another machine, such as one with calibrated constants. Whether that machine has
+    /// this grid and these wraps is not checked.
     pub fn with_machine(&self, machine: Arc<Machine>) -> Topology {
         Topology { machine, ..self.clone() }
     }
@@ -259,7 +263,7 @@ impl fmt::Display for Grid<'_> {
 type Own = Result<Option<Machine>, Diagnostics>;
 
 /// Returns the machine that a topology names: that of a file, the own one, or one of the table. Fails if the file
-/// cannot be used, or if there is no machine of this name.
+/// cannot be used, or if there is no machine of this name, with the mistakes of the own one if there are any.
 fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         return Machine::load(name.as_ref()).map(Arc::new);

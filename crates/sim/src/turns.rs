@@ -3,8 +3,8 @@
 use shardwise_view::{Picoseconds, Span, Work};
 use std::ops::Range;
 
-/// Returns the note of a loop with this number of turns, if it is known, of which the first `simulated` ones were
-/// simulated. Returns `None` if these are all turns.
+/// Returns the note of a loop with this number of turns, or one of unknown length if it is `None`, of which the first
+/// `simulated` turns were simulated. Returns `None` if these are all turns.
 pub(crate) fn note(trips: Option<u64>, simulated: u64) -> Option<String> {
     let Some(count) = trips else { return Some("the number of turns is not known: one is assumed".into()) };
     let last = simulated.saturating_sub(1);

@@ -33,7 +33,8 @@ pub(super) fn typed(a: &Array) -> ShardedType {
     ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
 }
 
-/// Adds an argument that stands for an array, with its type, its layout and its states, to the innermost function.
+/// Adds an argument that stands for an array, with its type, its layout and its states, to the innermost function, and
+/// returns it.
 pub(super) fn stand_in(a: &Array, at: At) -> Array {
     let arg = eager::argument(&typed(a), &context::loc(at), at);
     let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope));
@@ -49,8 +50,9 @@ pub(super) struct Traced<R> {
 }
 
 impl<R: Tree> Traced<R> {
-    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with the mistakes of `args`, or
-    /// if `f` does. Ends the active trace if a mistake left a region of the function incomplete.
+    /// Traces `f` as a function of its own, for arguments of the types of `args`. Fails with the mistakes of `args` or
+    /// of the result, if `f` fails, and if the result has an array that cannot be used here. Ends the active trace if a
+    /// mistake left a region of the function incomplete.
     pub fn of<T: Tree, O: Returns<Tree = R>>(f: impl Fn(&T) -> O, args: &T, at: At) -> Result<Traced<R>> {
         let loc = context::loc(at);
         let given: Vec<Array> = tree::leaves(args).into_iter().cloned().collect();

@@ -86,7 +86,8 @@ fn check<T>(result: Result<T>, folder: &Folder, expected: Expect) {
 }
 
 // ── round trips
-/// Returns an array for each element type that the format has. Those that have no arithmetic are read from a file.
+/// Returns an array of each element type that can be saved as safetensors, by the names of the types. Those that have
+/// no arithmetic are read from a file.
 fn of_all_types(folder: &Folder) -> Map {
     let computed = [Bool, I8, I16, I32, I64, U8, U16, U32, U64, BF16, F16, F32, F64, C64];
     let numbers = arange(0..24, F32).reshape([6, 4]);
@@ -552,8 +553,8 @@ fn version(version: i32) -> Vec<Array> {
     (0..20).map(|_| full([5000], version, I32)).collect()
 }
 
-/// Saves one version after the other, until the process is killed. Does nothing unless the variable [`CHILD`] is set:
-/// another test starts this one as a child process.
+/// Saves one version after the other, until the process is killed. Does nothing unless the environment variable
+/// [`CHILD`] is set: another test starts this one as a child process.
 #[test]
 fn a_child_process_saves_until_it_is_killed() {
     let Ok(folder) = std::env::var(CHILD) else { return };

@@ -89,7 +89,7 @@ fn sizes(letter: char, count: usize, chunk: usize) -> [usize; 4] {
 const DTYPES: [DType; 3] = [I32, BF16, F32];
 const Y: &[&str] = &["Y"];
 
-/// Runs `f` for each number of devices and dtype. The current mesh has this number of devices along Y.
+/// Runs `f` for each number of devices and dtype. The current mesh then has this number of devices along Y.
 fn everywhere(f: impl Fn(usize, DType)) {
     for n in [1, 2, 3, 4, 8] {
         set_mesh(Mesh::auto([("Y", n)]).unwrap());
@@ -97,8 +97,8 @@ fn everywhere(f: impl Fn(usize, DType)) {
     }
 }
 
-/// Tests `all_gather` along a contracting, a free and a batch dimension, with parts of one to three elements, and along
-/// a letter that only one operand has and the result lacks.
+/// Tests `all_gather` along a contracting, a free and a batch dimension, with parts of one to three elements, also
+/// where only one operand has a letter that the result lacks.
 #[test]
 fn gathers() {
     everywhere(|n, dtype| {

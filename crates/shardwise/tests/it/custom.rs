@@ -13,8 +13,8 @@ fn found(e: &shardwise::Error) -> Vec<(String, String)> {
     e.diagnostics().map(|d| (d.code().to_string(), d.to_string())).collect()
 }
 
-/// Returns `x^2 y` with a rule for forward mode whose derivative in `x` is ten times too large, so that it shows where
-/// the rule is used.
+/// Returns the function `x^2 y` with a rule for forward mode whose derivative in `x` is ten times too large, so that it
+/// shows where the rule is used.
 fn marked_jvp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     let f = |x: &Array, y: &Array| x * x * y;
     let rule = custom_jvp(f).defjvp(|(x, y), (dx, dy)| (x * x * y, 20.0 * x * y * dx + x * x * dy));
@@ -22,7 +22,7 @@ fn marked_jvp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     move |x, y| rule(x, y)
 }
 
-/// Returns `x^2 y` with a rule for reverse mode whose derivative in `x` is ten times too large.
+/// Returns the function `x^2 y` with a rule for reverse mode whose derivative in `x` is ten times too large.
 fn marked_vjp() -> impl Fn(&Array, &Array) -> Array + Clone + Send + Sync {
     let f = |x: &Array, y: &Array| x * x * y;
     let rule = custom_vjp(f)

@@ -125,8 +125,8 @@ impl Type {
         sum.shard(mesh.sharding(self.spec().unreduced(axis)))
     }
 
-    /// Returns small integers as floats, none of which is the largest of its row twice. For integer operands, returns
-    /// positions, and for others bools.
+    /// Returns small integers as floats, such that no row contains its largest element twice. For integer operands,
+    /// returns positions, and for others bools.
     fn value(&self) -> Array {
         let n: usize = self.shape.iter().product();
         match self.dtype {
@@ -300,8 +300,8 @@ impl Case<'_> {
     }
 }
 
-/// Tests that gradients in Explicit mode have JAX's types, and the values of the unsharded ones.
-/// `oracle/explicit_gradients.py` makes the table.
+/// Tests that gradients in Explicit mode have JAX's types where JAX has them, except for [`OTHER_GRADIENTS`], and the
+/// values of the unsharded ones. `oracle/explicit_gradients.py` makes the table.
 #[test]
 fn every_gradient() {
     let text = include_str!("../../../../testdata/explicit/gradients.txt");

@@ -27,7 +27,8 @@ const SOURCES: [&str; 15] = [
     include_str!("../../src/shape.rs"),
 ];
 
-/// Returns the public functions that return arrays: `pub fn f(..) -> Array`, and rows of tables (`exp Floats |x| ..`).
+/// Returns the names of the public functions that return arrays: `pub fn f(..) -> Array`, and rows of tables, as in
+/// `exp Floats |x| ..`. The update `.at(..).set(..)` has the name `at_set`.
 fn names() -> BTreeSet<String> {
     SOURCES.iter().flat_map(|source| source.lines().filter_map(name)).collect()
 }

@@ -150,7 +150,7 @@ fn layouts_that_the_compiler_decides_are_unknown_in_loops() {
 }
 
 /// Traces a `shard_map` of `f` over X, for an array that is split over X and Y. Returns text: the type that `f`
-/// returns, and the collectives of the program, or the codes of its mistakes.
+/// returns, if it returns, and the collectives of the program, or the code of its first mistake.
 fn over_x(level: Communicate, cols: usize, f: fn(&Array) -> Array, out: P) -> String {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
     with_mesh(&mesh, || {

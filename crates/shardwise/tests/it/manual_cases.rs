@@ -182,7 +182,8 @@ impl<'a> Case<'a> {
         lowered.map_err(|e| wrong(&e)).and(found)
     }
 
-    /// Returns our answer in short if it differs from JAX's, or `None` if it agrees.
+    /// Returns our answer in short if it differs from JAX's, or `None` if it agrees: if the types are equal, or if both
+    /// refuse the case with errors of one class, and our message names what JAX's names.
     fn difference(&self) -> Option<String> {
         match (self.run(), self.expected.strip_prefix("error ")) {
             (Ok(ty), None) => (ty != self.expected).then_some(ty),

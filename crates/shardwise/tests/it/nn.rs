@@ -126,7 +126,8 @@ const CASES: &[Case] = &[
     ("truncated_normal", 4.0, || truncated_normal(Key::new(40), -1.0, 0.5, [60], F32)),
 ];
 
-/// Reads the cases of a table that `oracle/recorded.py` writes: `name | words`. Words of four digits are `bf16`.
+/// Reads the cases of a table that `oracle/recorded.py` writes: `name | words`. A word is the bits of a float as a
+/// hexadecimal number: of a `bf16` if it has four digits, and of an `f32` otherwise.
 pub fn recorded(table: &'static str) -> impl Iterator<Item = (&'static str, Vec<f64>)> {
     let cases = table.lines().filter(|l| !l.starts_with('#')).map(|l| l.rsplit_once(" | ").unwrap());
     let float = |word: &str| {
@@ -140,8 +141,8 @@ pub fn floats(x: &Array) -> Vec<f64> {
     x.astype(F32).to_vec::<f32>().unwrap().into_iter().map(f64::from).collect()
 }
 
-/// Returns the largest difference, in units of `epsilon` times the largest expected value. Panics if the numbers of
-/// values differ.
+/// Returns the largest difference, in units of `epsilon` times the largest magnitude of an expected value. Returns NaN
+/// if a difference is NaN, and if all values are 0. Panics if the numbers of values differ.
 pub fn ulps(got: &[f64], expected: &[f64], epsilon: f64) -> f64 {
     assert_eq!(got.len(), expected.len());
     let largest = expected.iter().fold(0f64, |m, x| m.max(x.abs()));

@@ -15,7 +15,8 @@ impl Draw {
     }
 }
 
-/// Checks that the program has these results in the reference interpreter, in global view and on a grid of devices.
+/// Checks that the first result of the program has these elements in the reference interpreter, in global view and on a
+/// grid of devices.
 fn check_reference(text: &str, args: &[Literal], expected: &[i32]) {
     let module = shardwise_ir::text::parse("program", text, &shardwise_ops::OPS).unwrap();
     let meant = shardwise_interp::run(&module, args).unwrap();
@@ -34,7 +35,8 @@ fn literal(x: &Array) -> Literal {
 const ROWS: usize = 6;
 const PLACES: usize = 10;
 
-/// Returns how many rows each member sends to each other one: at most `ROWS` in all. Each receives at most `PLACES`.
+/// Returns the number of rows that each of `n` members sends to each one, itself included. Each sends at most `ROWS` in
+/// all, and receives at most `PLACES`.
 fn draw_sizes(n: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut draw = Draw(seed);
     let mut sizes = vec![vec![0; n]; n];

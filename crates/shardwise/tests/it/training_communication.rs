@@ -57,7 +57,8 @@ fn moved(up: P, down: P, data: P) -> Communication {
     jit(step).out_shardings((P!(), (up, down))).lower((&w, &x, &y)).unwrap().communication().unwrap()
 }
 
-/// Returns the bytes that the formula and XLA have for a step, from the page that `cargo xtask communication` writes.
+/// Returns the bytes that the formula and XLA, by the stricter count, have for a step, from the page that
+/// `cargo xtask communication` writes.
 fn on_the_page(step: &str) -> [u64; 2] {
     let page = include_str!("../../../../docs/communication.md");
     let (_, steps) = page.split_once("## Training steps").expect("the page has training steps");

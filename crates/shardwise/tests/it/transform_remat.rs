@@ -77,7 +77,7 @@ fn memory_falls_by_what_is_not_kept() {
     assert!(plain - nothing >= 2 * 8 * value, "{plain} {nothing} {dots}");
 }
 
-/// Returns the layers in a loop, with a value of each turn, a loop inside of each turn, and a branch.
+/// Returns a scalar from layers in a loop that also returns a value of each turn, and has a loop and a branch inside.
 fn turns(w: &Array, x: &Array) -> Array {
     let (h, ys) = scan(x.clone(), w.clone(), |h: Array, w: Array| {
         let h = layer(&h, &w);

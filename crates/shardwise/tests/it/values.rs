@@ -323,8 +323,8 @@ fn control() {
     );
 }
 
-/// Compares the first and last two elements of `bits` and `normal` of shape (8, 16) with those recorded from JAX
-/// 0.10.2: bits exactly, and normal numbers within two epsilons.
+/// Compares the first two and the last two elements of `bits` and `normal` of shape (8, 16) with those recorded from
+/// JAX 0.10.2: bits exactly, and normal numbers within two epsilons.
 #[test]
 fn random_numbers_as_recorded_from_jax() {
     let key = |high: u64, low: u64| Key::new(high << 32 | low);
@@ -404,8 +404,8 @@ fn random_numbers_are_the_same_on_every_mesh() {
     }
 }
 
-/// Tests `testdata/random.txt`, which `oracle/random_numbers.py` makes: all bit for bit, and normal numbers within 4
-/// ulp.
+/// Compares random numbers with `testdata/random.txt`, which `oracle/random_numbers.py` makes: normal numbers within 4
+/// ulp, and all others bit for bit.
 #[test]
 fn random_numbers_are_jaxs() {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap();

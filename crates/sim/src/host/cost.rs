@@ -232,8 +232,8 @@ impl<'a> Costs<'a> {
         data.max(self.shared(alone * sizes.instances))
     }
 
-    /// Returns the time that one worker takes for an element of an op, or 0 for an op without operands: it only writes
-    /// its elements, which counts as the data of the group.
+    /// Returns the time that one worker takes for an element of an op. It is that of [`ASSUMED_ELEMENTS`] if it was not
+    /// measured, and 0 for an op without operands: it only writes its elements, which counts as the data of the group.
     fn element_seconds(&self, view: &OpView<'_>) -> f64 {
         if view.operands().is_empty() {
             return 0.0;
@@ -285,8 +285,9 @@ fn bytes(view: &OpView<'_>, v: Value) -> f64 {
     view.body.ty(v).as_tensor().map_or(0.0, |tensor| tensor.bytes() as f64)
 }
 
-/// Returns the bytes that ops read from outside of the group, and those of the result, each as often as it has
-/// instances. A value that is read through ops that change where elements are counts with the elements that are read.
+/// Returns the bytes that ops read from outside of the group, and those of the last op's results, each as often as it
+/// has instances. A value that is read through ops that change where elements are counts with the elements that are
+/// read.
 fn bytes_of(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> f64 {
     let root = views.last().expect("a group has an op");
     let is_inside = |v: Value| views.iter().any(|view| view.results().contains(&v));

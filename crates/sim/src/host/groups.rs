@@ -150,7 +150,7 @@ impl Joining<'_> {
         item.ops().iter().flat_map(|&op| self.block.body[op].results.iter().copied())
     }
 
-    /// Returns the number of instances of an item's results.
+    /// Returns the largest number of instances of an item's results, or 1 if it has none.
     fn count(&self, item: &Item) -> usize {
         self.results(item).map(self.instances).max().unwrap_or(1)
     }
@@ -182,7 +182,8 @@ fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
 }
 
 /// Returns the number of real elements that an array in a loop may have, if arrays outside of it may have `limit`:
-/// [`SMALL_SIZE_IN_LOOPS`] if the loop's arrays have at most [`SMALL_SIZE`] on average, and otherwise `limit`.
+/// [`SMALL_SIZE_IN_LOOPS`] if the results of the loop's ops have at most [`SMALL_SIZE`] for each op on average, and
+/// otherwise `limit`.
 fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));

@@ -163,7 +163,8 @@ func.func private @f{head} {{\n  %0 = {product}"
     assert_eq!(flops(&called), flops(&plain));
 }
 
-/// On v5e, int8 takes half of the passes of bf16, and int32 ten times as many.
+/// Tests that on v5e a product of int8 takes about half the time of one of bf16, and one of int32 about ten times as
+/// long.
 #[test]
 fn passes_depend_on_the_element_type() {
     let time = |from: &str, to: &str| {
@@ -271,8 +272,8 @@ fn host_with(more: &str) -> Topology {
     Topology::new(Arc::new(machine), &[1], 1).unwrap()
 }
 
-/// The argument and the first result have 4 MiB each. A loop uses the result in each turn, and an op after the loop
-/// reads it in another shape.
+/// Tests that a value stays in memory that a loop uses in each turn, and that an op after the loop reads in another
+/// shape. It and the argument have 4 MiB each.
 #[test]
 fn values_on_a_host_stay_until_their_last_use() {
     let source = r#"func.func @main(%a: tensor<1024x1024xf32>, %x: tensor<1x1024xf32>)
@@ -301,7 +302,8 @@ fn values_on_a_host_stay_until_their_last_use() {
     assert!(timeline.memory.iter().all(|memory| memory.bytes >= 8 << 20), "{:?}", timeline.memory);
 }
 
-/// The argument and the result have 4 MiB each. The transpose is read in its place by the op after it.
+/// Tests that a transpose takes no memory if the op after it reads its operand instead. The argument and the result
+/// have 4 MiB each.
 #[test]
 fn a_view_that_is_read_in_its_place_takes_no_memory_of_a_host() {
     let source = r#"func.func @main(%a: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {

@@ -44,7 +44,7 @@ fn topologies(mesh: Option<&Mesh>) -> Vec<Topology> {
     texts.iter().map(|text| Topology::parse(text).unwrap()).collect()
 }
 
-/// Checks the rules of a timeline, and returns a sentence about the first one that is broken.
+/// Checks the rules of a timeline. Fails with a sentence about the first one that is broken.
 fn check(timeline: &Timeline) -> Result<(), String> {
     let spans: Vec<&Span> = timeline.spans.iter().collect();
     for pair in spans.windows(2) {

@@ -18,7 +18,7 @@ pub fn predict(source: &str, topology: &str, overlap: Overlap) -> Timeline {
     simulate(&localized(source), &topology, &Options { overlap }).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Returns the durations, in microseconds, of the spans of one kind in lanes of one kind.
+/// Returns the durations, in microseconds, of the spans of one kind in lanes of one kind, in the order of their starts.
 pub fn durations(timeline: &Timeline, lane: LaneKind, kind: SpanKind) -> Vec<f64> {
     let is_chosen = |span: &&Span| timeline.lanes[span.lane].kind == lane && span.kind == kind;
     timeline.spans.iter().filter(is_chosen).map(|span| span.duration() as f64 / 1e6).collect()

@@ -176,8 +176,8 @@ fn the_blocking_product_is_an_all_gather_and_a_product() {
     within(total(&timeline), 312.0, 0.03, "total");
 }
 
-/// libtpu's compilation needs 42.99 MB, of which 16.78 MB are the copy of the weights that it prefetches. The rest is
-/// the arguments, the gathered array and the result.
+/// Tests that the memory is that of libtpu's compilation: 42.99 MB without 16.78 MB for the copy of the weights that it
+/// prefetches. The rest is the arguments, the gathered array and the result.
 #[test]
 fn the_blocking_product_needs_the_memory_of_libtpus_compilation() {
     let timeline = predict(&by_the_compiler("i32", "[{\"X\"}, {\"Y\"}]"), TOPOLOGY, Overlap::Off);
@@ -242,7 +242,8 @@ fn the_points_programs_are_these() {
     }
 }
 
-/// The constants that were read from the profile of the collective matmul are not what makes the prediction right.
+/// Tests that the prediction stays right without the constants that were read from the profile of the collective
+/// matmul.
 #[test]
 fn the_collective_matmul_without_the_constants_of_its_profile() {
     let timeline = predict_with(&unidirectional("i32"), &[("barrier_s", 0.0), ("contention", 0.0)]);
@@ -252,8 +253,8 @@ fn the_collective_matmul_without_the_constants_of_its_profile() {
     }
 }
 
-/// Other element types are predictions: nobody published their times. In bf16 the transfers take longer than the
-/// products, so that two directions help.
+/// Tests that in bf16 the collective matmul is faster than an all-gather before the product, and slower than the
+/// product alone, which takes less than an eighth of its time in int32. Measured times are published for int32 only.
 #[test]
 fn predictions_for_bf16() {
     let time = |source: &str| total(&predict(source, TOPOLOGY, Overlap::Auto));
