@@ -9,19 +9,21 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns a table with a heading. The columns whose heading starts with `>` are aligned at the right.
+    /// Returns a table with a heading. The columns whose heading starts with `>`, which is not shown, are aligned at
+    /// the right.
     pub fn new(heading: &[&str]) -> Table {
         let right = heading.iter().map(|cell| cell.starts_with('>')).collect();
         Table { right, rows: vec![heading.iter().map(|cell| cell.trim_start_matches('>').into()).collect()] }
     }
 
-    /// Adds a row. Control characters in its cells are escaped. Spaces at the start of a cell are kept.
+    /// Adds a row, which must have a cell for each column. Control characters in its cells are escaped. Spaces at the
+    /// start of a cell are kept.
     pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.right.len());
         self.rows.push(row.iter().map(|cell| printable(cell)).collect());
     }
 
-    /// Returns the lines. A column whose cells below the heading are all empty is left out.
+    /// Returns the lines, the heading first. A column whose cells below the heading are all empty is left out.
     pub fn lines(&self) -> Vec<String> {
         let is_used = |column: usize| self.rows.iter().skip(1).any(|row| !row[column].is_empty());
         let columns: Vec<usize> = (0..self.right.len()).filter(|&column| is_used(column)).collect();
@@ -50,15 +52,15 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// Returns a time as text in a unit in which it is less than 1000, or in seconds, such as `222.5 us`.
+/// Returns a time as text in the smallest unit in which it is printed as less than 1000, or in seconds: `222.5 us`.
 pub(crate) fn time(time: Picoseconds) -> String {
     let (value, unit) = in_units(time as f64, ["ps", "ns", "us", "ms", "s"]);
     let digits = usize::from(unit != "ps");
     format!("{value:.digits$} {unit}")
 }
 
-/// Returns a number in a unit in which it is printed as less than 1000, or in the last one. Each unit is 1000 times the
-/// one before.
+/// Returns a number in the first unit in which it is printed as less than 1000, or else in the last one, and the unit.
+/// Each unit is 1000 times the one before.
 fn in_units<const N: usize>(mut value: f64, units: [&str; N]) -> (f64, &str) {
     let mut unit = 0;
     // 999.95 would be printed as 1000.0.

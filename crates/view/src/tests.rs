@@ -165,7 +165,7 @@ fn collective_matmul() -> Timeline {
     timeline
 }
 
-/// Returns the same program with an all-gather before one product, measured.
+/// Returns a measured timeline of the program of [`collective_matmul`]: an all-gather, and then one product.
 fn blocking() -> Timeline {
     let mut timeline = Timeline::new("matmul.mlir", Maker::Measured { machine: "host, 2 workers".into() });
     timeline.device_count = 8;
@@ -267,7 +267,7 @@ fn a_timeline_does_not_differ_from_itself() {
     }
 }
 
-/// Two spans of a line in each turn are two instructions, in nested loops as well as without spans of loops.
+/// Two spans of the same name in each turn are two instructions, in nested loops as well as without spans of loops.
 #[test]
 fn instructions_of_loops_are_told_apart() {
     for has_loops in [true, false] {
@@ -297,7 +297,8 @@ fn instructions_of_loops_are_told_apart() {
     }
 }
 
-/// A device communicates where it waits, and where it does nothing while a link is in use.
+/// The communication of a device is exposed where its own lane has a collective or a wait, and where it does not
+/// compute while a link is in use.
 #[test]
 fn exposed_communication_is_what_computing_does_not_hide() {
     let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });
@@ -359,8 +360,8 @@ fn the_critical_path_enters_loops() {
     assert_eq!(timeline.critical_path(), vec![]);
 }
 
-/// Each span of a path starts after the one before it, the last one is a leaf that ends at the end, and the path starts
-/// where nothing precedes.
+/// Each span of a path starts when the one before it has ended, or later. The last one ends when the last leaf does,
+/// and the first one waits for no span.
 #[test]
 fn critical_paths_are_ordered() {
     for seed in 0..CASES {

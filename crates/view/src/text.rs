@@ -15,8 +15,8 @@ const HEADING: [&str; 10] =
     [">time", ">share", ">runs", "instruction", "source", ">memory", ">received", ">rate", ">of the limit", "kind"];
 
 impl Timeline {
-    /// Returns the facts about the whole run, its notes and those of its spans, each with a label. What is not known is
-    /// left out, and so is the exposed communication if there is none.
+    /// Returns the facts about the whole run, its notes and those of its spans, each with a label. A note that several
+    /// spans have is listed once. What is not known is left out, and so is the exposed communication if there is none.
     pub(crate) fn summary(&self) -> Vec<(&'static str, String)> {
         let end = self.end();
         let exposed = self.exposed_communication();
@@ -48,7 +48,8 @@ impl Timeline {
         printable(&format!("{}, {maker} on {}, {devices}", self.program, self.maker.machine()))
     }
 
-    /// Returns the text without the last line break, with at most `limit` instructions in each table.
+    /// Returns the text that [`Display`](fmt::Display) prints, but with at most `limit` instructions in each table. It
+    /// does not end with a line break.
     pub(crate) fn text(&self, limit: usize) -> String {
         let mut lines = vec![self.title()];
         let summary = self.summary();

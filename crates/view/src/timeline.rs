@@ -208,8 +208,9 @@ impl Timeline {
 
     /// Appends another run, which starts when this one ends. Lanes of the same name and kind are the same. If the
     /// numbers of devices differ, the larger one is that of both. The values at the peak are those of the run with the
-    /// higher peak, and the limits are those of the first run that has some. The typical error of the whole is not
-    /// known ([`Timeline::uncertainty`]). The program and the maker stay those of this run.
+    /// higher peak, or of this run if both are equal, and the limits are those of the first run that has some. The
+    /// typical error of the whole is not known ([`Timeline::uncertainty`]). The program and the maker stay those of
+    /// this run.
     pub fn append(&mut self, next: Timeline) {
         let begin = self.end();
         let is_higher = next.peak_memory().map(|peak| peak.bytes) > self.peak_memory().map(|peak| peak.bytes);
@@ -350,6 +351,9 @@ impl Span {
     }
 
     /// Returns the duration.
+    ///
+    /// # Panics
+    /// Panics or returns a wrong number if the span ends before it starts.
     pub fn duration(&self) -> Picoseconds {
         self.end - self.start
     }
@@ -369,6 +373,9 @@ impl Span {
 
     /// Returns the shortest and the longest duration that the typical error allows. Returns `None` if the error is not
     /// known.
+    ///
+    /// # Panics
+    /// Panics or returns wrong numbers if the error is known and the span ends before it starts.
     pub fn duration_range(&self) -> Option<[Picoseconds; 2]> {
         self.uncertainty.map(|error| range(self.duration(), error))
     }

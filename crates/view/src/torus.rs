@@ -37,7 +37,7 @@ impl Torus {
         Torus { grid, wraps, twist: 0 }
     }
 
-    /// Returns the twisted torus of these sizes, or `None` if there is none: k x k x 2k or k x 2k x 2k in any order,
+    /// Returns the twisted torus of these sizes. Returns `None` unless they are k x k x 2k or k x 2k x 2k in any order,
     /// with k of at least 2.
     pub fn twisted(grid: Vec<usize>) -> Option<Torus> {
         let (&short, &long) = (grid.iter().min()?, grid.iter().max()?);
@@ -57,6 +57,9 @@ impl Torus {
     }
 
     /// Returns true if the wraps of a dimension are shifted along others.
+    ///
+    /// # Panics
+    /// Panics if the torus is twisted and has no such dimension.
     pub fn is_twisted(&self, dim: usize) -> bool {
         self.twist > 0 && self.grid[dim] == self.twist
     }
@@ -67,11 +70,18 @@ impl Torus {
     }
 
     /// Returns true if the chips along a dimension form a ring.
+    ///
+    /// # Panics
+    /// Panics if there is no such dimension.
     pub fn is_ring(&self, dim: usize) -> bool {
         self.wraps[dim] && !self.is_twisted(dim)
     }
 
-    /// Returns the coordinates of a chip. Chips are numbered from 0 on, along the first dimension first.
+    /// Returns the coordinates of a chip. Chips are numbered from 0 on, along the first dimension first. A number that
+    /// is too large stands for its remainder by the number of chips.
+    ///
+    /// # Panics
+    /// Panics if a dimension has size 0.
     pub fn coordinates(&self, chip: usize) -> Vec<usize> {
         let mut rest = chip;
         self.grid.iter().map(|&n| (rest % n, rest /= n).0).collect()
@@ -91,8 +101,8 @@ impl Torus {
         }
     }
 
-    /// Returns all shortest ways between two chips, each as the number of links along each dimension, which is negative
-    /// against the direction of the coordinates.
+    /// Returns all shortest ways from one chip to another, each as the number of links along each dimension, which is
+    /// negative against the direction of the coordinates.
     pub fn ways(&self, from: &[usize], to: &[usize]) -> Vec<Vec<isize>> {
         let mut ways = vec![from.iter().zip(to).map(|(&a, &b)| b as isize - a as isize).collect::<Vec<isize>>()];
         for dim in (0..self.grid.len()).filter(|&dim| self.is_twisted(dim)) {
@@ -133,7 +143,7 @@ impl Torus {
         }
     }
 
-    /// Returns the number of links between two chips.
+    /// Returns the number of links of a shortest way between two chips.
     pub fn distance(&self, from: &[usize], to: &[usize]) -> usize {
         self.ways(from, to).first().map_or(0, |way| length(way))
     }

@@ -99,6 +99,9 @@ impl Timeline {
     /// Lanes are lines, and kinds of lanes are planes. What is known about a span, apart from its times, is in the
     /// statistics of its event, with its number and the numbers of the spans for which it waits. The memory in use is a
     /// plane of its own.
+    ///
+    /// # Panics
+    /// May panic if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_xspace(&self) -> Vec<u8> {
         let nesting = Nesting::of(self);
         let planes = LaneKind::ALL.into_iter().filter_map(|kind| self.plane(&nesting, kind));
@@ -241,7 +244,7 @@ pub(crate) mod tests {
     use crate::tests::{Seen, SeenTimeline, fact_text};
     use crate::{Lane, Maker, Span, SpanKind};
 
-    /// Returns what a file says. Spans are nested by their times, in the order of each line.
+    /// Returns the spans of a file and the memory in use. Spans are nested by their times, in the order of each line.
     pub(crate) fn seen(bytes: &[u8]) -> SeenTimeline {
         let space = XSpace::decode(bytes).unwrap();
         let mut seen = SeenTimeline::default();

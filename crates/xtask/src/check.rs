@@ -32,7 +32,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 
 /// Checks programs with derivatives and batches, and counts for each mutant of a transform in how many of the first
 /// [`MUTATED`] programs it changes something, and in how many of these it is found. Returns the report. The second
-/// value is true if no program differs and, if there are so many programs, each mutant is found in one of them.
+/// value is true if no program differs, panics or cannot be made and, if there are so many programs, each mutant is
+/// found in one of them.
 fn derivatives(seed: u64, count: u64) -> (String, bool) {
     let seeds: Vec<u64> = (seed..seed + count).collect();
     let checked = in_parallel(&seeds, |&seed| {

@@ -39,8 +39,8 @@ fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }
 
-/// Runs a command to its end, or kills it if its standard output is still open after `limit`. `input` is its standard
-/// input.
+/// Runs a command to its end, or kills it if its standard output is still open after `limit`. Then waits until its
+/// standard output and standard error are closed, also by programs that it has started. `input` is its standard input.
 ///
 /// # Errors
 /// Fails if the command cannot be started, waited for or killed. A command that itself fails is an [`Outcome`].
@@ -107,7 +107,7 @@ impl Profile {
         }
     }
 
-    /// Returns the folder in the target folder.
+    /// Returns the name of the folder, in the target folder, for programs with this profile.
     pub fn folder(self) -> &'static str {
         match self {
             Self::Dev => "debug",
@@ -155,7 +155,7 @@ fn build(flags: &[&str]) -> Result<PathBuf> {
     Ok(repo::target())
 }
 
-/// Runs a command and shows its output. Returns an error if it fails.
+/// Runs a command and shows its output. Fails if the command cannot be started or fails.
 pub fn run_shown(mut command: Command) -> Result<()> {
     let shown = format!("{command:?}");
     let status = command.status().with_context(|| format!("cannot start {shown}"))?;

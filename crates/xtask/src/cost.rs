@@ -50,7 +50,8 @@ struct Row {
 }
 
 /// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
-/// command cannot be built or run, or if a program of `testdata/cost` does not state its number of calls.
+/// command cannot be built, run or measured, if the programs cannot be read, or if a program of `testdata/cost` does
+/// not state its number of calls.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(Profile::Release)?;
     let commands = [&options.against, &ours];

@@ -124,8 +124,8 @@ impl Policy {
         toml::from_str(text).context("cannot read deny.toml")
     }
 
-    /// Returns a line for each crate that is banned, for each crate that is used in several versions besides the
-    /// exceptions, and for each exception that is not in the lock file.
+    /// Returns a line for each banned crate in the lock file, for each crate that is used in several versions besides
+    /// the exceptions, and for each exception that is not in the lock file.
     fn of_versions(&self, lock: &Lock) -> Vec<String> {
         let mut found = vec![];
         for Named { name, reason } in &self.bans.deny {

@@ -75,8 +75,8 @@ fn own_dtype(view: &OpView<'_>) -> Option<DType> {
     values.find_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.dtype)
 }
 
-/// Returns the program with one element type replaced by another in all types and constants, or `None` if the op
-/// refuses it or the program is not valid then.
+/// Returns the program with one element type replaced by another in all types ([`in_place_of`]). Constants whose type
+/// changes become zeros. Returns `None` if the op refuses the type or the program is not valid then.
 fn with_dtype(op: Opcode, module: &Module, own: DType, dtype: DType) -> Option<Module> {
     let mut out = module.clone();
     let change = |ty: &mut Type| {

@@ -108,8 +108,8 @@ fn outcome(name: String, module: &Module, options: &Options) -> Result<Outcome> 
     Ok(Outcome { name, specs: e.spec_count, tried: e.tried, now, found, least, time })
 }
 
-/// Returns the least bytes that the program receives after a change of one spec, or without a change. Fails if the
-/// program cannot be partitioned.
+/// Returns the least bytes that the program receives after a change of one spec, or without a change. Changes with
+/// which it cannot be partitioned do not count. Fails if the program cannot be partitioned.
 fn least(module: &Module) -> Result<u64> {
     let program = prepare(module, &mut Default::default()).map_err(mistake)?;
     let received =

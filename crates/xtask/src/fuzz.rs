@@ -212,8 +212,8 @@ impl Campaign<'_> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot start a worker")
     }
 
-    /// Records the finding `what` for the case of `seed`, or for that of `next` if the worker died before it began one.
-    /// Returns the seed after it. Fails if the finding cannot be written.
+    /// Records the finding `what` for the case of `seed`, or for that of `next` if the worker died or hung before it
+    /// began one. Returns the seed after it. Fails if the program cannot be made or written ([`Campaign::keep`]).
     fn lost(&self, kind: CaseKind, seed: Option<u64>, next: u64, what: String) -> Result<u64> {
         let seed = seed.unwrap_or(next);
         let case = Case {
@@ -266,7 +266,7 @@ impl Running {
     }
 
     /// Returns true if the case may only have taken so long because other processes have the processors: its processor
-    /// time is below `limit`, and its duration below [`MAX_SLOWDOWN`] times that.
+    /// time is below `limit`, and its duration below [`MAX_SLOWDOWN`] times `limit`.
     fn waits(&self, worker: &Child, limit: Duration) -> bool {
         let used = processor_time(worker).saturating_sub(self.used);
         used < limit && self.began.elapsed() < limit * MAX_SLOWDOWN

@@ -93,8 +93,8 @@ fn compare(file: &Path, machine: &Arc<Machine>, runs: usize) -> Result<Compared>
     Ok(Compared { name: stem(file), measured, predicted, errors, missing })
 }
 
-/// Returns the profile of the run that is slower than a quarter of the runs. Fails if the program cannot be compiled
-/// or run.
+/// Returns the profile of the run that is slower than a quarter of the runs, after one that does not count. Panics if
+/// `runs` is 0. Fails if the program cannot be compiled or run.
 fn measured(local: &Module, runs: usize) -> Result<RunProfile> {
     let engine = HostEngine::default();
     let executable = engine.compile(local).map_err(program::mistake)?;
@@ -126,7 +126,8 @@ fn longest(measured: &Timeline, predicted: &Timeline) -> (Vec<f64>, usize) {
     (found.into_iter().flatten().collect(), missing)
 }
 
-/// Returns how much a predicted time is larger than a measured one, as a fraction of that.
+/// Returns how much a predicted time is larger than a measured one, as a fraction of the measured one. The result is
+/// negative if it is smaller.
 fn error(predicted: u64, measured: u64) -> f64 {
     predicted as f64 / measured.max(1) as f64 - 1.0
 }

@@ -34,8 +34,8 @@ pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Returns the repository's files that exist, also those that are not tracked, but not ignored ones. They are relative
-/// to the root and sorted. Fails if git does, or if a name is not UTF-8.
+/// Returns the repository's files that exist: those that are tracked, and those that are neither tracked nor ignored.
+/// They are relative to the root and sorted. Fails if git does, or if a name is not UTF-8.
 pub fn files() -> Result<Vec<PathBuf>> {
     files_of(&root())
 }

@@ -8,7 +8,8 @@ use std::process::Command;
 const REQUIREMENTS: &str = "oracle/requirements.txt";
 
 /// Returns the environment's interpreter. If there is no environment, or if its requirements have changed, it is
-/// created with the interpreter in the variable `PYTHON`, or with `python3`. Fails if it cannot be created.
+/// created with the interpreter in the variable `PYTHON`, or with `python3`. Fails if its requirements cannot be read
+/// or it cannot be created.
 pub fn ensure() -> Result<PathBuf> {
     let dir = repo::root().join("target/oracle-venv");
     let (python, stamp) = (dir.join("bin/python"), dir.join("requirements.txt"));

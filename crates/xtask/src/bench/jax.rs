@@ -75,8 +75,9 @@ impl Jax {
         self.ask(&json!({ "name": name, "runs": runs }))
     }
 
-    /// Returns the median time of a call of the program, in microseconds. Calls it for about this many seconds. The
-    /// first time, its results are written. Fails if JAX does not answer.
+    /// Returns the median time of a call of the program, in microseconds. Each time is the average of some calls that
+    /// are awaited together. Calls it for about this many seconds. The first time, its results are written. Fails if
+    /// JAX does not answer.
     pub fn time_program(&mut self, program: &Program, seconds: f64) -> Result<f64> {
         self.ask(&json!({
             "name": program.name,

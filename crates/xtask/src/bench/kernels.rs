@@ -49,9 +49,9 @@ struct Kernel {
     distance: f64,
 }
 
-/// Measures the kernels whose names contain `only`. Returns a table, or no text if there is no such kernel, and true if
-/// the targets are reached. Fails if a program cannot be read or compiled, if its arguments cannot be written, if a
-/// call of either side fails, or if [`Ours::distance`] does.
+/// Measures the kernels whose names contain `only`. Returns a table, and true if the targets are reached, or no text
+/// and true if there is no such kernel. Fails if a program cannot be read or compiled, if its arguments cannot be
+/// written, if a call of either side fails, or if [`Ours::distance`] does.
 pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, bool)> {
     let mut kernels = vec![];
     for file in programs()?.iter().filter(|file| stem(file).contains(only)) {
@@ -61,7 +61,7 @@ pub fn measure(jax: &mut Jax, only: &str, effort: Effort) -> Result<(String, boo
     if kernels.is_empty() { Ok((String::new(), true)) } else { Ok(report(&kernels)) }
 }
 
-/// Returns the files of the programs for one device. Fails if a file cannot be read.
+/// Returns the files of the programs for one device. Fails if the files cannot be listed or one cannot be read.
 fn programs() -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     for file in repo::cost_programs()? {
@@ -104,8 +104,9 @@ fn write_inputs(folder: &Path, name: &str, types: &[TensorType]) -> Result<Vec<j
     types.iter().enumerate().map(&mut write).collect()
 }
 
-/// Returns the least time in microseconds that the machine takes for the program. Returns `None` if there is no main
-/// function, or if it has an op that the engine itself runs, such as a loop, a branch or a call.
+/// Returns the least time in microseconds that the machine takes to read all arguments and write all results once, or
+/// to compute all products of `f32` if that is longer. Returns `None` if there is no main function, or if it has an op
+/// that the engine itself runs, such as a loop, a branch or a call.
 fn limit(module: &Module) -> Option<f64> {
     let func = module.main()?;
     let body = &func.body;
@@ -157,7 +158,7 @@ fn report(kernels: &[Kernel]) -> (String, bool) {
 }
 
 /// Returns a line about the cost of recording, and true if it is within [`MOST_RECORDING`]. Returns no text and true if
-/// no kernel has instructions that take at least [`LONG_INSTRUCTION_US`].
+/// there is no kernel whose instructions take at least [`LONG_INSTRUCTION_US`] on average.
 fn recording(kernels: &[Kernel]) -> (String, bool) {
     let is_long = |kernel: &&Kernel| kernel.ours / kernel.runs.max(1) as f64 >= LONG_INSTRUCTION_US;
     let costs: Vec<f64> = kernels.iter().filter(is_long).map(Kernel::recording).collect();
@@ -184,7 +185,7 @@ impl Kernel {
         self.jax / self.ours >= LEAST_RATIO || self.of_limit().is_some_and(|of_limit| of_limit <= NEAR_LIMIT)
     }
 
-    /// Returns the part by which recording makes a call longer.
+    /// Returns the fraction by which recording makes a call longer.
     fn recording(&self) -> f64 {
         self.recorded / self.ours - 1.0
     }

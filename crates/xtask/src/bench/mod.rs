@@ -188,8 +188,9 @@ fn write(name: &str, about: &str, report: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", repo::shown(&file)))
 }
 
-/// Times the calls of a program, and adds the medians of the rounds to `samples`. Returns a line about how well our
-/// results agree with JAX's. Fails if the program cannot be loaded, if a call fails, or if [`Ours::distance`] does.
+/// Times the calls of a program, and adds the median of each round to `samples`. Returns a line about how well our
+/// results agree with JAX's. Fails if the program cannot be made or loaded, if a call fails, or if [`Ours::distance`]
+/// does.
 fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples: &mut Samples) -> Result<String> {
     eprintln!("measuring {name}");
     let text = OWN.iter().find(|own| own.0 == name).map(|own| own.1()).transpose()?;
@@ -210,9 +211,9 @@ fn time_calls(jax: &mut Jax, folder: &Path, name: &str, effort: Effort, samples:
     Ok(format!("{name}: largest difference from JAX, of the largest value: {}", distances.join(" and ")))
 }
 
-/// Times the calls of our program and of two of JAX's programs, of which the faster one counts. Adds the medians of the
-/// rounds to `samples`. Returns a line about how well our results agree with JAX's. Fails if the program cannot be
-/// loaded, if a call fails, or if [`Ours::distance`] does.
+/// Times the calls of our program and of two of JAX's programs, of which the faster one of each round counts. Adds the
+/// median of each round to `samples`. Returns a line about how well our results agree with JAX's. Fails if the program
+/// cannot be made or loaded, if a call fails, or if [`Ours::distance`] does.
 fn time_against_two(
     jax: &mut Jax,
     folder: &Path,
@@ -231,9 +232,9 @@ fn time_against_two(
     Ok(format!("{name}: largest difference from JAX, of the largest value: {distance:.1e}"))
 }
 
-/// Times the compilation of [`COMPILED`], and adds the medians of the rounds to `samples`. Ours is parsing,
-/// partitioning and planning, and JAX's is tracing, lowering and compiling. Fails if a program cannot be read or
-/// compiled.
+/// Times the compilation of [`COMPILED`], and adds the median of each round to `samples`. Ours is parsing, partitioning
+/// and planning, and JAX's is tracing, lowering and compiling. Fails if a program cannot be read or compiled, or if JAX
+/// does not answer.
 fn time_compilation(jax: &mut Jax, folder: &Path, effort: Effort, samples: &mut Samples) -> Result<()> {
     let (program, name) = COMPILED;
     eprintln!("measuring {name}");

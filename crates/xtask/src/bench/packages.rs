@@ -38,8 +38,8 @@ struct Row {
 }
 
 /// Measures the programs in `folder` whose names or packages contain `only`, without those that call Python. Returns a
-/// table, and true if the targets are reached. Fails if there is no such program, if one or its arguments cannot be
-/// read, if one cannot be compiled, or if a call fails.
+/// table, and true if the targets are reached. Fails if there is no such program, if the index, a program or its
+/// arguments cannot be read, if a file cannot be written, if a program cannot be compiled, or if a call fails.
 pub fn measure(jax: &mut Jax, folder: &Path, only: &str, effort: Effort) -> Result<(String, bool)> {
     let mut rows = vec![];
     for entry in entries(folder)?.into_iter().filter(|entry| entry.name.contains(only) || entry.package.contains(only))
@@ -57,7 +57,7 @@ pub fn measure(jax: &mut Jax, folder: &Path, only: &str, effort: Effort) -> Resu
     Ok(report(&rows))
 }
 
-/// Returns the programs that the index of `folder` names. Fails if it cannot be read.
+/// Returns the programs that the index of `folder` names. Fails if it cannot be read or is malformed.
 fn entries(folder: &Path) -> Result<Vec<Entry>> {
     let index = folder.join("index");
     let listing = std::fs::read_dir(&index).with_context(|| format!("cannot read {}", repo::shown(&index)))?;

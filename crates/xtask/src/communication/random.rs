@@ -5,7 +5,7 @@ use shardwise_check::choose::Chooser;
 use std::sync::Arc;
 
 /// Returns a mesh with axes of these sizes, named from `a` on. Sizes after the first four are left out. Panics if a
-/// size is 0.
+/// size is 0 or if there are more than [`Mesh::MAX_DEVICES`] devices.
 pub fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     let names = ["a", "b", "c", "d"];
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).expect("the sizes are positive"))
@@ -48,8 +48,8 @@ pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) 
     shape
 }
 
-/// Returns a shape of which these layouts split at least one dimension unevenly if they split any: an even shape with
-/// at least `elements` elements, of which some dimensions are then shortened. Panics as [`even_shape`] does.
+/// Returns a shape of which one of these layouts splits at least one dimension unevenly if they split any: an even
+/// shape with at least `elements` elements, of which some dimensions are then shortened. Panics as [`even_shape`] does.
 pub fn uneven_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
     let mut shape = even_shape(choose, layouts, elements);
     let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);

@@ -52,8 +52,8 @@ fn literals(source: &str) -> Vec<String> {
     ratchet::strings(source).map(|literal| literal.trim_matches('"').to_string()).collect()
 }
 
-/// Returns true for the labels of the specification's constraints, inputs and outputs: `dot_general_c12`,
-/// `transpose_i2`, `uniform_quantize_o1`.
+/// Returns true for texts in the form of the specification's labels of constraints, inputs and outputs:
+/// `dot_general_c12`, `transpose_i2`, `uniform_quantize_o1`.
 fn is_label(text: &str) -> bool {
     let Some((op, label)) = text.rsplit_once('_') else { return false };
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_' || c == '2';

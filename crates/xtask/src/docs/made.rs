@@ -28,7 +28,8 @@ pub const UNTRACED: &str = "(untraced)";
 const MAX_CALLS: usize = 4;
 
 /// Returns the diagnostics that these sources make. A source is a file's name and its text. Diagnostics whose codes
-/// cannot be traced are left out. Fails if a source cannot be parsed.
+/// cannot be traced are left out, and so are those of functions and modules for tests. Fails if a source cannot be
+/// parsed.
 pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     let mut found = Found::default();
     for (name, text) in sources {
@@ -229,9 +230,9 @@ impl Call {
 }
 
 /// Returns the strings in an expression that are words, and not names: those with a space. Calls of `expect` are left
-/// out, with what they are called on, and so are the arguments of macros that stop the program. A string that is an
-/// argument of a function is left out too: it is a part of the message that the function makes, as `verb` in
-/// `format!("{verb} {axes}")`.
+/// out, with what they are called on, and so are the arguments of `panic`, `unreachable` and `assert`. A string that is
+/// an argument of a function, other than a method, is left out too: it is a part of the message that the function
+/// makes, as `verb` in `format!("{verb} {axes}")`.
 fn words_of(e: &Expr) -> Vec<String> {
     struct Words(Vec<String>);
     impl<'ast> Visit<'ast> for Words {
@@ -586,7 +587,8 @@ impl Found {
     }
 
     /// Returns the texts of the first argument of `Some(..)`, `Err(..)` or `String::from(..)`. For other calls, returns
-    /// all strings of words in the functions that may be called, or [`Text::Unknown`] if there are none.
+    /// all strings of words in the functions that may be called ([`Found::said_by`]), or [`Text::Unknown`] if there are
+    /// none.
     fn texts_of_call(&self, names: &[String], arguments: &Punctuated<Expr, Token![,]>, scope: &Scope) -> Vec<Text> {
         if let (Some("from" | "Some" | "Err"), Some(first)) = (names.last().map(String::as_str), arguments.first()) {
             return self.texts(first, &[], scope);

@@ -61,7 +61,7 @@ fn dtypes(runs: &Runs) -> String {
 }
 
 /// Describes how the op runs where its operands are split along each factor of its rule. Returns an empty text for ops
-/// without a rule, and for ops that are not pure.
+/// without a rule or without factors, and for those whose semantics are not [`Semantics::Pure`].
 fn strategies(view: &OpView<'_>) -> String {
     let RuleFact::Rule(rule) = Opcode::of_view(view).facts().rule(view) else { return String::new() };
     if Opcode::of_view(view).facts().semantics(view) != Semantics::Pure {

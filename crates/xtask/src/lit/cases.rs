@@ -15,7 +15,8 @@ pub struct Run {
     pub prefixes: Vec<String>,
 }
 
-/// Returns the RUN lines of a file that check the output of passes, and the number of other RUN lines.
+/// Returns the RUN lines of a file that check the output of passes, and the number of other RUN lines. Lines that are
+/// joined by a `\` at the end count as one.
 pub fn runs(text: &str) -> (Vec<Run>, usize) {
     let mut commands = vec![String::new()];
     for line in text.lines().filter_map(|l| l.trim_start().strip_prefix("// RUN:")) {
@@ -95,7 +96,7 @@ pub struct Case {
 }
 
 /// Returns the programs of a file and the cases in them. If `splits` is true, lines `// -----` separate programs, and
-/// parts without a function are left out. Otherwise, the file is one program.
+/// parts without the text `func` and RUN lines are left out. Otherwise, the file is one program.
 pub fn cases(text: &str, splits: bool) -> (Vec<String>, Vec<Case>) {
     let programs: Vec<String> = match splits {
         true => split_input(text).into_iter().filter(|p| p.contains("func")).collect(),
@@ -194,7 +195,7 @@ impl Parts {
         Some(parts)
     }
 
-    /// Returns a program of the function, the functions that it refers to directly or through others, and all text
+    /// Returns a program of the function, the functions that it refers to directly or through others, and the lines
     /// between functions. Only the function itself keeps its comments.
     fn alone(&self, function: &Function) -> String {
         let mut needed = BTreeSet::new();

@@ -186,7 +186,8 @@ struct Remembered {
 impl Remembered {
     const FILE: &str = "jaxlib.json";
 
-    /// Reads the answers that were kept, or none if they are of an environment with other requirements.
+    /// Returns the answers that were kept, or none if they cannot be read or are of an environment with other
+    /// requirements.
     fn read(work: &Path, requirements: String) -> Remembered {
         let text = std::fs::read_to_string(work.join(Remembered::FILE)).unwrap_or_default();
         match serde_json::from_str::<Remembered>(&text) {

@@ -77,8 +77,8 @@ impl Case {
     }
 }
 
-/// Returns the transformed program, after it was printed and read again. Its arguments have `layouts`, if there are
-/// some. Fails with the message of a step that fails.
+/// Returns the transformed program, after it was printed and read again. If there are `layouts`, they are drawn for its
+/// arguments, or for those before the transforms ([`Layouts::are_early`]). Fails with the message of a step that fails.
 fn transformed(case: &Case, layouts: Option<&mut Layouts>) -> Result<Module, String> {
     let read = |text: &str| parse("case.mlir", text, &OPS).map_err(|e| e.to_string());
     let mut module = read(&case.text)?;
@@ -134,8 +134,8 @@ impl Ours {
     }
 }
 
-/// Returns the largest distance of results from JAX's, as a part of the largest element of a result. Fails if a result
-/// has another type, or if there are more or fewer results.
+/// Returns the largest distance of results from JAX's, each as a part of the largest element of JAX's result. Fails if
+/// a result has another element type or shape, or if there are more or fewer results.
 fn distance(ours: &[Literal], theirs: &[Literal]) -> Result<f64, String> {
     if ours.len() != theirs.len() {
         return Err(format!("{} results in place of {}", ours.len(), theirs.len()));
@@ -162,8 +162,9 @@ fn compared(case: &Case, seed: u64, theirs: &[Array]) -> Result<Outcome, String>
     Ok(Outcome::At(worst.0, worst.1))
 }
 
-/// Returns true if our results are as close to `exact`, JAX's results in `f64`, as JAX's own in the case's types are,
-/// or as close as is allowed. Fails if the program cannot be transformed or run.
+/// Returns true if the results of all our runs are as close to `exact`, JAX's results in `f64`, as JAX's own in the
+/// case's types are, or as close as is allowed. Returns false if there are more or fewer of them. Fails if the program
+/// cannot be transformed or run, or if an array cannot be read.
 fn is_as_exact(case: &Case, seed: u64, exact: &Case) -> Result<bool, String> {
     let read = |of: &Option<Vec<Array>>| -> Result<Vec<Literal>, String> {
         of.as_deref().unwrap_or(&[]).iter().map(Array::literal).collect()
@@ -179,7 +180,7 @@ fn is_as_exact(case: &Case, seed: u64, exact: &Case) -> Result<bool, String> {
 
 /// Returns the largest distance of two elements, divided by the magnitude of the largest finite element of `theirs`.
 /// The parts of complex numbers count as elements. All NaNs are equal. The result is infinite if a NaN or an infinity
-/// meets another value, and if `theirs` has only zeros and `ours` has another number.
+/// meets another value, and if the two differ and `theirs` has no finite element other than 0.
 fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     let parts = |x: &Literal, i: usize| match x.dtype().is_complex() {
         true => [x.get_f64(i), x.imaginary_f64(i)],
@@ -195,7 +196,8 @@ fn relative(ours: &Literal, theirs: &Literal) -> f64 {
     pairs().map(distance).fold(0.0, f64::max)
 }
 
-/// Asks for the number of models, which come before the cases that are drawn. Fails if there is no answer.
+/// Returns the number of models, which come before the cases that are drawn. Fails if Python does not answer with a
+/// number.
 fn model_count(python: &Path) -> Result<usize> {
     let mut script = venv::script(python, "derivatives.py");
     script.arg("--models");
@@ -204,9 +206,10 @@ fn model_count(python: &Path) -> Result<usize> {
     outcome.stdout.trim().parse().context("the number of models is no number")
 }
 
-/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. The second value is true
-/// if all differences are known, and each known one whose function was drawn at least [`DRAWN`] times occurs. Fails if
-/// JAX cannot be asked or the list of known differences cannot be read.
+/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. Cases that JAX cannot
+/// transform do not count. The second value is true if all differences and failures are known, and each known one whose
+/// function was drawn at least [`DRAWN`] times occurs. Fails if JAX cannot be asked or the list of known differences
+/// cannot be read.
 pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let positions: Vec<usize> = (0..model_count(&python)? + count).collect();

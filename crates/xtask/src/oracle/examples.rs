@@ -29,7 +29,7 @@ pub const QUICK: [&str; 1] = ["c05_slice_and_average"];
 /// The time limit for one example, and for all twins.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs the examples and compares their values. Returns a line for each, and true if all are equal.
+/// Runs the examples and compares their values. Returns a line for each, and true if all are equal up to rounding.
 ///
 /// # Errors
 /// Fails if an example cannot be built or fails, if its folder cannot be cleared, or if Python cannot be started.

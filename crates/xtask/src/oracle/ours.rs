@@ -20,7 +20,8 @@ pub fn build() -> Result<PathBuf> {
 }
 
 /// Runs our command for all programs and checks. Returns a verdict for each call that fails, and the jobs for the
-/// judges. Outputs are written below `work`. Fails if the command cannot be started, or if an output cannot be written.
+/// judges. Outputs are written below `work`. Fails if the command cannot be started, or if an output cannot be read or
+/// written.
 pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &Path) -> Result<(Verdicts, Vec<Job>)> {
     let tasks = tasks(programs.len(), checks);
     let outcomes = command::in_parallel(&tasks, |task| run(shardwise, &programs[task.program], task, work));

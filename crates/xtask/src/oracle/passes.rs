@@ -37,7 +37,8 @@ const COLLECTIVES: &str = "sdy-user-priority-propagate,sdy-sharding-constraint-t
 const CHUNK: usize = 100;
 
 /// Compares `count` modules from `seed` on. Returns the report, and true if no output differs from jaxlib's. Modules
-/// that jaxlib refuses do not count. Fails if jaxlib cannot be asked, or if a file cannot be written.
+/// that jaxlib refuses do not count. `count` must not be 0. Fails if jaxlib cannot be asked, or if a file cannot be
+/// written.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let folder = repo::target_dir("oracle/modules")?;

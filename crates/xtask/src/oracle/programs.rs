@@ -33,8 +33,9 @@ fn with_extension(stem: &Path, extension: &str) -> PathBuf {
     path.into()
 }
 
-/// Returns the programs below a folder, sorted by name. Those in the folder itself form a family with the folder's
-/// name. A program is a file `NAME.mlir` whose name has no other dot. Fails if a folder cannot be read.
+/// Returns the programs below a folder, sorted by name. Those directly in the folder, or in one below it, form a family
+/// with the name of that folder. A program is a file `NAME.mlir` whose name has no other dot. Fails if a folder cannot
+/// be read.
 pub fn load(folder: &Path) -> Result<Vec<Program>> {
     let own = folder.file_name().map_or("", |n| n.to_str().unwrap_or("")).to_string();
     let mut found = vec![];
@@ -59,7 +60,7 @@ fn load_into(folder: &Path, family: &str, found: &mut Vec<Program>) -> Result<()
 }
 
 /// Returns the folder of the whole corpus. Exports it if the scripts have changed since the last export, or if there
-/// was none. Fails if the export does.
+/// was none. Fails if the export does, or if a file cannot be read or written.
 pub fn export(python: &Path) -> Result<PathBuf> {
     let folder = repo::target_dir("oracle/corpus")?;
     let (stamp, wanted) = (folder.join("stamp"), scripts()?);

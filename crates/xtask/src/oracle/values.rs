@@ -79,9 +79,10 @@ fn ours(module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
     }
 }
 
-/// Compares `count` programs from `seed` on. Returns the report, and true if all differences are known and, with at
-/// least [`WHOLE`] programs, all known differences occur. Fails if JAX cannot be asked, if the list of known
-/// differences cannot be read, or if the list of programs that run nowhere else cannot be written.
+/// Compares `count` programs from `seed` on. A program that we cannot run counts as a difference. Returns the report,
+/// and true if all differences are known and, with at least [`WHOLE`] programs, all known differences occur. Fails if
+/// JAX cannot be asked, if the list of known differences cannot be read, or if the list of programs that run nowhere
+/// else cannot be written.
 pub fn run(count: u64, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
     let seeds: Vec<u64> = (seed..seed + count).collect();
@@ -160,9 +161,9 @@ struct Report {
 }
 
 impl Report {
-    /// Adds a program, and reports it if our results differ from `theirs`. `second` is JAX's answer if the
-    /// interpreter's differs from ours. If it agrees with us and the op is listed as known, the difference only counts
-    /// for that entry.
+    /// Adds a program, and reports it if our results differ from `theirs` or if we have none. `second` is JAX's answer
+    /// if the interpreter's differs from ours. If it agrees with us and the op is listed as known, the difference only
+    /// counts for that entry.
     fn add(&mut self, subject: &Subject, theirs: &Theirs, second: Option<&Theirs>) {
         let row = self.rows.entry(subject.name()).or_default();
         row.programs += 1;

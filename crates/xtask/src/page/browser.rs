@@ -175,7 +175,7 @@ impl Browser {
         self.act(json!({ "type": "pointer", "id": "mouse", "actions": steps }))
     }
 
-    /// Turns the wheel at a point. Fails if the browser does.
+    /// Turns the wheel at a point by this many pixels, down if the number is positive. Fails if the browser does.
     pub fn wheel(&self, [x, y]: [f64; 2], by: i32) -> Result<()> {
         let turn = json!({ "type": "scroll", "x": x as i64, "y": y as i64, "deltaX": 0, "deltaY": by, "duration": 0 });
         self.act(json!({ "type": "wheel", "id": "wheel", "actions": [turn] }))

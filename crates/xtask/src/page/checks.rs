@@ -63,7 +63,7 @@ fn fact(browser: &Browser, label: &str) -> Result<Option<String>> {
 }
 
 /// Checks that the page shows another period than `whole`, and that it shows `whole` after the key `0`. Fails if that
-/// is not so.
+/// is not so, or if the browser fails.
 fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
     let shown = text(browser, "period")?;
     ensure!(shown != whole, "the period is still {shown}");
@@ -74,7 +74,7 @@ fn check_moved(browser: &Browser, whole: &str) -> Result<()> {
 }
 
 /// Checks that each section that is shown has a canvas or more than 20 characters of text, and that no canvas that is
-/// shown is blank. Fails if that is not so.
+/// shown is blank. Fails if that is not so, or if the browser fails.
 fn panels_have_contents(browser: &Browser) -> Result<()> {
     let script = "const blank = (canvas) => { \
                     const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, \
@@ -121,8 +121,9 @@ fn a_drag_moves(browser: &Browser) -> Result<()> {
     check_moved(browser, &whole)
 }
 
-/// Selects the longest collective in its table, zooms to it, deselects it, and finds it with the mouse again. Fails if
-/// that is not so.
+/// Selects the longest collective in its table, zooms to it, deselects it, and selects a span of its name with the
+/// mouse. Then checks the facts that are shown and the line that is marked. Fails if one of these is not so, or if the
+/// browser fails.
 fn a_click_selects(browser: &Browser) -> Result<()> {
     click(browser, "#collectives td.name button")?;
     let name = fact(browser, "name")?.context("the table selects no span")?;
@@ -186,7 +187,8 @@ fn page_color(browser: &Browser) -> Result<Value> {
     browser.run("return getComputedStyle(document.body).backgroundColor")
 }
 
-/// Checks that the page follows the reader's preference, and that its button overrides it. Fails if that is not so.
+/// Checks that the page follows the reader's preference, and that its button overrides it. Fails if that is not so, or
+/// if the browser fails.
 fn themes_change(browser: &Browser) -> Result<()> {
     let light = page_color(browser)?;
     browser.prefer("dark")?;
@@ -201,7 +203,7 @@ fn themes_change(browser: &Browser) -> Result<()> {
 }
 
 /// Checks the contrast of the colours of texts with those behind them in both themes: at least 4.5, as the guidelines
-/// for accessible pages (WCAG 2) ask. Fails if that is not so.
+/// for accessible pages (WCAG 2) ask. Fails if that is not so, or if the browser fails.
 fn texts_have_contrast(browser: &Browser) -> Result<()> {
     let script = "const style = getComputedStyle(document.documentElement); \
         const light = (name) => { const hex = style.getPropertyValue(`--${name}`).trim(); \

@@ -88,7 +88,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 }
 
 /// Opens a page, makes its checks, and adds what is wrong to `faults`. Returns the milliseconds until it was drawn, the
-/// least of some openings. Fails if the browser does.
+/// least of some openings. Fails if the page cannot be opened or its console cannot be read. If the browser fails in a
+/// check, that is a fault.
 fn open(browser: &Browser, page: &Page, faults: &mut String) -> Result<f64> {
     let mut time = f64::INFINITY;
     for _ in 0..OPENINGS {

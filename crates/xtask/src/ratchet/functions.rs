@@ -138,7 +138,8 @@ fn block_comment_length(text: &str) -> usize {
     }
 }
 
-/// Returns the length of `r"…"` or `br#"…"#` at the start of `text`, or `None` if there is no raw string.
+/// Returns the length of `r"…"` or `br#"…"#` at the start of `text`, or that of `text` if the string does not end.
+/// Returns `None` if there is no raw string.
 fn raw_string_length(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();

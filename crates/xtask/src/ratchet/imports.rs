@@ -26,7 +26,7 @@ pub fn in_circles(sources: &BTreeMap<String, String>) -> Vec<String> {
     modules.keys().filter(is_in_circle).map(|m| files[m].clone()).collect()
 }
 
-/// Returns the module that a file holds: `a/b.rs` and `a/b/mod.rs` are `a::b`.
+/// Returns the module that a file contains: `a/b.rs` and `a/b/mod.rs` are `a::b`, and `lib.rs` is the root.
 fn module_of(file: &str) -> Names {
     let mut names: Names = file.trim_end_matches(".rs").split('/').map(str::to_string).collect();
     names.pop_if(|last| ["mod", "lib"].contains(&last.as_str()));
@@ -57,7 +57,8 @@ fn reached<'a>(needs: &'a BTreeMap<&Names, BTreeSet<Names>>, from: &Names) -> BT
 }
 
 /// Returns the module that defines what a path in `module` names. Returns `None` for a module, for a single name, and
-/// for names of other crates. At most `depth` imports are followed.
+/// for a path that starts with neither a module of the crate nor an imported name of the crate. At most `depth` imports
+/// are followed.
 fn home(modules: &BTreeMap<Names, Mentions>, module: &Names, path: &[String], depth: usize) -> Option<Names> {
     let imported = |at: &Names, names: &[String]| {
         let import = modules[at].uses.iter().find(|u| u.name == names[0])?;

@@ -92,7 +92,7 @@ pub fn long_files(exceptions: &Exceptions) -> Result<Vec<String>> {
 }
 
 /// Returns violations of the rule on unsafe code: files with more or fewer occurrences of `unsafe` than the list says.
-/// Fails if a source cannot be read.
+/// Comments and strings do not count. Fails if a source cannot be read.
 pub fn unsafe_code(exceptions: &Exceptions) -> Result<Vec<String>> {
     let mut found = BTreeMap::new();
     for (file, source) in repo::rust_sources()? {
@@ -228,9 +228,9 @@ pub fn unfinished() -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Returns the lines with an absolute path of a machine, or with a registry other than the public ones, in the text
-/// files of the repository. Files that cannot be read as UTF-8 are left out. Fails if the files of the repository
-/// cannot be listed.
+/// Returns the places of lines with an absolute path below a folder such as `home`, or with a registry other than the
+/// public ones, in the text files of the repository. Files that cannot be read as UTF-8 are left out. Fails if the
+/// files of the repository cannot be listed.
 pub fn local_traces() -> Result<Vec<String>> {
     let mut wrong = vec![];
     for file in repo::files()? {

@@ -44,9 +44,10 @@ pub enum Extent {
 /// The scripts that all families use.
 const SHARED: [&str; 4] = ["communication.py", "traffic/__init__.py", "harness.py", "requirements.txt"];
 
-/// Returns the programs of all families that `extent` selects, with sizes drawn from `seed`, after an export of the
+/// Returns the programs that `extent` selects in all families, with sizes drawn from `seed`, after an export of the
 /// families whose scripts have changed or that were not exported yet. If `is_offline`, what was exported before is used
-/// as it is. Fails if an export does, if a file or folder cannot be read or written, or if there are no programs.
+/// as it is, and families without a folder have no programs. Fails if an export does, if a file or folder cannot be
+/// read or written, or if there are no programs.
 pub fn ensure_exported(seed: u64, extent: Extent, is_offline: bool) -> Result<Vec<Exported>> {
     let part = if extent == Extent::Sample { "-sample" } else { "" };
     let folder = repo::target_dir(&format!("communication/seed{seed}{part}"))?;

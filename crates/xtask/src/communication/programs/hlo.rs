@@ -56,7 +56,8 @@ impl Shape {
 }
 
 impl Hlo {
-    /// Reads a module. Fails if a line cannot be understood, or if there are no computations.
+    /// Reads a module. Lines outside of computations are ignored, and so is a last computation without a `}`. Fails if
+    /// a line of a computation cannot be understood, if a `}` closes nothing, or if there are no computations.
     pub fn parse(text: &str) -> Result<Hlo> {
         let mut hlo = Hlo { computations: vec![], entry: 0, devices: 1, by_name: HashMap::new() };
         let mut open: Option<(String, Computation)> = None;
@@ -119,7 +120,7 @@ impl Computation {
         Ok(())
     }
 
-    /// Returns the index of the instruction with this name. Returns `None` if there is none.
+    /// Returns the index of the instruction with this name, which has no `%`. Returns `None` if there is none.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
@@ -187,8 +188,8 @@ impl Instruction {
 }
 
 /// Returns the size of groups along axes of a mesh: `'a'=8,'b'=2]` and `{'a':(2)4,'b'}` -> `8`. `'a':(2)4` is the part
-/// of size 4 of the axis `a` after its major part of size 2. Returns `None` if one of the texts is malformed, or if
-/// `sizes` lacks an axis.
+/// of size 4 of the axis `a` after its major part of size 2. Returns `None` if `sizes` lacks an axis, and for some
+/// texts that are malformed.
 fn mesh_group_size(sizes: &str, axes: &str) -> Option<usize> {
     let sizes: HashMap<&str, usize> = sizes[..sizes.find(']')?]
         .split(',')
@@ -282,7 +283,8 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns the shapes of all arrays of a type, in order. Tokens are left out. Fails if the type is malformed.
+/// Returns the shapes of all arrays of a type, in order. Tokens and parts without `[` are left out. Fails if the type
+/// is malformed.
 fn shapes(text: &str) -> Result<Vec<Shape>> {
     let text = text.trim();
     match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {

@@ -53,7 +53,8 @@ const PAGE: &str = "docs/communication.md";
 /// we can partition all programs, if XLA moves fewer bytes in none of them unless its products take more operations, if
 /// each training step has a formula, is partitioned by XLA and moves no more bytes than XLA's, and, with `--check`, if
 /// all programs have the right values. Fails if the programs cannot be exported, if none is selected, if our command
-/// cannot be built for `--check`, if git does not state the day of the last commit, or if a file cannot be written.
+/// cannot be built or started for `--check`, if git does not state the day of the last commit, or if a file cannot be
+/// written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let extent = if options.sample { Extent::Sample } else { Extent::All };
     let exported = export::ensure_exported(options.seed, extent, options.ours_only)?;

@@ -211,7 +211,7 @@ impl<'r> Report<'r> {
         lines
     }
 
-    /// Returns all numbers as JSON.
+    /// Returns the seed and the numbers of all programs as JSON.
     pub fn numbers(&self) -> Value {
         let side = |side: &Result<Tally, String>| match side {
             Ok(t) => json!({ "bytes": t.worst(), "plain": t.plain, "flops": t.flops, "runs": t.collectives }),

@@ -52,7 +52,7 @@ impl Tally {
     }
 
     /// Adds a part of the program that runs `times` times, or once if the number is not known. In that case, a part
-    /// with collectives makes the tally a guess.
+    /// with collectives makes the tally a guess. So does any part that is a guess itself.
     pub fn add(&mut self, part: &Tally, times: Option<u64>) {
         let n = times.unwrap_or(1);
         self.plain += n * part.plain;

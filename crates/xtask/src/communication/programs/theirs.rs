@@ -11,8 +11,8 @@ use shardwise_ops::window::WindowDim;
 use std::collections::BTreeSet;
 
 /// Returns what the entry computation of a module moves and multiplies, with the computations that it calls. Fails if a
-/// collective other than a permute or a broadcast has no groups, or if a dot or convolution lacks an operand or has a
-/// missing or malformed attribute.
+/// collective other than a permute or a broadcast has no groups, if a dot or convolution lacks an operand, or if
+/// [`convolution_flops`] does.
 pub fn tally(hlo: &Hlo) -> Result<Tally> {
     of_computation(hlo, hlo.entry)
 }
@@ -118,7 +118,8 @@ fn most_read(hlo: &Hlo, place: Place, element: Option<usize>) -> Option<u64> {
 }
 
 /// Adds to `reads` the numbers of elements of the dynamic slices of a value. `callers` are the fusions and calls that
-/// contain it, outermost first. Returns `None` if something else reads it, or if the program returns it.
+/// contain it, outermost first. Returns `None` if something else reads it, or if it is the result of a computation that
+/// none of `callers` calls.
 fn follow(
     hlo: &Hlo,
     place: Place,
@@ -219,7 +220,8 @@ fn window(text: &str, labels: &str, kernel: &Shape) -> Vec<WindowDim> {
 mod tests {
     use super::*;
 
-    /// Counts a module of eight devices whose entry has these lines, besides the parameter `%p` of 800 bytes.
+    /// Counts a module of eight devices whose entry has these lines, besides the parameter `%p` of 800 bytes. `others`
+    /// are the other computations.
     fn counted(others: &str, lines: &str) -> Tally {
         let text = format!(
             "HloModule m, num_partitions=8\n\n{others}\nENTRY %main (p: f32[200]) -> f32[200] {{\n  %p = f32[200]{{0}} \

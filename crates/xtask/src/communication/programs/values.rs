@@ -10,7 +10,7 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Runs the programs on random inputs, partitioned and whole. Returns a line for each program whose values differ or
-/// that does not run. Fails if the command cannot be built or started.
+/// that does not run to its end in time. Fails if the command cannot be built or started.
 pub fn check(programs: &[&Exported]) -> Result<Vec<String>> {
     let shardwise = command::build_ours(Profile::OWN)?;
     let outcomes = command::in_parallel(programs, |program| {
