@@ -11,7 +11,7 @@ use shardwise_ops::{DataFlow, Semantics, Splits};
 use shardwise_sharding::FactorKind;
 
 /// Returns the main function if one of its arguments or results does not record the padding that its global type shows,
-/// or else the first op whose tensors record different padding where it must be equal. Returns `None` if there is none,
+/// or else an op whose tensors record different padding where it must be equal. Returns `None` if there is none,
 /// or if the module has no mesh.
 pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
