@@ -74,8 +74,8 @@ fn differs_along_factor(view: &OpView<'_>) -> bool {
     seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
 
-/// Returns an op of the main function that reduces padding along a split dimension, and has no neutral element or one
-/// that the padding does not hold. Returns `None` if there is none, or if the module has no mesh.
+/// Returns a pure op of the main function that reduces padding along a split dimension, and has no neutral element or
+/// one that the padding does not hold. Returns `None` if there is none, or if the module has no mesh.
 pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
