@@ -43,7 +43,8 @@ impl<'a> Sources<'a> {
         Sources { uses_small: false, ..Sources::new(module, mesh) }
     }
 
-    /// Returns true if the value is a source. Returns false if more than [`MAX_OPS`] ops have to be looked at to know.
+    /// Returns true if the value is a source that is computed by at most [`MAX_OPS`] ops, each counted as often as its
+    /// result is used. Returns false if more than [`MAX_OPS`] values have to be looked at to know.
     pub fn contains(&self, body: &Body, v: Value) -> bool {
         self.count(body, v, &mut { MAX_OPS }).is_some_and(|count| count <= MAX_OPS)
     }
@@ -71,14 +72,14 @@ impl<'a> Sources<'a> {
 
     /// Inserts ops that compute the value again in the layout `to`, from sources and from much smaller values that have
     /// the needed layouts already, and returns their result. Inserts nothing and returns `None` if this is not
-    /// possible, if more than [`MAX_OPS`] ops have to be looked at, or if `to` has unreduced axes.
+    /// possible, if more than [`MAX_OPS`] values have to be looked at, or if `to` has unreduced axes.
     pub fn remake(&self, v: Value, to: &Sharding, b: &mut Builder<'_>) -> Option<Value> {
         self.is_made_of(b.body, v, to, &mut { MAX_OPS }).then(|| self.make(v, to, &mut vec![], b))
     }
 
     /// Returns true if the value in the layout `to` can be computed from sources, or from much smaller values that have
-    /// the layouts that are needed. Returns false if this takes a look at more than `left` ops, which is reduced by
-    /// those looked at.
+    /// the layouts that are needed. Returns false if `to` has unreduced axes, or if more than `left` values have to be
+    /// looked at. `left` is reduced by one for each of them.
     fn is_made_of(&self, body: &Body, v: Value, to: &Sharding, left: &mut usize) -> bool {
         if !to.unreduced.is_empty() {
             return false;
@@ -126,7 +127,8 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the layouts of the operands from which each device computes its part of the result, in the layout `to`,
-    /// alone. Returns `None` if there are none, or if the op has operands but no rule.
+    /// alone. Returns an empty list for an op without operands. Returns `None` if no such layouts are found, or if the
+    /// op has operands but no rule.
     fn operand_layouts(&self, view: &OpView<'_>, to: &Sharding) -> Option<Vec<Sharding>> {
         let count = view.operands().len();
         if count == 0 {

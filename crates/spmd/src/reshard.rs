@@ -222,7 +222,8 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Returns the move to the layout `to` if the program requires it of an argument: `v` is an argument, perhaps after
-    /// reshards, and `consumer` returns from the function or only states a layout. Returns `None` otherwise.
+    /// reshards, and `consumer` returns from the function, only states a layout, or is a manual computation. Returns
+    /// `None` otherwise.
     fn forced(&self, consumer: &OpView<'_>, v: Value, to: &Sharding, b: &Builder<'_>) -> Option<Reshard> {
         let is_result = self.cloner.source[self.cloner.source.entry()].ops.last() == Some(&consumer.op);
         let is_required = is_result || facts(consumer).semantics(consumer) == Semantics::Identity;
@@ -240,8 +241,8 @@ impl Resharder<'_, '_, '_> {
         Some(Reshard { from: self.current(origin, b), to: to.clone(), shape: ty.shape.clone(), dtype: ty.dtype })
     }
 
-    /// Processes a constraint or a reshard of the program, or a copy for several readers: moves the operand to the
-    /// layout of the result, and uses it in place of the result.
+    /// Processes an op that only states a layout, such as a constraint or a reshard of the program, or a copy for
+    /// several readers: moves the operand to the layout of the result, and uses it in place of the result.
     fn identity(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
         let reader = if is_copy(view) { self.first_reader(view).map(|op| view.at(op)) } else { None };
         let consumer = reader.as_ref().unwrap_or(view);

@@ -161,8 +161,8 @@ fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     ops
 }
 
-/// Returns the location and the name of the first op in the program regions of the main function for which `is_wrong`
-/// returns true. Returns `None` if there is none, or if the module has no mesh.
+/// Returns the location and the name of an op in the program regions of the main function for which `is_wrong` returns
+/// true. Returns `None` if there is none, or if the module has no mesh.
 fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
@@ -211,7 +211,8 @@ fn beyond_manual_axes(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns an op of the main function whose operands and results do not agree with its rule, or that is split without a
-/// rule. Returns `None` if there is none, or if the module has no mesh.
+/// rule. Terminators, ops that only state layouts, Shardy's collectives, manual computations, loops and branches are
+/// not looked at. Returns `None` if there is no such op, or if the module has no mesh.
 fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
@@ -256,7 +257,8 @@ fn disagreeing_edge(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns in words how the tensors of an op disagree about a factor, or which reduction factor is split although the
-/// results are not unreduced over its axes. Returns `None` if the tensors agree with the rule.
+/// results are not unreduced over its axes, unless the op gathers its partial results itself. Tensors whose rank is not
+/// that of the rule are left out. Returns `None` if the tensors agree with the rule.
 fn disagreement(view: &OpView<'_>, rule: &Rule, mesh: &Arc<Mesh>) -> Option<String> {
     let values: Vec<Value> = view.operands().iter().chain(view.results()).copied().collect();
     let mut tensors = vec![];
@@ -319,7 +321,7 @@ fn sharded_inside(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns the first argument or result of the main function whose type is not that of one device's part of its global
-/// type. Returns `None` if there is none, or if the module has no mesh.
+/// type ([`is_local`]). Returns `None` if there is none, or if the module has no mesh.
 fn global_boundary(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     let args = func.body.args().iter().map(|&v| (func.body.ty(v), func.body.sharding(v)));

@@ -326,7 +326,8 @@ impl Task {
     }
 
     /// Returns the axes of the dimensions that consist of this factor alone, if these are equal in all operands that
-    /// have the factor. Returns `None` otherwise.
+    /// have the factor. Returns `None` if they differ, if no operand has the factor, or if one has it but no such
+    /// dimension or no layout.
     fn split_alike(&self, factor: Factor) -> Option<&[AxisRef]> {
         let holders = (0..self.traits.operand_count).filter(|&i| self.rule.operands[i].contains(factor));
         let mut found = holders.map(|i| {

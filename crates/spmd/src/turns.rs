@@ -83,9 +83,9 @@ impl Turns {
     /// Returns how often the op runs for each move of each operand, and how many turns of loops one run of the op
     /// serves. The former is [`NEVER`] for an operand for which `is_source` returns true, and 1 for a stack of which
     /// each turn reads a part. The latter is the least number of turns that a move of an operand which is no source
-    /// serves, so that the op itself can be moved in front of these loops. It is 1 if the innermost loop changes an
-    /// operand, if there is no room to keep one that is no source, and if all are sources. Otherwise the op counts as run
-    /// once for each move of an operand that is no source.
+    /// serves, so that the op itself can be moved in front of these loops. It is 1 if one of these numbers is 1, if the
+    /// innermost loop changes a source, and if all operands are sources. Otherwise the op counts as run once for each
+    /// move of an operand that is no source.
     pub fn served_by_moves(&self, view: &OpView<'_>, is_source: impl Fn(Value) -> bool) -> (Served, u64) {
         if self.scopes.is_empty() {
             return (view.operands().iter().map(|&v| if is_source(v) { NEVER } else { 1 }).collect(), 1);
@@ -107,7 +107,8 @@ impl Turns {
     }
 
     /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost
-    /// loop: one layer of a stack in each turn. The operand is then not moved as a whole in front of the loop.
+    /// loop: one layer of a stack in each turn. In a branch or a manual computation, all positions count as changing.
+    /// The operand is then not moved as a whole in front of the loop.
     fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
         let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
         let shape = |v: &Value| view.body.ty(*v).shape();
@@ -161,7 +162,8 @@ fn is_function(view: &OpView<'_>) -> bool {
     is_computed && facts.effects(view) == Effects::Pure && view.regions().is_empty() && !is_terminator(view)
 }
 
-/// Returns the operand that a mark with one result returns, or `None` for other ops.
+/// Returns the operand of an op that returns it unchanged as its only result ([`Semantics::Identity`]), or `None` for
+/// other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
     let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
     if is_mark && view.results().len() == 1 { unchanged_operands(view).first().copied() } else { None }

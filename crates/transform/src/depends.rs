@@ -29,16 +29,16 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
         }
     }
 
-    /// Marks the results of the region's ops that depend on marked values. It also marks values in the regions of
-    /// loops, branches, and manual and named computations; of the condition of a loop, only the arguments. The regions
-    /// of other ops, such as reducers, are left out.
+    /// Marks the results of the region's ops that depend on marked values, or for whose ops [`Depends::source`] returns
+    /// true. It also marks values in the regions of loops, branches, and manual and named computations; of the
+    /// condition of a loop, only the arguments. The regions of other ops, such as reducers, are left out.
     pub fn region(&mut self, region: Region) {
         for &op in &self.body[region].ops {
             self.op(&self.module.view(self.body, op));
         }
     }
 
-    /// Returns true if the op uses a marked value, as an operand or in its regions.
+    /// Returns true if the op uses a marked value, as an operand or as a value from outside that its regions use.
     pub fn uses(&self, op: &OpView<'s>) -> bool {
         op.operands().iter().any(|&v| self.values[v])
             || (!op.regions().is_empty() && op.captured().iter().any(|&v| self.values[v]))

@@ -30,7 +30,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Returns the function that takes the arguments of `func`, then a cotangent for each result that is a float or a
-/// complex number, and returns the results, then the cotangents of the arguments `args`.
+/// complex number, and returns the results, then the cotangents of the arguments `args`. `args` must name an argument
+/// once: of several cotangents of one argument, all but the last are zero.
 ///
 /// # Errors
 /// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
@@ -60,7 +61,8 @@ enum Seed {
 }
 
 /// Returns the function that takes the arguments of `func` and returns its results, the first of which is a real
-/// scalar, then the gradient of this result with respect to the arguments `args`.
+/// scalar, then the gradient of this result with respect to the arguments `args`. `args` must name an argument once, as
+/// in [`vjp`].
 ///
 /// # Errors
 /// `grad-scalar` unless the first result is a real scalar, and those of [`vjp`].
@@ -557,7 +559,9 @@ impl<'s> Reverse<'s> {
     }
 
     /// Adds an op to `ops` if it is computed again for the values `needed`, to which its operands are then added. Adds
-    /// those of its results that are needed to `kept` in place of this, if the policy keeps them.
+    /// those of its results that are needed to `kept` in place of this, if the policy keeps them, the op has operands,
+    /// and its results are arrays, floats or complex numbers. The known operands of a linear op are always needed, and
+    /// it is added to `ops` if it has regions.
     fn again(
         &self,
         op: OpView<'s>,
@@ -740,7 +744,8 @@ impl<'s> Reverse<'s> {
     }
 }
 
-/// Builds the condition of a loop that carries these types: the first value, an i32 scalar, is less than `count`.
+/// Builds the condition of a loop that carries these types: the first value, an i32 scalar, is less than `count`, which
+/// must fit into an i32.
 fn counts_to(b: &mut Builder<'_>, types: &[Type], count: i64) -> Region {
     b.region(types, |b, args| {
         let limit = make::number(b, DType::I32, count);
@@ -826,8 +831,8 @@ fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
 }
 
 /// Returns the values of the region `known` to keep so that the values `used` can be made again, and the ops that make
-/// them, first to last. Only ops without floating-point work are run again, and only where that keeps fewer bytes. The
-/// value `free` counts as 0 bytes, and may be among those to keep.
+/// them, first to last. Only pure ops without arithmetic and regions are run again, and only where that keeps fewer
+/// bytes. The value `free` counts as 0 bytes, and may be among those to keep.
 fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Option<Value>) -> (Vec<Value>, Vec<Op>) {
     let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
     let mut sources = Sources { module, body, known, position, free, bytes: HashMap::new() };
@@ -860,7 +865,8 @@ struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// Returns the op of the region that makes a value, if it can be run again: it is pure, has no regions, and does no
-    /// floating-point work. Returns `None` for other ops, arguments, and values from outside of the region.
+    /// arithmetic on floats or integers (its cost has no flops). Returns `None` for other ops, arguments, and values
+    /// from outside of the region.
     fn maker(&self, v: Value) -> Option<OpView<'a>> {
         let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
         let view = self.module.view(self.body, op);
@@ -1055,11 +1061,11 @@ fn keep_of_branch(module: &Module, b: &mut Builder<'_>, known: &Split, k: usize,
     replace(b.body, back, &to);
 }
 
-/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses,
-/// or from which what it uses is made again. The transposed one also takes the values that the known one takes:
-/// they are added to `operands`, and their layouts to `ins`. The known one returns the values that it computes, each
-/// with a new leading dimension along which each device has its own value. `own` has the manual axes over which devices
-/// have values of their own. A value that it lacks has a row for each device.
+/// Replaces the values from inside of the known manual computation that the region `back` of the transposed one uses.
+/// The transposed one takes these values, or values from which they are made again. Those of them that are arguments of
+/// the known one are taken as it takes them. The known one returns the others, each with a new leading dimension along
+/// which devices have values of their own. All are added to `operands`, and their layouts to `ins`. `own` has the
+/// manual axes over which devices have values of their own. A value that it lacks has a row for each device.
 fn keep_of_manual(
     module: &Module,
     b: &mut Builder<'_>,

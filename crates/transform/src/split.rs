@@ -106,7 +106,8 @@ fn with_constants(module: &Module, body: &Body, ops: Vec<Op>, later: &EntityVec<
     made
 }
 
-/// Returns, for each value, true if it is made in the function's own region and follows from literals alone.
+/// Returns, for each value, true if it is made in the function's own region and is a literal, or follows from literals
+/// by ops that are constant if their operands are ([`Constness::OfOperands`]).
 fn constants(module: &Module, body: &Body) -> EntityVec<Value, bool> {
     let mut is_constant: EntityVec<Value, bool> = EntityVec::filled(body.value_count(), false);
     for &op in &body[body.entry()].ops {

@@ -323,7 +323,8 @@ pub(crate) mod tests {
         Seen { name: text("name").unwrap_or_default(), facts, ..Seen::default() }
     }
 
-    /// A page has the elements of the template and no others, whatever the names are, and names no address.
+    /// Checks that a page has the elements of the template and no others, whatever the names are, and that it names no
+    /// address.
     #[test]
     fn programs_cannot_add_elements() {
         let tags = |html: &str| (html.matches('<').count(), html.matches("<script").count());

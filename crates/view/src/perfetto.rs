@@ -407,7 +407,8 @@ pub(crate) mod tests {
         (number, seen)
     }
 
-    /// The bytes of a trace, worked out by hand from the public definitions and the encoding of protocol buffers.
+    /// Checks that the bytes of a trace are those worked out by hand from the public definitions and the encoding of
+    /// protocol buffers.
     #[test]
     fn bytes_are_those_of_the_definitions() {
         let mut timeline = Timeline::new("a", Maker::Predicted { machine: "m".into() });

@@ -11,7 +11,7 @@ use shardwise_ops::{DataFlow, Semantics, Splits};
 use shardwise_sharding::FactorKind;
 
 /// Returns the main function if one of its arguments or results does not record the padding that its global type shows,
-/// or else the first op whose tensors record different padding where it must be equal. Returns `None` if there is none,
+/// or else an op whose tensors record different padding where it must be equal. Returns `None` if there is none,
 /// or if the module has no mesh.
 pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
@@ -74,8 +74,8 @@ fn differs_along_factor(view: &OpView<'_>) -> bool {
     seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
 
-/// Returns an op of the main function that reduces padding along a split dimension, and has no neutral element or one
-/// that the padding does not hold. Returns `None` if there is none, or if the module has no mesh.
+/// Returns a pure op of the main function that reduces padding along a split dimension, and has no neutral element or
+/// one that the padding does not hold. Returns `None` if there is none, or if the module has no mesh.
 pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {

@@ -298,8 +298,8 @@ fn without_attr(func: &mut Func, name: &str) {
     assert!(is_removed, "no op has `{name}`");
 }
 
-/// Splits the result of the first op of this kind over "x" along its first dimension. Panics if there is no such op or
-/// the result has no sharding.
+/// Splits the result of the first op of this kind over "x" along its first dimension, and not along others. Panics if
+/// there is no such op, or if the result has no sharding or no dimension.
 fn split(func: &mut Func, code: Opcode) {
     let op = func.body.walk().into_iter().find(|&op| func.body[op].code == code.into()).expect("there is one");
     let result = func.body[op].results[0];
@@ -310,7 +310,7 @@ fn split(func: &mut Func, code: Opcode) {
 }
 
 /// Lets the first reduction use the first argument in place of the value whose padding is replaced. Panics if there is
-/// no reduction.
+/// no reduction or no argument.
 fn unmask(func: &mut Func) {
     let op = func.body.walk().into_iter().find(|&op| func.body[op].code == Opcode::Reduce.into());
     let op = op.expect("there is a reduction");

@@ -244,7 +244,7 @@ fn the_report_on_the_front_page_is_printed() {
     assert!(include_str!("../../../../README.md").contains(&report), "{report}");
 }
 
-/// Tests that products of one argument share its gather, and that the gather has the place of the argument.
+/// Tests that products of one argument share its gather, and that the gather has the location of the argument.
 #[test]
 fn several_readers_share_one_move() {
     let sharded = |dims: &str| format!("{{sdy.sharding = #sdy.sharding<@mesh, [{dims}]>}}");

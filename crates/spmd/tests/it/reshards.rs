@@ -57,7 +57,7 @@ fn module(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> Modul
 }
 
 /// Checks that a reshard computes the identity, and panics if it does not. Returns three values: true if it contains an
-/// exchange, true if it contains an all-to-all with several moves, and true if it is an exchange of boxes.
+/// exchange, true if it contains an all-to-all with several moves, and true if it contains an exchange of boxes.
 fn check(mesh: &Mesh, from: &Sharding, to: &Sharding, shape: &[usize]) -> [bool; 3] {
     let module = module(mesh, from, to, shape);
     let what = format!("{from} -> {to} of {shape:?} on {mesh}");
@@ -121,7 +121,8 @@ fn blocks_that_do_not_nest() {
     }
 }
 
-/// Sixths become thirds in two permutes. The bound is that of the whole reshard, and counts once.
+/// Tests a reshard from sixths to thirds, which takes two permutes: the bound is that of the whole reshard, and counts
+/// once.
 #[test]
 fn a_reshard_of_several_permutes_has_one_bound() {
     let mesh = Arc::new(Mesh::new("mesh", [("a", 2), ("b", 3)]).unwrap());

@@ -24,7 +24,8 @@ func.func @main(%a: tensor<6x{n}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}
 }
 
 /// Returns the bytes and the number of collectives of the partitioned program, with sums deferred and without, after
-/// comparing its results with those of the whole program. Panics if they differ.
+/// comparing its results with those of the whole program. Panics if they differ, or if the program cannot be
+/// partitioned or run.
 #[track_caller]
 fn moved(program: &str, n: usize) -> [(u64, usize); 2] {
     let module = parse("test.mlir", program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));

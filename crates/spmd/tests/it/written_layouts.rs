@@ -36,7 +36,8 @@ fn arguments(module: &Module) -> Vec<Literal> {
 }
 
 /// Checks that the program computes the same on whole values, by shards after several stages, and on each device. Also
-/// checks it on one device, unless it has a manual computation. Panics if results differ.
+/// checks it on one device, unless it has a manual computation. Panics if results differ, or if the program is not
+/// valid or cannot be partitioned or run.
 fn check(text: &str) {
     let module = module(text);
     let args = arguments(&module);
@@ -325,8 +326,8 @@ func.func @main(%arg0: tensor<8x4xf32> {{sdy.sharding = #sdy.sharding<@a, [{{"x"
     assert_eq!(message(r#"[{"p"}, {}], unreduced={"q"}"#), expected);
 }
 
-/// Returns the codes of what is found by verifying a program, or by partitioning it if it is valid. Panics if it can be
-/// partitioned.
+/// Returns the codes of what is found by verifying a program, or by partitioning it if it is valid. Panics if it is
+/// valid and can be partitioned, or if it cannot be parsed.
 fn errors(text: &str) -> Vec<&'static str> {
     let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
     let found = verify(&module);

@@ -59,7 +59,8 @@ struct Rectangle {
     fill: Rgb,
 }
 
-/// Returns a canvas with the heading, the planes of the array, and the chips if the picture has chips and a layout.
+/// Returns a canvas with the heading, the first [`MOST_PLANES`] planes of the array, and the chips if the picture has
+/// chips and a layout.
 pub fn draw(picture: &Picture) -> Canvas {
     let mut canvas = Canvas { width: 0, height: MARGIN, rectangles: vec![], texts: vec![] };
     let blocks = Blocks::of(picture);

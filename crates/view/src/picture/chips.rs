@@ -124,7 +124,7 @@ impl Chips {
 
     /// Describes a ring of the devices along an axis, given by its size and stride, in an order in which the farthest
     /// neighbours are closer than in that of the mesh. The order is named if it is the same everywhere. Returns `None`
-    /// if some groups have no such ring, if one is in several pods, and if switches connect the devices.
+    /// if a group of devices along the axis has no such ring or is in several pods, or if switches connect the devices.
     fn better_ring(&self, mesh: &Mesh, size: usize, stride: usize) -> Option<String> {
         let starts = (0..mesh.size()).filter(|p| (p / stride).is_multiple_of(size));
         let groups: Vec<Vec<usize>> =
@@ -194,7 +194,8 @@ impl Chips {
         if self.is_switched { "nodes" } else { "pods" }
     }
 
-    /// Returns the mesh on its chips as text: the links of each axis, and the devices of each chip.
+    /// Returns the mesh on its chips as text: the links of each axis, and the devices of each chip. Chips that do not
+    /// fit the style are left out.
     pub fn to_text(&self, mesh: &Mesh, style: &Style) -> String {
         self.lines(mesh, style).iter().map(|line| format!("{}\n", line.trim_end())).collect()
     }

@@ -94,7 +94,8 @@ const GLYPHS: &[(char, Glyph)] = &[
     ('%', [0x18, 0x19, 0x02, 0x04, 0x08, 0x13, 0x03]),
 ];
 
-/// Calls `dot` with the distances of each dark pixel of a character from the left and from the top.
+/// Calls `dot` with the distances of each dark pixel of a character from the left and from the top. A character that
+/// the font does not have is a box.
 pub fn draw(c: char, mut dot: impl FnMut(usize, usize)) {
     if c == ' ' {
         return;

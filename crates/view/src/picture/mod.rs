@@ -142,8 +142,8 @@ impl Picture {
         canvas::draw(self)
     }
 
-    /// Writes the picture to a file, whose extension is `.svg`, `.png` or `.txt`. The file is written completely, or
-    /// not changed.
+    /// Writes the picture to a file, whose extension is `.svg`, `.png` or `.txt`, in upper or lower case. The file is
+    /// written completely, or not changed.
     ///
     /// # Errors
     /// `picture-format` for another extension, and `picture-unwritable` if the file cannot be written.

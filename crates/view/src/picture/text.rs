@@ -246,7 +246,7 @@ fn most_rows(style: &Style) -> usize {
 }
 
 /// Returns the number of lines of a row, of which `count` are shown: three if `count` is at most 3, and otherwise one.
-/// A row with fewer elements than others has fewer lines, but at least one.
+/// A row with fewer elements than others may have fewer lines, but at least one.
 fn height(row: &Track, count: usize) -> usize {
     let full = if count <= 3 { 3.0 } else { 1.0 };
     ((full * row.share).round() as usize).max(1)

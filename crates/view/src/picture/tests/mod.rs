@@ -50,7 +50,7 @@ fn well_formed(svg: &str) {
 }
 
 /// Returns the rows of the PNG of a picture, each with the byte of its filter and three bytes for each pixel. Panics if
-/// a checksum or the size is wrong.
+/// the signature, the chunks, a checksum or the size is wrong.
 fn decode(picture: &Picture) -> Vec<u8> {
     let (bytes, width, height) = picture.to_png();
     let mut rest = bytes.strip_prefix(b"\x89PNG\r\n\x1a\n").expect("the signature");
@@ -662,7 +662,7 @@ fn meshes_on_chips() {
     .assert_eq(&of(&[("D", 4), ("M", 2)], cores));
 }
 
-/// An axis over x and half-way around z is a ring of a twisted torus.
+/// Tests that an axis over x and half-way around z is a ring of a twisted torus.
 #[test]
 fn axes_on_a_twisted_torus() {
     let torus = Torus::twisted(vec![4, 4, 8]).unwrap();
