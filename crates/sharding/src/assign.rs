@@ -13,12 +13,15 @@
 //! kept. If no choice costs nothing, the axes of each tensor are also tried on all other factors. For example, a sorted
 //! dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
 
+mod agreed;
 mod bounds;
+mod choices;
 mod lists;
 mod wide;
 
 use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
+pub use choices::KnownChoices;
 use lists::{AllCandidates, Candidates, Given, List, Lists, Own};
 use shardwise_base::{AxisRef, Mesh, Sharding, budget};
 use smallvec::{SmallVec, smallvec};
@@ -27,7 +30,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The op to choose a sharding for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct AssignInput<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
@@ -43,6 +46,9 @@ pub struct AssignInput<'a> {
     /// The axes over which a product may be split although no tensor has them. The caller leaves out the axes that are
     /// manual around the op and the axes over which types state the layouts.
     pub free: &'a [AxisRef],
+    /// The choices that are known of a product, for all of whose layouts with the same rule, tensors and mesh they are
+    /// the same. Without them, choices are listed anew.
+    pub known: Option<&'a KnownChoices>,
 }
 
 /// Prices of an op's communication.
@@ -128,7 +134,7 @@ impl Assignment {
     ///
     /// # Panics
     /// Panics if the assignment is not one for this rule.
-    pub fn conflicts(&self, rule: &Rule, mesh: &Mesh, shardings: &[Option<&Sharding>]) -> Vec<FactorConflict> {
+    pub fn conflicts(&self, rule: &Rule, mesh: &Arc<Mesh>, shardings: &[Option<&Sharding>]) -> Vec<FactorConflict> {
         let mut lists = Lists::new(mesh);
         let given = Given::new(rule, mesh, shardings, &mut lists);
         let judge = |factor: Factor| {
@@ -164,7 +170,7 @@ impl Assignment {
 /// Panics if `input` has fewer shardings than the rule has tensors, or if factors in [`AssignInput::summed`] cannot all
 /// be split as in their first tensors, because the axes of two of them overlap.
 pub fn assign(input: AssignInput<'_>, prices: &dyn Prices) -> Assignment {
-    Search::new(input, prices, Wanted::Best).assignment()
+    agreed::agreed(&input, prices).unwrap_or_else(|| Search::new(input, prices, Wanted::Best).assignment())
 }
 
 /// Returns the second best of the choices that [`assign`] compares, or `None` if there is only one. If free axes or
@@ -216,7 +222,7 @@ struct Search<'a> {
     known: Known,
     /// For each tensor, the factors that its price depends on.
     matters: SmallVec<[SmallVec<[Factor; 4]>; 4]>,
-    lists: Lists<'a>,
+    lists: Lists,
     /// The axes that the tensors have.
     given: Given,
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
@@ -257,7 +263,6 @@ impl<'a> Search<'a> {
             let candidates = search.without_impossible(factor, candidates);
             search.candidates.push(candidates);
         }
-        search.bounds = Bounds::new(&input, &search.lists, &search.candidates, prices);
         search
     }
 
@@ -365,11 +370,15 @@ impl<'a> Search<'a> {
     }
 
     fn assignment(mut self) -> Assignment {
+        if let Some(found) = self.by_known_choices() {
+            return found;
+        }
         let (picks, cost) = self.best().first.expect("nothing split at all is always possible");
         Assignment { axes: self.all_axes(&picks), bytes_moved: cost.bytes_moved, price: cost.total }
     }
 
     fn best(&mut self) -> Best {
+        self.bounds = Bounds::new(&self.input, &self.lists, &self.candidates, self.prices);
         let mut best = self.run();
         self.widen(&mut best);
         best
@@ -457,10 +466,15 @@ impl<'a> Search<'a> {
     /// Returns true if each dimension can be assembled: a factor is split only if all factors before it in its
     /// dimension are split into single elements.
     fn is_whole(&self, picks: &Picks) -> bool {
-        let is_full = |f: Factor| self.shards(f, picks) == self.input.rule.size(f);
+        self.is_whole_with(&self.lists, |f| self.candidates[f.index()][picks[f.index()]])
+    }
+
+    /// Returns what [`is_whole`](Search::is_whole) does if each factor has this list among `lists`.
+    fn is_whole_with(&self, lists: &Lists, list: impl Fn(Factor) -> List) -> bool {
+        let is_full = |f: Factor| lists.shards(list(f)) == self.input.rule.size(f);
         self.compounds.iter().all(|dim| {
             let partial = dim.iter().position(|&f| !is_full(f)).unwrap_or(dim.len());
-            dim.iter().skip(partial + 1).all(|f| self.axes(*f, picks).is_empty())
+            dim.iter().skip(partial + 1).all(|&f| list(f) == Lists::empty())
         })
     }
 
@@ -532,10 +546,15 @@ impl<'a> Search<'a> {
     }
 
     fn compute_price(&self, index: usize, picks: &Picks) -> Price {
+        self.price_with(index, |f| self.axes(f, picks))
+    }
+
+    /// Returns the price of tensor `index` if the factors are split over these axes.
+    fn price_with<'l>(&self, index: usize, axes: impl Fn(Factor) -> &'l [AxisRef]) -> Price {
         let AssignInput { rule, mesh, .. } = self.input;
-        let layout = rule.mapping(index).axes(rule, mesh, |f| self.axes(f, picks));
+        let layout = rule.mapping(index).axes(rule, mesh, &axes);
         let is_result = index >= rule.operands.len();
-        let partial = if is_result { reduction_axes(rule, mesh, |f| self.axes(f, picks)) } else { vec![] };
+        let partial = if is_result { reduction_axes(rule, mesh, axes) } else { vec![] };
         self.prices.price(index, &layout, &partial)
     }
 }

@@ -29,7 +29,9 @@ mod schedule;
 mod solve;
 mod user_priority;
 
-pub use assign::{AssignInput, Assignment, FactorConflict, LeastPrice, Price, Prices, RunnerUp, assign, runner_up};
+pub use assign::{
+    AssignInput, Assignment, FactorConflict, KnownChoices, LeastPrice, Price, Prices, RunnerUp, assign, runner_up,
+};
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;
 pub use direction::Direction;

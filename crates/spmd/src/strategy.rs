@@ -10,8 +10,8 @@ use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
 use shardwise_sharding::cost::{STEP_BYTES, local_work};
 use shardwise_sharding::{
-    AssignInput, Assignment, DimFactors, Factor, FactorConflict, FactorKind, LeastPrice, Mapping, Price, Prices, Rule,
-    RunnerUp, assign, runner_up,
+    AssignInput, Assignment, DimFactors, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice, Mapping, Price,
+    Prices, Rule, RunnerUp, assign, runner_up,
 };
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -202,6 +202,8 @@ pub(crate) struct Traits {
     is_product: bool,
     /// How partial results are combined.
     combine: Combine,
+    /// The choices that are known of the ops of the kind.
+    choices: KnownChoices,
 }
 
 impl Traits {
@@ -225,6 +227,7 @@ impl Traits {
             needs_even: facts.splits(view) == Splits::Evenly,
             is_product: is_product(rule, &types, cost.flops),
             combine: facts.combine(view),
+            choices: KnownChoices::default(),
             rule: restricted,
             types,
             modes,
@@ -296,7 +299,8 @@ impl Task {
         search: impl FnOnce(AssignInput<'_>, &dyn Prices) -> T,
     ) -> T {
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.traits.work, &self.asked_sums()[..]);
-        let input = AssignInput { rule, mesh, shardings: &self.views(), work, summed, free };
+        let known = Some(&self.traits.choices);
+        let input = AssignInput { rule, mesh, shardings: &self.views(), work, summed, free, known };
         search(input, &Priced { task: self, view, prices })
     }
 

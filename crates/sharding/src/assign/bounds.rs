@@ -57,7 +57,31 @@ struct Dim {
 pub(super) type Decided = Vec<[u64; 2]>;
 
 impl Bounds {
-    pub fn new(input: &AssignInput<'_>, lists: &Lists<'_>, candidates: &[Candidates], prices: &dyn Prices) -> Bounds {
+    pub fn new(input: &AssignInput<'_>, lists: &Lists, candidates: &[Candidates], prices: &dyn Prices) -> Bounds {
+        let mut bounds = Bounds::without_tensors(input, lists, candidates);
+        for index in 0..input.rule.tensor_count() {
+            let tensor = bounds.tensor(input, index, lists, candidates, prices);
+            bounds.tensors.push(tensor);
+        }
+        bounds
+    }
+
+    /// Returns the bounds of one tensor alone. Those of the others are 0.
+    pub fn of_tensor(
+        input: &AssignInput<'_>,
+        index: usize,
+        lists: &Lists,
+        candidates: &[Candidates],
+        prices: &dyn Prices,
+    ) -> Bounds {
+        let mut bounds = Bounds::without_tensors(input, lists, candidates);
+        bounds.tensors.extend((0..index).map(|_| None));
+        let tensor = bounds.tensor(input, index, lists, candidates, prices);
+        bounds.tensors.push(tensor);
+        bounds
+    }
+
+    fn without_tensors(input: &AssignInput<'_>, lists: &Lists, candidates: &[Candidates]) -> Bounds {
         let rule = input.rule;
         let mut bounds = Bounds {
             summed: reduction_factors(rule).collect(),
@@ -67,10 +91,6 @@ impl Bounds {
         for candidates in candidates {
             bounds.first.push(bounds.shards.len());
             bounds.shards.extend(candidates.iter().map(|&list| lists.shards(list)));
-        }
-        for index in 0..rule.tensor_count() {
-            let tensor = bounds.tensor(input, index, lists, candidates, prices);
-            bounds.tensors.push(tensor);
         }
         bounds
     }
@@ -173,7 +193,7 @@ impl Bounds {
         &mut self,
         input: &AssignInput<'_>,
         index: usize,
-        lists: &Lists<'_>,
+        lists: &Lists,
         candidates: &[Candidates],
         prices: &dyn Prices,
     ) -> Option<Tensor> {
@@ -309,8 +329,15 @@ mod tests {
                 };
                 let own = [layout(layouts % 12), layout(layouts / 12), layout(layouts % 7)];
                 let shardings: Vec<Option<&Sharding>> = own.iter().map(Some).collect();
-                let input =
-                    AssignInput { rule: &rule, mesh: &mesh, shardings: &shardings, work: 0, summed: &[], free: &[] };
+                let input = AssignInput {
+                    rule: &rule,
+                    mesh: &mesh,
+                    shardings: &shardings,
+                    work: 0,
+                    summed: &[],
+                    free: &[],
+                    known: None,
+                };
                 let bounds = Bounds::new(&input, &known, &candidates, &Bytes);
                 choices(&vec![lists.clone(); rule.factors.len()], &mut vec![], &mut |picks| {
                     let all: u64 = (0..3).map(|i| bounds.of(i, picks)).sum();

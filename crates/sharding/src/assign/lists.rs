@@ -7,6 +7,7 @@ use super::overlap;
 use crate::{AxisList, Factor, Rule, TensorFactors};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, entity};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 entity! {
     /// A list of axes among [`Lists`].
@@ -20,8 +21,8 @@ pub(super) type Candidates = SmallVec<[List; 8]>;
 pub(super) type AllCandidates = SmallVec<[Candidates; 4]>;
 
 /// The lists met so far, each once. The first one is [`empty`](Lists::empty).
-pub(super) struct Lists<'a> {
-    mesh: &'a Mesh,
+pub(super) struct Lists {
+    mesh: Arc<Mesh>,
     all: EntityVec<List, Data>,
 }
 
@@ -32,10 +33,10 @@ struct Data {
     mask: u64,
 }
 
-impl<'a> Lists<'a> {
+impl Lists {
     /// Returns a table that has only the empty list.
-    pub fn new(mesh: &'a Mesh) -> Lists<'a> {
-        let mut lists = Lists { mesh, all: EntityVec::with_capacity(16) };
+    pub fn new(mesh: &Arc<Mesh>) -> Lists {
+        let mut lists = Lists { mesh: mesh.clone(), all: EntityVec::with_capacity(16) };
         lists.number(&[]);
         lists
     }
@@ -47,11 +48,15 @@ impl<'a> Lists<'a> {
 
     /// Returns the number of a list, which is recorded if it is new.
     pub fn number(&mut self, axes: &[AxisRef]) -> List {
-        let known = self.all.iter().position(|data| data.axes[..] == *axes);
-        known.map(List::new).unwrap_or_else(|| {
+        self.find(axes).unwrap_or_else(|| {
             let mask = axes.iter().fold(0, |mask, a| mask | 1 << a.axis.index());
-            self.all.push(Data { axes: axes.into(), shards: AxisRef::total_size(self.mesh, axes), mask })
+            self.all.push(Data { axes: axes.into(), shards: AxisRef::total_size(&self.mesh, axes), mask })
         })
+    }
+
+    /// Returns the number of a list, or `None` if it was not met.
+    pub fn find(&self, axes: &[AxisRef]) -> Option<List> {
+        self.all.iter().position(|data| data.axes[..] == *axes).map(List::new)
     }
 
     pub fn axes(&self, list: List) -> &AxisList {
@@ -95,7 +100,7 @@ pub(super) struct Given {
 
 impl Given {
     /// Returns the axes that tensors with these shardings have, operands first.
-    pub fn new(rule: &Rule, mesh: &Mesh, shardings: &[Option<&Sharding>], lists: &mut Lists<'_>) -> Given {
+    pub fn new(rule: &Rule, mesh: &Mesh, shardings: &[Option<&Sharding>], lists: &mut Lists) -> Given {
         let mut given = Given { own: SmallVec::new(), overflow: vec![] };
         for (tensor, (mapping, sharding)) in rule.mappings().zip(shardings).enumerate() {
             for (dim, factors) in mapping.dims.iter().enumerate() {
@@ -123,7 +128,7 @@ impl Given {
     }
 
     /// Returns all axes of the tensors, also those that do not fit.
-    pub fn axes(&self, lists: &Lists<'_>) -> Vec<AxisRef> {
+    pub fn axes(&self, lists: &Lists) -> Vec<AxisRef> {
         let own = self.own.iter().flat_map(|own| lists.axes(own.list));
         own.chain(&self.overflow).copied().collect()
     }

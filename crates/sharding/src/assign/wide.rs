@@ -9,10 +9,10 @@ use smallvec::SmallVec;
 
 /// In a product, a device may compute more elements than the least possible number, by that number divided by this
 /// constant. An uneven split that moves little is then not ruled out by its padding.
-const PADDING: u64 = 16;
+pub(super) const PADDING: u64 = 16;
 
 /// With more parts of axes than this, only the lists that tensors have are tried.
-const MAX_PARTS: usize = 6;
+pub(super) const MAX_PARTS: usize = 6;
 
 #[derive(Clone, Copy)]
 struct Candidate {
@@ -80,17 +80,8 @@ impl Search<'_> {
     /// Changes nothing if the best choice so far moves nothing, if there are too many parts of axes or no others than
     /// `parts`, or if `parts` cannot be written with [`Mesh::prime_parts`](shardwise_base::Mesh::prime_parts).
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
-        let mesh = self.input.mesh;
-        let is_known = |part: &AxisRef| parts.iter().chain(self.input.free).any(|known| known.contains(*part));
-        let fine: Vec<AxisRef> = mesh.prime_parts().into_iter().filter(is_known).collect();
         let first = best.first.as_ref().expect("there is a choice").clone();
-        let is_cut = |part: &AxisRef| {
-            let inner = fine.iter().filter(|f| part.contains(**f)).map(|f| f.size(mesh));
-            inner.product::<usize>() == part.size(mesh)
-        };
-        if first.1.bytes_moved == 0 || fine.len() > MAX_PARTS || fine == parts || !parts.iter().all(is_cut) {
-            return;
-        }
+        let Some(fine) = self.fine_parts(parts).filter(|_| first.1.bytes_moved > 0) else { return };
         self.add_candidates(&fine);
         let mut wide = Wide::new(self, &fine);
         wide.limit = Some(self.computed(&first.0));
@@ -102,17 +93,31 @@ impl Search<'_> {
         }
     }
 
+    /// Returns the parts of prime size of which `parts` and the free axes consist. Returns `None` if there are too many,
+    /// if they are `parts` themselves, or if `parts` cannot be written with them.
+    pub(super) fn fine_parts(&self, parts: &[AxisRef]) -> Option<Vec<AxisRef>> {
+        let mesh = self.input.mesh;
+        let is_known = |part: &AxisRef| parts.iter().chain(self.input.free).any(|known| known.contains(*part));
+        let fine: Vec<AxisRef> = mesh.prime_parts().into_iter().filter(is_known).collect();
+        let is_cut = |part: &AxisRef| {
+            let inner = fine.iter().filter(|f| part.contains(**f)).map(|f| f.size(mesh));
+            inner.product::<usize>() == part.size(mesh)
+        };
+        let is_finer = fine.len() <= MAX_PARTS && fine != parts && parts.iter().all(is_cut);
+        is_finer.then_some(fine)
+    }
+
     /// Adds the candidates that consist of these parts of axes to those of `self`. Returns the candidates and bounds
     /// that there were before.
     fn add_candidates(&mut self, parts: &[AxisRef]) -> (AllCandidates, Bounds) {
         let orders = self.orders(parts);
-        let candidates: AllCandidates =
-            self.input.rule.all_factors().map(|f| self.wide_candidates(f, &orders)).collect();
+        let wider = |f: Factor| self.wide_candidates(f, self.candidates[f.index()].clone(), &orders);
+        let candidates: AllCandidates = self.input.rule.all_factors().map(wider).collect();
         let bounds = Bounds::new(&self.input, &self.lists, &candidates, self.prices);
         (std::mem::replace(&mut self.candidates, candidates), std::mem::replace(&mut self.bounds, bounds))
     }
 
-    fn moved(&self, cost: &Cost) -> u64 {
+    pub(super) fn moved(&self, cost: &Cost) -> u64 {
         cost.total - self.input.work / cost.shards.0 as u64
     }
 
@@ -159,7 +164,7 @@ impl Search<'_> {
 
     /// Returns the parts of axes in which all tensors' lists can be written, or `None` if there are more than 64, or if
     /// tensors cut an axis in contradictory ways.
-    fn parts(&self) -> Option<Vec<AxisRef>> {
+    pub(super) fn parts(&self) -> Option<Vec<AxisRef>> {
         let mesh = self.input.mesh;
         let all = self.given.axes(&self.lists);
         let mut parts = vec![];
@@ -183,7 +188,7 @@ impl Search<'_> {
     /// Returns the lists of axes that are tried: every set of parts that is not empty, in the order of `parts` and in
     /// the order of each list of several axes that a tensor has for a factor. Parts that continue one another are
     /// merged, and no list is returned twice.
-    fn orders(&mut self, parts: &[AxisRef]) -> Vec<List> {
+    pub(super) fn orders(&mut self, parts: &[AxisRef]) -> Vec<List> {
         let mesh = self.input.mesh;
         let mut own: SmallVec<[List; 8]> = SmallVec::new();
         for list in self.given.own.iter().map(|own| own.list).filter(|&list| self.lists.axes(list).len() > 1) {
@@ -214,13 +219,11 @@ impl Search<'_> {
         found
     }
 
-    /// Returns the candidates of a factor, followed by the other lists of `orders` that fit it, split it evenly and
-    /// need no exchange. Returns only the candidates if the op cannot run split along the factor over arbitrary axes,
-    /// or if the program places its sum.
-    fn wide_candidates(&self, factor: Factor, orders: &[List]) -> Candidates {
-        let mut candidates = self.candidates[factor.index()].clone();
-        let may_split = self.can_split(factor) && self.input.rule.kind(factor) != FactorKind::Permutation;
-        if !may_split || self.is_fixed(factor) {
+    /// Returns `candidates`, which a factor has, followed by the other lists of `orders` that fit the factor, split it
+    /// evenly and need no exchange. Returns only `candidates` if the op cannot run split along the factor over arbitrary
+    /// axes, or if the program places its sum.
+    pub(super) fn wide_candidates(&self, factor: Factor, mut candidates: Candidates, orders: &[List]) -> Candidates {
+        if !self.may_split(factor) {
             return candidates;
         }
         let size = self.input.rule.size(factor);
@@ -233,6 +236,13 @@ impl Search<'_> {
             }
         }
         candidates
+    }
+
+    /// Returns true if the op can run split along the factor over arbitrary axes, and the program does not place its
+    /// sum.
+    pub(super) fn may_split(&self, factor: Factor) -> bool {
+        let is_passed = self.input.rule.kind(factor) != FactorKind::Permutation;
+        is_passed && self.can_split(factor) && !self.is_fixed(factor)
     }
 
     /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split

@@ -14,7 +14,8 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let free: Vec<AxisRef> = mesh.all_axes().collect();
-    let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free };
+    let input =
+        AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free, known: None };
     let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo };
     let a = assign(input, &prices);
     if let Some(other) = runner_up(input, &prices) {
@@ -129,7 +130,8 @@ fn the_road_not_taken_is_known() {
     let (mesh, rule): (_, Rule) = (mesh("a=4"), DOT.parse().unwrap());
     let given = ["a | .", ". | a", "a | ."].map(|s| sharding(&mesh, s));
     let views = given.each_ref().map(Some);
-    let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1 << 20, summed: &[], free: &[] };
+    let input =
+        AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1 << 20, summed: &[], free: &[], known: None };
     let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false };
     let (best, other) = (assign(input, &prices), runner_up(input, &prices).unwrap());
     assert!(other.bytes_moved >= best.bytes_moved && other.axes != best.axes);

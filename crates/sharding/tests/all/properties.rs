@@ -124,7 +124,15 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
         let Case { mesh, rule, shardings } = gen_case(c);
         let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
         let free: Vec<AxisRef> = mesh.all_axes().collect();
-        let input = AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1000, summed: &[], free: &free };
+        let input = AssignInput {
+            rule: &rule,
+            mesh: &mesh,
+            shardings: &views,
+            work: 1000,
+            summed: &[],
+            free: &free,
+            known: None,
+        };
         let chosen = assign(input, &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false });
         assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
         for (i, mapping) in rule.mappings().enumerate() {

@@ -115,6 +115,9 @@ struct Move {
     bytes: u64,
 }
 
+/// Sites with the ratings that they had.
+type Changed = SmallVec<[(Site, Rc<Rated>); 4]>;
+
 /// The moves of one value, each once, with the number of sites that need it. Many sites may share a weight.
 type Moves = SmallVec<[(Move, usize); 1]>;
 
@@ -162,8 +165,7 @@ impl<'a> Prices<'a> {
         for site in sites.sites.keys() {
             let rated = prices.rate(site);
             prices.shards[site] = rated.shards.unwrap_or(0);
-            prices.enter(site, &rated);
-            prices.rated[site] = rated;
+            prices.enter(site, rated);
         }
         prices
     }
@@ -266,17 +268,45 @@ impl<'a> Prices<'a> {
 
     /// Changes the layout of a group. Returns the layout that it had.
     pub fn set(&mut self, group: Group, layout: Layout) -> Layout {
+        self.set_within(group, layout, u64::MAX).expect("no price is higher")
+    }
+
+    /// Changes the layout of a group, unless the price of the function were then higher than `most`. Returns the layout
+    /// that the group had, or `None` if nothing changed.
+    ///
+    /// Sites are rated only until the price is known to be too high, those last whose ops must be decided anew.
+    pub fn set_within(&mut self, group: Group, layout: Layout, most: u64) -> Option<Layout> {
         let sites = self.sites;
         let before = std::mem::replace(&mut self.current[group], layout);
+        let (mut changed, mut undecided) = (Changed::new(), SmallVec::<[Site; 4]>::new());
         for &site in &sites.groups[group].sites {
-            let new = self.rate(site);
-            let old = std::mem::replace(&mut self.rated[site], new.clone());
-            if !Rc::ptr_eq(&old, &new) {
-                self.leave(site, &old);
-                self.enter(site, &new);
+            let new = self.rate_if_known(site);
+            let old = self.rated[site].clone();
+            if new.as_ref().is_some_and(|new| Rc::ptr_eq(new, &old)) {
+                continue;
+            }
+            self.leave(site, &old);
+            changed.push((site, old));
+            match new {
+                Some(new) => self.enter(site, new),
+                None => undecided.push(site),
             }
         }
-        before
+        let mut undecided = undecided.into_iter();
+        while self.total <= most {
+            let Some(site) = undecided.next() else { return Some(before) };
+            let new = self.rate(site);
+            self.enter(site, new);
+        }
+        for (site, old) in changed {
+            if !undecided.as_slice().contains(&site) {
+                let new = self.rated[site].clone();
+                self.leave(site, &new);
+            }
+            self.enter(site, old);
+        }
+        self.current[group] = before;
+        None
     }
 
     fn leave(&mut self, site: Site, rated: &Rated) {
@@ -294,8 +324,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    fn enter(&mut self, site: Site, rated: &Rated) {
-        self.total += self.own(site, rated);
+    fn enter(&mut self, site: Site, rated: Rc<Rated>) {
+        self.total += self.own(site, &rated);
         self.received += rated.received;
         self.work += rated.work;
         for (index, new) in &rated.moves {
@@ -304,6 +334,7 @@ impl<'a> Prices<'a> {
                 None => list.push((*new, 1)),
             });
         }
+        self.rated[site] = rated;
     }
 
     fn change_moves(&mut self, v: Value, change: impl FnOnce(&mut Moves)) {
@@ -344,10 +375,21 @@ impl<'a> Prices<'a> {
         dearest.iter().fold((0, 0), |(price, bytes), m| (price + m.price, bytes + m.bytes))
     }
 
+    /// Returns the rating of a site under the current layouts. Returns `None` if it is an op that must be decided first.
+    fn rate_if_known(&mut self, site: Site) -> Option<Rc<Rated>> {
+        let data = &self.sites.sites[site];
+        let is_known = matches!(data.kind, SiteKind::Edge { .. }) || self.known.contains_key(&self.rating_key(data));
+        is_known.then(|| self.rate(site))
+    }
+
+    fn rating_key(&self, data: &SiteData) -> RatingKey {
+        RatingKey(data.class, data.groups.iter().map(|g| Some(self.current[(*g)?])).collect())
+    }
+
     fn rate(&mut self, site: Site) -> Rc<Rated> {
         self.effort += 1;
         let data = &self.sites.sites[site];
-        let key = RatingKey(data.class, data.groups.iter().map(|g| Some(self.current[(*g)?])).collect());
+        let key = self.rating_key(data);
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }

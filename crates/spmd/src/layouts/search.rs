@@ -11,14 +11,14 @@ use super::price::{Ask, Layout, Prices};
 use super::sites::{Group, Site};
 use crate::defer::is_wide;
 use crate::strategy::Decision;
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet, FxHasher};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
 use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -234,6 +234,7 @@ impl Search<'_, '_> {
         }
         let mut best = (self.prices.total(), None);
         let mut tried: FxHashSet<Vec<Change>> = FxHashSet::default();
+        let mut reached = Reached::default();
         for (number, seed) in self.seeds(site).into_iter().enumerate() {
             if only.is_some_and(|only| only != number) {
                 continue;
@@ -246,7 +247,7 @@ impl Search<'_, '_> {
                 self.is_cut = true;
                 break;
             }
-            let (total, changes) = self.spread(seed);
+            let (total, changes) = self.spread(seed, &mut reached);
             if total < best.0 {
                 best = (total, Some((number, changes)));
             }
@@ -299,14 +300,15 @@ impl Search<'_, '_> {
     /// Makes the changes of `seed`, and those that neighbours then ask for, and takes them back. Returns the lowest
     /// price on the way, and the changes up to there. Only states count after all changes of `seed`, in which a device
     /// receives no more bytes than before and the work is within its limit. If none of these is cheaper, returns the
-    /// present price and no changes.
-    fn spread(&mut self, seed: Vec<Change>) -> (u64, Vec<Change>) {
+    /// present price and no changes. Ends at a state in `reached`, from which another seed went on, and adds its own.
+    fn spread(&mut self, seed: Vec<Change>, reached: &mut Reached) -> (u64, Vec<Change>) {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next = Queue::default();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
         // The changes that raised the price since the last one that was made.
         let mut refused: FxHashSet<Change> = FxHashSet::default();
         let mut seed = seed.into_iter();
+        let mut state = 0;
         while changes.len() < self.stage.most_steps() {
             budget::poll();
             let of_seed = seed.next().map(|change| (change, true));
@@ -317,16 +319,27 @@ impl Search<'_, '_> {
             if !may_rise && refused.contains(&(group, layout)) {
                 continue;
             }
-            let total = self.prices.total();
-            let own = self.prices.set(group, layout);
-            if !may_rise && self.prices.total() > total {
-                self.prices.set(group, own);
+            let is_last = changes.len() + 1 == self.stage.most_steps();
+            let most = match (is_last, may_rise) {
+                // Nothing can follow that lowers the price.
+                (true, _) => best.0.saturating_sub(1),
+                (false, true) => u64::MAX,
+                (false, false) => self.prices.total(),
+            };
+            let Some(own) = self.prices.set_within(group, layout, most) else {
+                if may_rise {
+                    break;
+                }
                 refused.insert((group, layout));
                 continue;
-            }
+            };
             refused.clear();
             before.push((group, own));
             changes.push((group, layout));
+            state ^= FxBuildHasher.hash_one((group, layout));
+            if seed.len() == 0 && !reached.insert(state) {
+                break;
+            }
             let is_less = self.prices.total() < best.0 && self.prices.all_received() <= received;
             if seed.len() == 0 && is_less && self.prices.work() <= self.most_work {
                 best = (self.prices.total(), changes.len());
@@ -403,7 +416,7 @@ impl Search<'_, '_> {
                 for stage in [STAGES[0], STAGES[1]] {
                     self.stage = stage;
                     if self.prices.effort < most_effort && self.may_change(copy, layout) {
-                        let found = self.spread(vec![(copy, layout)]);
+                        let found = self.spread(vec![(copy, layout)], &mut Reached::default());
                         best = if found.0 < best.0 { found } else { best };
                     }
                 }
@@ -521,6 +534,9 @@ fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
     }
     known
 }
+
+/// The sets of changes that were made together, each as the exclusive or of the hashes of its changes.
+type Reached = FxHashSet<u64>;
 
 /// Groups, each with a layout that it might have.
 type Wanted = Vec<(Group, Sharding)>;
