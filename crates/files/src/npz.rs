@@ -150,7 +150,20 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     if length > MAX_HEADER {
         return Err(Mismatch::Broken(format!("its header has {length} bytes, more than {MAX_HEADER}")));
     }
-    Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
+    let mut rest = vec![];
+    member.take(length as u64).read_to_end(&mut rest)?;
+    if !is_countable(&rest) {
+        return Err(Mismatch::Broken("the sizes in its header are too large".into()));
+    }
+    Ok(NpyHeader::from_reader(Cursor::new(start).chain(&rest[..]))?)
+}
+
+/// Returns true if the product of all numbers of a header but zeros fits 64 bits. The sizes of the dimensions are among
+/// them.
+fn is_countable(header: &[u8]) -> bool {
+    let numbers = header.split(|byte| !byte.is_ascii_digit()).filter(|digits| digits.iter().any(|&b| b != b'0'));
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
+    numbers.map(number).try_fold(1u64, |product, n| product.checked_mul(n?)).is_some()
 }
 
 /// Returns numpy's type string for an element type, without the byte order. For types that numpy does not have, this is
@@ -327,5 +340,14 @@ mod tests {
             assert_eq!(archive.literal(value as usize, &ty), Ok(Literal::scalar(value)));
         }
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_counted_are_refused() {
+        let read = |shape: &[usize]| read_header(&mut &header(DType::F32, shape)[..]).err();
+        let too_large = Mismatch::Broken("the sizes in its header are too large".into());
+        assert_eq!(read(&[1 << 32, 1 << 32]), Some(too_large.clone()));
+        assert_eq!(read(&[0, 1 << 32, 1 << 32]), Some(too_large));
+        assert_eq!((read(&[1 << 20, 0, 1 << 30]), read(&[])), (None, None));
     }
 }
