@@ -244,13 +244,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes everything to the disk and moves the archive to its path. No write to the archive may have failed before,
-    /// which is not checked.
+    /// Writes everything to the disk and moves the archive to its path.
     ///
     /// # Errors
-    /// Returns the error of the system. An ordinary file at the path is then unchanged.
+    /// Fails if a write to the archive has failed before, or returns the error of the system. An ordinary file at the
+    /// path is then unchanged.
     pub fn commit(self) -> io::Result<()> {
-        self.0.finish()?.file.commit()
+        let written = self.0.finish()?;
+        if written.has_failed {
+            return Err(io::Error::other("a part of the archive could not be written"));
+        }
+        written.file.commit()
     }
 }
 
@@ -349,5 +353,18 @@ mod tests {
         assert_eq!(read(&[1 << 32, 1 << 32]), Some(too_large.clone()));
         assert_eq!(read(&[0, 1 << 32, 1 << 32]), Some(too_large));
         assert_eq!((read(&[1 << 20, 0, 1 << 30]), read(&[])), (None, None));
+    }
+
+    #[test]
+    fn an_archive_that_lacks_a_part_is_not_committed() {
+        let path = std::env::temp_dir().join(format!("shardwise-npz-failed-{}", std::process::id()));
+        let large = Literal::new([1 << 16], &[1f32; 1 << 16]);
+        for n in 1..3 {
+            let mut archive = Writer::create(&path).unwrap();
+            shardwise_base::file::fail_at(n);
+            let written = archive.literal("a", &large);
+            shardwise_base::file::fail_at(0);
+            assert!(written.is_err() && archive.commit().is_err() && !path.exists(), "failure {n}");
+        }
     }
 }
