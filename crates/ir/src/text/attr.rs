@@ -378,8 +378,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a token of a value that is kept as text. A defined alias, any alias of a type, an invalid token, or the end
-    /// of the text, is a mistake.
+    /// Skips a token of a value that is kept as text. A defined alias, any alias of a type, an invalid token, or the
+    /// end of the text, is a mistake.
     fn skip_token(&mut self) -> Parsed<()> {
         match self.tok.kind {
             TokenKind::End | TokenKind::Error => Err(self.unexpected("an attribute")),
