@@ -115,8 +115,8 @@ impl AxisRef {
     /// Returns the merged list of disjoint parts of axes that covers what `axes` cover, sorted by the position of the
     /// axis in the mesh and then major to minor. Axes and parts of size 1 are left out.
     ///
-    /// The parts of one axis are sorted by their start and then by their end. If two neighbours in this order cannot
-    /// coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of this axis.
+    /// If two parts of an axis cannot coexist (`(1)2` and `(1)3`), the list has the whole axis in place of all parts of
+    /// this axis.
     pub fn union(mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> Vec<AxisRef> {
         let mut axes = axes.into_iter();
         let Some(first) = axes.next() else { return vec![] };
@@ -128,11 +128,9 @@ impl AxisRef {
         for (i, mut spans) in parts.into_iter().enumerate() {
             let axis = AxisIndex::new(i);
             spans.sort_unstable();
-            let compatible = spans.windows(2).all(|w| {
-                let cuts = [w[0].0, w[0].1, w[1].0, w[1].1];
-                cuts.iter().all(|&x| cuts.iter().all(|&y| x % y == 0 || y % x == 0))
-            });
-            if !compatible {
+            let mut cuts: Vec<usize> = spans.iter().flat_map(|&(lo, hi)| [lo, hi]).collect();
+            cuts.sort_unstable();
+            if !cuts.windows(2).all(|w| w[1].is_multiple_of(w[0])) {
                 out.push(AxisRef::full(axis));
                 continue;
             }
@@ -516,6 +514,19 @@ mod tests {
             assert!([a, b].iter().all(|part| union.iter().any(|of| of.contains(*part))));
             if !a.can_coexist(b) {
                 assert_eq!(union, [AxisRef::full(a.axis)]);
+            }
+        });
+    }
+
+    #[test]
+    fn a_union_of_three_parts_covers_each_of_them() {
+        let mesh = mesh();
+        let sub = |pre, size| AxisRef::sub(&mesh, AxisIndex::new(0), pre, size);
+        assert_eq!(AxisRef::union(&mesh, [sub(1, 8), sub(2, 2), sub(2, 6)]), [AxisRef::full(AxisIndex::new(0))]);
+        pairs(|mesh, a, b| {
+            for c in refs(mesh) {
+                let union = AxisRef::union(mesh, [a, b, c]);
+                assert!([a, b, c].iter().all(|part| union.iter().any(|of| of.contains(*part))), "{a:?} {b:?} {c:?}");
             }
         });
     }

@@ -355,7 +355,7 @@ impl Budget {
         self.0.max_steps
     }
 
-    /// Returns the number of steps taken so far.
+    /// Returns the number of steps taken so far, at most `u64::MAX`.
     pub fn steps(&self) -> u64 {
         self.0.steps.load(Relaxed)
     }
@@ -384,7 +384,8 @@ impl Budget {
         if shared.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
-        let before = shared.steps.fetch_add(count, Relaxed);
+        let sum = |steps: u64| Some(steps.saturating_add(count));
+        let before = shared.steps.fetch_update(Relaxed, Relaxed, sum).expect("there is always a sum");
         if before.saturating_add(count) > shared.max_steps {
             return Err(Stop::Steps(shared.max_steps));
         }
@@ -434,7 +435,7 @@ impl Meter {
     /// Counts `operations` element operations or multiply-adds, and takes a step, as [`take_steps`] does, for each 2^16
     /// that have been counted.
     pub fn add(&mut self, operations: u64) {
-        self.0 += operations;
+        self.0 = self.0.saturating_add(operations);
         if self.0 >= OPERATIONS_PER_STEP {
             take_steps(self.0 / OPERATIONS_PER_STEP);
             self.0 %= OPERATIONS_PER_STEP;
@@ -636,6 +637,18 @@ mod tests {
         });
         assert_eq!((stopped, rounds.get()), (Err::<(), _>(Stop::Steps(10)), 3));
         take_steps(100); // no budget is entered here
+    }
+
+    #[test]
+    fn steps_beyond_all_numbers_stay_counted() {
+        let budget = budget(0, 10);
+        assert_eq!(budget.step(5), Ok(()));
+        assert_eq!(budget.step(u64::MAX), Err(Stop::Steps(10)));
+        assert_eq!((budget.steps(), budget.step(0)), (u64::MAX, Err(Stop::Steps(10))));
+        let mut meter = Meter::default();
+        meter.add(1);
+        meter.add(u64::MAX);
+        assert!(meter.0 < OPERATIONS_PER_STEP);
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl Part {
             return self.bits as i64; // it has no sign
         }
         let sign = 1u64 << (self.dtype.bits() - 1);
-        let magnitude = (self.bits & !sign) as i64;
+        let magnitude = (self.bits & (sign - 1)) as i64; // the byte of a smaller type has further bits
         if self.bits & sign == 0 { magnitude } else { -magnitude }
     }
 }
@@ -517,6 +517,8 @@ mod tests {
         assert_eq!(ulps(Tolerance::Exact, f32::NAN, -f32::NAN), Some(0));
         assert_eq!(ulps(Tolerance::OfLargest(1), 1.0, next), Some(1));
         assert_eq!(ulps(Tolerance::OfLargestOrOne(1), 0.0, 1e-8), Some(1));
+        let fp4 = |byte: u8| Literal::from_bytes(DType::F4E2M1FN, &[], &[byte]).unwrap();
+        assert_eq!(distance(Tolerance::Ulps(1), &fp4(0x12), &fp4(0x03)), Some(1));
         let list = |values: [f32; 3]| Literal::new([3], &values);
         assert_eq!(farthest(Tolerance::Ulps(1), &list([1.0, 1.0, 1.0]), &list([next, 2.0, 1.0])), 1);
         assert_eq!(farthest(Tolerance::Ulps(1), &list([1.0, 1.0, 1.0]), &list([2.0, 1.0, f32::NAN])), 2);

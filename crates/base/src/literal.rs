@@ -202,8 +202,8 @@ impl Literal {
     /// Panics if there is no such element. A splat accepts every index.
     pub fn element_bytes(&self, index: usize) -> &[u8] {
         let n = self.dtype.storage_bytes();
-        let at = if self.is_splat { 0 } else { index * n };
-        &self.raw_bytes()[at..at + n]
+        let at = if self.is_splat { 0 } else { index.saturating_mul(n) };
+        &self.raw_bytes()[at..][..n]
     }
 
     /// Returns element `index`, row-major, as a scalar.
@@ -445,5 +445,16 @@ impl fmt::Debug for Literal {
             write!(f, "{elements:?}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "out of range for slice")]
+    fn an_index_whose_position_is_no_number_is_outside() {
+        Literal::new([1], &[1f64]).get::<f64>(1 << 61);
     }
 }

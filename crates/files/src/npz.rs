@@ -150,7 +150,20 @@ fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
     if length > MAX_HEADER {
         return Err(Mismatch::Broken(format!("its header has {length} bytes, more than {MAX_HEADER}")));
     }
-    Ok(NpyHeader::from_reader(Cursor::new(start).chain(member.take(length as u64)))?)
+    let mut rest = vec![];
+    member.take(length as u64).read_to_end(&mut rest)?;
+    if !is_countable(&rest) {
+        return Err(Mismatch::Broken("the sizes in its header are too large".into()));
+    }
+    Ok(NpyHeader::from_reader(Cursor::new(start).chain(&rest[..]))?)
+}
+
+/// Returns true if the product of all numbers of a header but zeros fits 64 bits. The sizes of the dimensions are among
+/// them.
+fn is_countable(header: &[u8]) -> bool {
+    let numbers = header.split(|byte| !byte.is_ascii_digit()).filter(|digits| digits.iter().any(|&b| b != b'0'));
+    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
+    numbers.map(number).try_fold(1u64, |product, n| product.checked_mul(n?)).is_some()
 }
 
 /// Returns numpy's type string for an element type, without the byte order. For types that numpy does not have, this is
@@ -231,13 +244,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes everything to the disk and moves the archive to its path. No write to the archive may have failed before,
-    /// which is not checked.
+    /// Writes everything to the disk and moves the archive to its path.
     ///
     /// # Errors
-    /// Returns the error of the system. An ordinary file at the path is then unchanged.
+    /// Fails if a write to the archive has failed before, or returns the error of the system. An ordinary file at the
+    /// path is then unchanged.
     pub fn commit(self) -> io::Result<()> {
-        self.0.finish()?.file.commit()
+        let written = self.0.finish()?;
+        if written.has_failed {
+            return Err(io::Error::other("a part of the archive could not be written"));
+        }
+        written.file.commit()
     }
 }
 
@@ -327,5 +344,27 @@ mod tests {
             assert_eq!(archive.literal(value as usize, &ty), Ok(Literal::scalar(value)));
         }
         std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_counted_are_refused() {
+        let read = |shape: &[usize]| read_header(&mut &header(DType::F32, shape)[..]).err();
+        let too_large = Mismatch::Broken("the sizes in its header are too large".into());
+        assert_eq!(read(&[1 << 32, 1 << 32]), Some(too_large.clone()));
+        assert_eq!(read(&[0, 1 << 32, 1 << 32]), Some(too_large));
+        assert_eq!((read(&[1 << 20, 0, 1 << 30]), read(&[])), (None, None));
+    }
+
+    #[test]
+    fn an_archive_that_lacks_a_part_is_not_committed() {
+        let path = std::env::temp_dir().join(format!("shardwise-npz-failed-{}", std::process::id()));
+        let large = Literal::new([1 << 16], &[1f32; 1 << 16]);
+        for n in 1..3 {
+            let mut archive = Writer::create(&path).unwrap();
+            shardwise_base::file::fail_at(n);
+            let written = archive.literal("a", &large);
+            shardwise_base::file::fail_at(0);
+            assert!(written.is_err() && archive.commit().is_err() && !path.exists(), "failure {n}");
+        }
     }
 }

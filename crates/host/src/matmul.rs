@@ -234,11 +234,12 @@ impl Gemm {
 
     /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart.
     /// `counts` has, for each batch, the number of rows of each matrix. The matrices take the rows in order, and rows
-    /// that are left over are not computed. There must be a kernel for the types ([`Gemm::is_supported`]).
+    /// that are left over are not computed.
     ///
     /// # Panics
-    /// Panics if there are too few rows, if there are not as many lists of counts as batches, if an operand has fewer
-    /// bytes than are reached, or if `are_apart` cannot show that no element of a result is written twice.
+    /// Panics if there is no kernel for the types ([`Gemm::is_supported`]), if there are too few rows, if there are not
+    /// as many lists of counts as batches, if an operand has fewer bytes than are reached, or if `are_apart` cannot
+    /// show that no element of a result is written twice.
     pub fn run_ragged(
         &self,
         workers: &Workers,
@@ -246,6 +247,7 @@ impl Gemm {
         counts: &[Vec<usize>],
         matrix_step: isize,
     ) {
+        assert!(self.is_supported(), "no kernel for {:?} to {:?}", self.elem, self.out);
         let [size, _, out] = self.sizes().map(|s| s as isize);
         let mut places = vec![];
         assert_eq!(batches.len(), counts.len(), "a list of counts for each batch");
@@ -593,6 +595,15 @@ mod tests {
         let (a, b, mut c) = ([0f32; 6], [0f32; 24], [0f32; 8]);
         let product = Product { a: Source::of(&a), b: Source::of(&b), c: Target::of(&mut c) };
         Gemm::row_major(Elem::F32, 2, 4, 3).run_ragged(&Workers::new(1), &mut [product], &[vec![1, 2]], 12);
+    }
+
+    #[test]
+    #[should_panic(expected = "no kernel for I16 to I32")]
+    fn ragged_products_need_a_kernel_for_their_types() {
+        let gemm = Gemm { out: Elem::I32, ..Gemm::row_major(Elem::I16, 2, 4, 0) };
+        let mut c = [0i32; 8];
+        let product = Product { a: Source::of::<i16>(&[]), b: Source::of::<i16>(&[]), c: Target::of(&mut c) };
+        gemm.run_ragged(&Workers::new(1), &mut [product], &[vec![1, 1]], 0);
     }
 
     #[test]

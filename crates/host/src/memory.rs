@@ -248,7 +248,7 @@ impl State {
     /// Returns `None` if it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
-        let bound = self.peak.max(self.in_use + bytes).min(limit).saturating_add(SLACK);
+        let bound = self.peak.max(self.in_use.saturating_add(bytes)).min(limit).saturating_add(SLACK);
         let mut block = match self.free.get_mut(&class).and_then(Vec::pop) {
             Some(block) => block,
             None => {
@@ -821,6 +821,17 @@ mod tests {
         assert!(budget.run(|| memory.allocate(1000)).unwrap().is_ok());
         assert!(memory.allocate(usize::MAX).is_err() && memory.allocate(isize::MAX as usize / 2).is_err());
         assert_eq!(memory.in_use(), 0);
+    }
+
+    #[test]
+    fn more_bytes_than_can_be_counted_are_refused() {
+        let memory = Memory::new();
+        let held = memory.allocate(1000).unwrap();
+        let budget = Budget::new(Account::with_limit(usize::MAX), None, CancelToken::default());
+        let error = budget.run(|| memory.allocate(usize::MAX)).unwrap().unwrap_err();
+        assert!(error.is_refused_by_system);
+        drop(held);
+        assert_eq!((memory.in_use(), budget.account().in_use()), (0, 0));
     }
 
     /// Allocates large, small and mixed buffers one after the other and checks that the written memory of live and kept

@@ -251,6 +251,12 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "elements of 3 bytes cannot be moved")]
+    fn sizes_of_elements_are_checked() {
+        Move::new(3, &[2, 5], &[10, 2], &[5, 1]);
+    }
+
+    #[test]
     fn a_move_transposes() {
         let x = [1u16, 2, 3, 4, 5, 6];
         let mut transposed = [0u16; 6];

@@ -49,6 +49,9 @@ impl<'m> Machine<'m> {
             (0..view.results().len()).map(|i| (0..frame.process_count).map(|p| zeros(i, p)).collect()).collect();
         for group in groups.iter().filter(|g| g.iter().all(|&p| active[p])) {
             if collective.kind == CollectiveKind::RaggedAllToAll {
+                if group.len() != named_size(&collective, frame).unwrap_or(group.len()) {
+                    return Err(other_size(view, group.len()));
+                }
                 let values = ragged_all_to_all(view, &operands, group, frame)?;
                 group.iter().zip(values).for_each(|(&p, v)| results[0][p] = Some(Datum::Tensor(v)));
                 continue;
@@ -337,7 +340,12 @@ fn process(ids: IdSpace, id: usize, other: usize, frame: &Frame) -> Option<usize
             }
             id * frame.partition_count + other
         }
-        IdSpace::CrossPartition => other * frame.partition_count + id,
+        IdSpace::CrossPartition => {
+            if id >= frame.partition_count {
+                return None;
+            }
+            other * frame.partition_count + id
+        }
         IdSpace::Flattened => id,
     };
     Some(p).filter(|&p| p < frame.process_count)
@@ -385,8 +393,14 @@ fn is_resized_as_typed(view: &OpView<'_>, i: usize, part: &[usize], made: &[usiz
     (0..to.len()).all(|d| product(made[d], from[d]) == product(part[d], to[d]))
 }
 
-/// Returns the error for a result whose shape does not differ from the operand's as the collective's type says. This
-/// happens if several members of a group are one process of this grid. `size` is the number of processes in the group.
+/// Returns the number of devices that a collective names for each of its groups. Returns `None` if it names none and
+/// the grid has no mesh: then it has a group of all processes.
+fn named_size(collective: &CollectiveView, frame: &Frame) -> Option<usize> {
+    collective.groups.group_size().or_else(|| Some(frame.mesh.as_ref()?.size()))
+}
+
+/// Returns the error for a collective whose types are for another number of processes than its group has. This happens
+/// if several members of a group are one process of this grid. `size` is the number of processes in the group.
 fn other_size(view: &OpView<'_>, size: usize) -> Diagnostic {
     let message = format!("`{}` runs in a group of {size} processes, and its types are for another size", view.name());
     Diagnostic::error("collective-axes", view.loc(), message)
@@ -445,9 +459,11 @@ fn piece(whole: &Literal, dim: usize, i: usize, n: usize) -> Literal {
 
 #[cfg(test)]
 mod tests {
-    use shardwise_base::Literal;
+    use crate::frame::Frame;
+    use shardwise_base::{DType, Literal};
     use shardwise_ir::text::parse;
     use shardwise_ops::OPS;
+    use shardwise_ops::collective::IdSpace;
 
     #[test]
     fn a_group_of_all_devices_has_each_process_once() {
@@ -469,5 +485,32 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
         let found = crate::run(&module, &[x]).unwrap_or_else(|e| panic!("{e}"));
         let sums: Vec<f32> = (0..4).map(|i| found[0].get::<f32>(i)).collect();
         assert_eq!(sums, [4.0, 6.0, 4.0, 6.0]);
+    }
+
+    #[test]
+    fn a_ragged_all_to_all_is_for_as_many_processes_as_its_group_names() {
+        let text = r#"sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<4xf32>, %l: tensor<4xi32>) -> tensor<4xf32> {
+  %0 = sdy.manual_computation(%x, %l) in_shardings=[<@mesh, [{}]>, <@mesh, [{}]>] out_shardings=[<@mesh, [{}]>]
+      manual_axes={"a"} (%y: tensor<4xf32>, %m: tensor<4xi32>) {
+    %1 = stablehlo.custom_call @ragged_all_to_all(%y, %y, %m, %m, %m, %m) {api_version = 4 : i32,
+      backend_config = {channel_id = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}}
+      : (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>) -> tensor<4xf32>
+    sdy.return %1 : tensor<4xf32>
+  } : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"#;
+        let module = parse("ragged.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let args = [Literal::zeros(DType::F32, [4]), Literal::zeros(DType::I32, [4])];
+        let why = crate::run(&module, &args).unwrap_err().to_string();
+        assert!(why.contains("error[collective-axes]") && why.contains("a group of 2 processes"), "{why}");
+    }
+
+    #[test]
+    fn a_partition_of_another_replica_is_no_process() {
+        let frame = Frame::replicas(2, 2);
+        let process = |id, replica| super::process(IdSpace::CrossPartition, id, replica, &frame);
+        assert_eq!([process(1, 0), process(0, 1), process(1, 1)], [Some(1), Some(2), Some(3)]);
+        assert_eq!([process(2, 0), process(3, 0), process(2, 1)], [None; 3]);
     }
 }

@@ -85,9 +85,9 @@ fn shift(h: &Matrix<Complex64>, start: usize, end: usize, turn: usize) -> Comple
     let half = (h[(i - 1, i - 1)] - last).times(0.5);
     let scale = product.abs1().max(half.abs1());
     let (p, x) = (product.times(1.0 / scale), half.times(1.0 / scale));
-    let root = complex_sqrt(x * x + p * p).times(scale);
-    let root = if half.re * root.re + half.im * root.im < 0.0 { -root } else { root };
-    last - product * product.over(half + root)
+    let root = complex_sqrt(x * x + p * p);
+    let root = if x.re * root.re + x.im * root.im < 0.0 { -root } else { root };
+    last - product * product.over(half + root.times(scale))
 }
 
 /// Makes one iteration on rows `start..end` of `h`, and multiplies `q` from the right by the adjoints of its rotations.
@@ -107,5 +107,22 @@ fn step(h: &mut Matrix<Complex64>, q: &mut Matrix<Complex64>, start: usize, end:
         rotation.apply_to_columns(&mut x[..rows], &mut y[..rows]);
         let (x, y) = q.pair(k, k + 1);
         rotation.apply_to_columns(x, y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shifts_of_tiny_and_large_matrices_are_eigenvalues_near_the_last_element() {
+        let elements = [[0.0, 1.0], [1.0, 4.0]];
+        for exponent in [-600, 0, 500] {
+            let scale = 2f64.powi(exponent);
+            let h = Matrix::from_fn(2, 2, |i, j| Complex64::new(scale * elements[i][j], 0.0));
+            let found = shift(&h, 0, 2, 1).times(1.0 / scale);
+            let expected = Complex64::new(2.0 + 5f64.sqrt(), 0.0);
+            assert!((found - expected).abs1() < 1e-12, "{exponent}: {found} for {expected}");
+        }
     }
 }

@@ -23,7 +23,8 @@ pub enum Unfusable {
     Levels,
     /// An operand that is read or written in the phase after a reduction over leading dimensions varies along these.
     Varies,
-    /// Elements of an output would be written several times, or the strides do not show that they are not.
+    /// Elements of an output would be written several times, or the strides do not show that they are not. Or leading
+    /// dimensions are reduced, and there is an output but no reduction.
     Output,
 }
 
@@ -391,8 +392,8 @@ impl<'p> Builder<'p> {
     }
 
     /// Returns the values that each phase must compute. They are found from the last phase to the first. Fails with
-    /// [`Unfusable::Output`] if a row output holds a value that differs between the lanes of a row, or if several lanes
-    /// of a row would write the same element of an output.
+    /// [`Unfusable::Output`] if a row output holds a value that differs between the lanes of a row, if several lanes of
+    /// a row would write the same element of an output, or if there is no phase for an output.
     fn targets(&mut self) -> Result<Vec<Targets>, Unfusable> {
         let mut targets = self.output_targets()?;
         for level in (0..targets.len()).rev() {
@@ -416,6 +417,7 @@ impl<'p> Builder<'p> {
         for (o, walk) in self.layout.walks.iter().enumerate() {
             match walk.operand.role {
                 Role::Output(_) if walk.inner == 0 && self.layout.row_len > 1 => return Err(Unfusable::Output),
+                Role::Output(n) if self.level_of_output(n) >= levels => return Err(Unfusable::Output),
                 Role::Output(n) => targets[self.level_of_output(n)].outputs.push((o, n)),
                 Role::RowOutput(n) if self.classes[n].kind == Granularity::Lane => return Err(Unfusable::Output),
                 Role::RowOutput(n) => targets[self.classes[n].level].row_outputs.push((o, n)),

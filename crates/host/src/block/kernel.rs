@@ -63,8 +63,7 @@ impl Program {
     /// written several times.
     ///
     /// # Panics
-    /// Panics if the program has an output and no reduction, but reduces dimensions and not the innermost one
-    /// ([`Program::reducing`]). Panics in debug builds if it has a reduction and no reduced dimensions.
+    /// Panics in debug builds if the program has a reduction and no reduced dimensions ([`Program::reducing`]).
     pub fn compile(&self) -> Result<Kernel, Unfusable> {
         debug_assert!(self.nodes.iter().all(|n| !matches!(n, Node::Reduce { .. })) || self.reduced.contains(&true));
         let code = emit(self)?;

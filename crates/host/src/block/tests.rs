@@ -536,6 +536,10 @@ fn what_cannot_be_fused_says_so() {
     let total = p.reduce(Reducer::Sum, sum, zero).unwrap();
     p.row_output(total, &[1, 0, 0]);
     assert_eq!(p.compile().unwrap_err(), Unfusable::Row);
+    let mut p = Program::new(&[2, 3]).reducing(&[0]);
+    let x = p.input(Elem::F32, &[3, 1]);
+    p.output(x, &[0, 1]);
+    assert_eq!(p.compile().unwrap_err(), Unfusable::Output);
 }
 
 fn copy(n: usize, from: isize, to: isize) -> Program {

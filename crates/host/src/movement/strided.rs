@@ -79,7 +79,8 @@ impl Move {
     /// another. `from` and `to` are the strides of the block in the two arrays, in elements.
     ///
     /// # Panics
-    /// Panics if the three lists differ in length, or if `are_apart` cannot show that no element is written twice.
+    /// Panics if elements have another size, if the three lists differ in length, or if `are_apart` cannot show that no
+    /// element is written twice.
     pub fn new(size: usize, shape: &[usize], from: &[isize], to: &[isize]) -> Move {
         Move::joining(size, shape, from, to, (1, 0))
     }
@@ -89,8 +90,10 @@ impl Move {
     /// that of the next.
     ///
     /// # Panics
-    /// Panics if the three lists differ in length, or if `are_apart` cannot show that no element is written twice.
+    /// Panics if elements have another size, if the three lists differ in length, or if `are_apart` cannot show that no
+    /// element is written twice.
     pub fn joining(size: usize, shape: &[usize], from: &[isize], to: &[isize], sources: (usize, isize)) -> Move {
+        assert!([1, 2, 4, 8, 16].contains(&size), "elements of {size} bytes cannot be moved");
         assert!(shape.len() == from.len() && shape.len() == to.len(), "a stride for each dimension");
         let unit = size as isize;
         let dims = shape.iter().zip(from).zip(to).map(|((&n, &f), &t)| Dim { size: n, from: f * unit, to: t * unit });

@@ -303,14 +303,25 @@ impl<'t> Parser<'t> {
             return Ok(Attr::Enum { dialect: name[1..].into(), kind: kind.into(), value: value.into() });
         }
         if open != "<" && !name.contains('.') {
-            let at = self.at();
-            return Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")));
+            return Err(self.undefined_alias());
         }
         self.opaque()
     }
 
+    /// Returns true if the current token, which starts with `!`, names an alias and no type of a dialect.
+    fn names_type_alias(&self) -> bool {
+        !self.tok_text().contains('.') && !self.text[self.tok.end..].starts_with('<')
+    }
+
+    /// Reports that the current token is an alias that is not defined.
+    fn undefined_alias(&mut self) -> Failed {
+        let (name, at) = (self.tok_text(), self.at());
+        self.fail(at, "text-alias", format!("the alias `{name}` is not defined"))
+    }
+
     /// Reads one value of any kind and returns it as text on one line without comments: `#foo.bar<..>`,
-    /// `affine_map<..>`, `1 : i128`, `(i32) -> i32`, `@a::@b`. A defined alias inside is a mistake.
+    /// `affine_map<..>`, `1 : i128`, `(i32) -> i32`, `@a::@b`. A defined alias, or any alias of a type, inside is a
+    /// mistake.
     fn opaque(&mut self) -> Parsed<Attr> {
         let start = self.tok.start;
         self.skip_part_of_value()?;
@@ -367,8 +378,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Skips a token of a value that is kept as text. A defined alias, an invalid token, or the end of the text, is a
-    /// mistake.
+    /// Skips a token of a value that is kept as text. A defined alias, any alias of a type, an invalid token, or the
+    /// end of the text, is a mistake.
     fn skip_token(&mut self) -> Parsed<()> {
         match self.tok.kind {
             TokenKind::End | TokenKind::Error => Err(self.unexpected("an attribute")),
@@ -378,6 +389,7 @@ impl<'t> Parser<'t> {
                 self.report(at, |loc| mistakes::unsupported(loc, "aliases inside unknown attributes", way_out));
                 Err(Failed)
             }
+            TokenKind::Bang if self.names_type_alias() => Err(self.undefined_alias()),
             _ => {
                 self.bump();
                 Ok(())
@@ -397,8 +409,8 @@ impl<'t> Parser<'t> {
     }
 
     /// Reads a type. Types of elements and of functions are kept as text, and so is a type that cannot be understood.
-    /// It is a mistake if a quantized type cannot be read, if the type itself is an alias that is not defined, or if a
-    /// type that cannot be understood contains a defined alias, an invalid token, or brackets without a partner.
+    /// It is a mistake if a quantized type cannot be read, if an alias is not defined, or if a type that cannot be
+    /// understood contains a defined alias, an invalid token, or brackets without a partner.
     fn type_attr(&mut self) -> Parsed<Attr> {
         let (name, at) = (self.tok_text(), self.at());
         match self.tok.kind {
@@ -409,9 +421,7 @@ impl<'t> Parser<'t> {
             TokenKind::Bang if name == "!quant.uniform" => {
                 self.dtype().map(|dtype| Attr::Opaque(dtype.to_string().into()))
             }
-            TokenKind::Bang if !name.contains('.') && !self.text[self.tok.end..].starts_with('<') => {
-                Err(self.fail(at, "text-alias", format!("the alias `{name}` is not defined")))
-            }
+            TokenKind::Bang if self.names_type_alias() => Err(self.undefined_alias()),
             TokenKind::Punct => self.known_or_opaque(|p| {
                 let ty = p.function_type()?;
                 let mut text = String::new();

@@ -593,7 +593,10 @@ fn shardys_axes(attr: &Attr, name: &str) -> Option<Attr> {
 fn add_property(attrs: &mut Attrs, op: &OpView<'_>, syntax: Syntax) {
     let attr = match syntax.results {
         ResultShardings::Attribute => None,
-        ResultShardings::Property(name) => op.result_sharding(0).map(|s| (name, Attr::Sharding(s.clone()))),
+        ResultShardings::Property(name) => {
+            let first = op.results().first().and_then(|&v| op.body.sharding(v));
+            first.map(|s| (name, Attr::Sharding(s.clone())))
+        }
         ResultShardings::List(name) => result_shardings(op).map(|list| (name, Attr::Shardings(list))),
     };
     if let Some((name, attr)) = attr {

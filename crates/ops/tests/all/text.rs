@@ -50,6 +50,15 @@ fn integers_of_quantized_types_keep_their_sign() {
     assert_eq!(read("t.mlir", text).main().unwrap().attrs.int("x"), Some(-1));
 }
 
+#[test]
+fn an_op_without_the_result_that_has_its_sharding_comes_back() {
+    let op = r#""sdy.sharding_constraint"(%arg0) : (tensor<4xf32>) -> ()"#;
+    let text = format!("func.func @main(%arg0: tensor<4xf32>) {{\n  {op}\n  return\n}}");
+    let module = read("t.mlir", &text);
+    check_round_trip("t.mlir", &module);
+    assert!(print(&module, &PrintOptions::default()).contains(op));
+}
+
 /// Returns the text of a program in the form of `options`. Checks that all forms of the program are read back.
 fn printed(text: &str, options: PrintOptions) -> String {
     let module = read("t.mlir", text);

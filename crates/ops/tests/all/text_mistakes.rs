@@ -692,6 +692,7 @@ fn aliases_that_expand_without_end() {
     check_code("#a = loc(#a)\nmodule {} loc(#a)", "text-alias");
     check_code("module attributes {x = #nothing} {}", "text-alias");
     check_code("module attributes {x = !nothing} {}", "text-alias");
+    check_code("module attributes {x = tuple<!nothing>} {}", "text-alias");
     let long: String = (1..DEEP).map(|i| format!("#l{i} = loc(callsite(#l{0} at #l{0}))\n", i - 1)).collect();
     let text = format!("module {{}} loc(#l{})\n#l0 = loc(\"a\":1:1)\n{long}", DEEP - 1);
     assert_eq!(mistakes(&text), "no mistake");

@@ -2,7 +2,7 @@
 
 use crate::HostEngine;
 use crate::kernels::testing::{attempt, parse, results, run, run_in_small_programs};
-use crate::small::MAX_SIZE_IN_LOOPS;
+use crate::small::{MAX_SIZE, MAX_SIZE_IN_LOOPS};
 use shardwise_base::{Account, Budget, CancelToken, Complex32, Complex64, Literal};
 
 /// Returns a function of these arguments and results. `body` ends with a `return` without types.
@@ -235,11 +235,16 @@ fn products_have_the_bits_of_their_kernels() {
     }
 }
 
-/// Tests arrays of up to 1024 elements in loops, most of them in lengths that are no multiples of a vector's. The bits
-/// are those of kernels. (The interpreter sums products in another order.)
+/// Tests arrays in loops, most of them in lengths that are no multiples of a vector's, and some of them larger than
+/// outside of loops. The bits are those of kernels. (The interpreter sums products in another order.)
 #[test]
 fn loops_have_larger_arrays() {
-    for (m, k, n) in [(4, 32, 32), (3, 5, 33), (1, 40, 7), (7, 9, 65), (2, 120, 8), (30, 1, 11)] {
+    let small = [(4, 32, 32), (3, 5, 33), (1, 40, 7), (7, 9, 65), (2, 120, 8), (30, 1, 11)];
+    let large = [(50, 4, 40), (3, 5, 401), (9, 120, 30)];
+    for (m, k, n) in large {
+        assert!([m * k, k * n, m * n].into_iter().any(|size| size > MAX_SIZE), "{m} {k} {n}");
+    }
+    for (m, k, n) in small.into_iter().chain(large) {
         for transposed in [false, true] {
             let (a, b, c) =
                 (format!("tensor<{m}x{k}xf32>"), format!("tensor<{k}x{n}xf32>"), format!("tensor<{m}x{n}xf32>"));
