@@ -210,7 +210,7 @@ impl Facts for Reduce {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let count = op.results().len();
         match mapped[count..].contains(&true) {
-            false => Batched::LeadingOf((1 << count) - 1, Reduce::attrs(&further(&Reduce::dims(op)))),
+            false => Batched::leading_of(op, |i| i < count, Reduce::attrs(&further(&Reduce::dims(op)))),
             true => Batched::expanded(expanded),
         }
     }
