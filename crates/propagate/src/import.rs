@@ -46,8 +46,8 @@ pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostic
 }
 
 /// Returns the draft of the functions that are never called, or that an op other than a `func.call` refers to, with the
-/// bodies of callees in place of calls by `func.call`. Fails if a function calls itself, if one of the drafted functions
-/// has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
+/// bodies of callees in place of calls by `func.call`. Fails if a function calls itself, if one of the drafted
+/// functions has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
     let mut names = BTreeSet::new();

@@ -236,8 +236,8 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the other tensors of the node `by`
-    /// that has a part of them. Does nothing unless the options ask for origins.
+    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the other tensors of the node
+    /// `by` that has a part of them. Does nothing unless the options ask for origins.
     fn record_origins(&mut self, by: Changer, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;

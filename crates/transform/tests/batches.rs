@@ -135,8 +135,8 @@ fn an_argument_that_is_not_there() {
     assert!(two.contains("the function has 2 arguments, and no argument 2"), "{two}");
 }
 
-/// Returns a program of the arguments `%x` and `%u` with one op of 65 inputs, whose region adds the two elements of each
-/// input. `operands` are names of values with how often each is an operand.
+/// Returns a program of the arguments `%x` and `%u` with one op of 65 inputs, whose region adds the two elements of
+/// each input. `operands` are names and types of values, and how often each is an operand.
 fn of_many_inputs(op: &str, attrs: &str, operands: &[(&str, &str, usize)], result: &str) -> String {
     let list = |f: &dyn Fn(usize) -> String| (0..65).map(f).collect::<Vec<_>>().join(", ");
     let repeated = |text: &str, count: usize| vec![text.to_string(); count];
