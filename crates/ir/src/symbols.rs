@@ -23,13 +23,18 @@ pub fn keep_referenced(module: &Module, out: &mut Module) {
     while let Some(func) = out.funcs.get(next) {
         let mut names = BTreeSet::new();
         for op in func.body.walk() {
-            func.body[op].attrs.iter().for_each(|(_, attr)| collect_symbols(attr, &mut names));
+            collect_referenced(&func.body[op].attrs, &mut names);
         }
         let missing: Vec<Func> =
             names.iter().filter(|n| out.func(n).is_none()).filter_map(|n| module.func(n)).cloned().collect();
         out.funcs.extend(missing);
         next += 1;
     }
+}
+
+/// Adds the symbols (`@name`) in the attributes of an op, also in lists, dictionaries and records.
+pub fn collect_referenced(attrs: &Attrs, names: &mut BTreeSet<Arc<str>>) {
+    attrs.iter().for_each(|(_, attr)| collect_symbols(attr, names));
 }
 
 /// Replaces each symbol (`@name`) in the attributes of the ops of a function by the name that the map has for it, also
@@ -64,7 +69,7 @@ fn collect_symbols(attr: &Attr, names: &mut BTreeSet<Arc<str>>) {
             names.insert(name.clone());
         }
         Attr::Array(items) => items.iter().for_each(|a| collect_symbols(a, names)),
-        Attr::Dict(fields) | Attr::Record { fields, .. } => fields.iter().for_each(|(_, a)| collect_symbols(a, names)),
+        Attr::Dict(fields) | Attr::Record { fields, .. } => collect_referenced(fields, names),
         _ => {}
     }
 }

@@ -14,9 +14,9 @@ pub enum Batched<'f> {
     /// The op itself with these attributes computes the batch, if all of its operands and results have the new leading
     /// dimension.
     Leading(Attrs),
-    /// The op itself with these attributes computes the batch, if the operands with a bit in the mask and all results
-    /// have the new leading dimension. The other operands, which are not mapped, stay as they are.
-    LeadingOf(u64, Attrs),
+    /// The op itself with these attributes computes the batch, if the operands whose flag is true and all results have
+    /// the new leading dimension. The other operands, which are not mapped, stay as they are.
+    LeadingOf(Vec<bool>, Attrs),
     /// This function builds the batch, because the op with other attributes cannot compute it, for this reason.
     By(&'static str, Batch<'f>),
     /// The batch is that of the ops that this function builds, which compute the same as the op.
@@ -31,6 +31,12 @@ pub enum Batched<'f> {
 pub type Batch<'f> = Box<dyn Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f>;
 
 impl<'f> Batched<'f> {
+    /// Returns the batch that the op itself computes with these attributes, if the operands for which `is_leading`
+    /// returns true and all results have the new leading dimension.
+    pub(crate) fn leading_of(op: &OpView<'_>, is_leading: impl Fn(usize) -> bool, attrs: Attrs) -> Batched<'f> {
+        Batched::LeadingOf((0..op.operands().len()).map(is_leading).collect(), attrs)
+    }
+
     /// Returns the batch that `f` builds, with the reason for which the op needs it.
     pub fn by(
         why: &'static str,

@@ -180,10 +180,9 @@ pub(crate) fn check_batch(module: &Module, x: &[Literal], mapped: &[bool]) {
                 let operands: Vec<Value> = (0..x.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
             }
-            Batched::LeadingOf(mask, attrs) => {
-                let is_leading = |i: usize| mask >> i & 1 == 1;
-                assert!((0..x.len()).all(|i| is_leading(i) || !mapped[i]));
-                let operand = |i: usize| if is_leading(i) { cx.with_leading(i) } else { args[i] };
+            Batched::LeadingOf(leading, attrs) => {
+                assert!((0..x.len()).all(|i| leading[i] || !mapped[i]));
+                let operand = |i: usize| if leading[i] { cx.with_leading(i) } else { args[i] };
                 let operands: Vec<Value> = (0..x.len()).map(operand).collect();
                 cx.leading_op(&operands, attrs)
             }

@@ -177,10 +177,9 @@ fn each_of_op(
         let scalars = build(b, &[]);
         return Ok(scalars.into_iter().map(|v| make::broadcast_scalar(b, v, shape)).collect());
     }
-    let has_all = |mask: u64| (0..operands.len()).all(|i| mask >> i & 1 == 1);
     match facts.batch(op, &vec![true; operands.len()]) {
         Batched::Leading(attrs) if attrs == *op.attrs() => Ok(build(b, shape)),
-        Batched::LeadingOf(mask, attrs) if attrs == *op.attrs() && has_all(mask) => Ok(build(b, shape)),
+        Batched::LeadingOf(leading, attrs) if attrs == *op.attrs() && !leading.contains(&false) => Ok(build(b, shape)),
         Batched::By(_, batch) => {
             let size = shape.iter().product();
             let lines: Vec<Value> = operands.iter().map(|&v| make::reshape(b, v, &[size])).collect();

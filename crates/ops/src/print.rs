@@ -146,14 +146,10 @@ impl Facts for PrintFacts {
     answer!(derivative = zero("it has no results"));
     answer!(transpose = none("it has no results"));
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
-        if mapped.len() > 64 {
-            return Batched::None("it has more than 64 operands");
-        }
         let own = Attr::sizes(&(0..mapped.len()).filter(|&i| mapped[i]).collect::<Vec<_>>());
         let batches = [&[own][..], list(op, BATCHES).unwrap_or_default()].concat();
         let attrs = op.attrs().clone().with(BATCHES, Attr::Array(batches));
-        let mask = (0..mapped.len()).filter(|&i| mapped[i]).fold(0u64, |mask, i| mask | 1 << i);
-        Batched::LeadingOf(mask, attrs)
+        Batched::LeadingOf(mapped.to_vec(), attrs)
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let types = check::all_tensors(op)?;

@@ -141,12 +141,12 @@ fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Optio
 }
 
 /// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it. Returns
-/// `None` if it is zero.
+/// `None` if it is zero, as that of no elements is.
 fn chosen_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (dims, x) = (Reduce::dims(&cx.op), cx.operands[0]);
     let shape = make::type_of(cx.b, x).shape.clone();
     let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).collect();
-    let tangent = cx.tangents[0]?;
+    let tangent = cx.tangents[0].filter(|_| !shape.contains(&0))?;
     let best = make::broadcast_in_dim(cx.b, cx.results[0], &shape, &kept);
     let is_best = make::compare(cx.b, "EQ", x, best);
     let weight = make::convert(cx.b, is_best, cx.op.operand_tensor(0).dtype);
@@ -210,7 +210,7 @@ impl Facts for Reduce {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let count = op.results().len();
         match mapped[count..].contains(&true) {
-            false => Batched::LeadingOf((1 << count) - 1, Reduce::attrs(&further(&Reduce::dims(op)))),
+            false => Batched::leading_of(op, |i| i < count, Reduce::attrs(&further(&Reduce::dims(op)))),
             true => Batched::expanded(expanded),
         }
     }

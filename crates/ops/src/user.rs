@@ -310,7 +310,7 @@ fn with_sizes(text: &str, size: impl Fn((usize, usize)) -> Option<usize>) -> Str
 /// Returns a number by which symbols are sorted: `i` to `z`, then `z_1`, `z_2`, ….
 fn order(symbol: &str) -> usize {
     match symbol.strip_prefix("z_") {
-        Some(n) => 26 + n.parse().unwrap_or(0),
+        Some(n) => n.parse().unwrap_or(0usize).saturating_add(26),
         None => symbol.bytes().next().map_or(0, |b| usize::from(b.saturating_sub(b'i'))),
     }
 }
@@ -401,6 +401,8 @@ mod tests {
             register("test.bad", kernel().with_rule("([i])->([i]) reduction={i}")).unwrap_err().code,
             "kernel-rule"
         );
+        let far = "([z_18446744073709551615])->([z_18446744073709551615])";
+        assert_eq!(register("test.bad", kernel().with_rule(far)).unwrap_err().code, "kernel-rule");
         register("test.once", kernel().with_rule("([i])->([i])")).unwrap();
         assert_eq!(register("test.once", kernel()).unwrap_err().code, "kernel-twice");
     }

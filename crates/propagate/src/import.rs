@@ -6,9 +6,10 @@
 
 use crate::draft::{BlockId, Def, Draft, Frame, FrameId, NodeKind, OpId, Order, ValueId};
 use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, Sharding, budget};
+use shardwise_ir::symbols::collect_referenced;
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
 use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_recursion};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The largest number of ops of a function once bodies replace its calls, and of a draft once its constants are copied.
 /// Nested calls can double the size of the program at each level.
@@ -44,16 +45,23 @@ pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostic
     Ok(with_calls(draft))
 }
 
-/// Returns the draft of the functions that are never called, with the bodies of the others in place of their calls.
-/// Fails if a function calls itself, if one of the drafted functions has more than [`MAX_OPS`] ops then, or if its
-/// blocks nest too deep.
+/// Returns the draft of the functions that are never called, or that an op other than a `func.call` refers to, with the
+/// bodies of callees in place of calls by `func.call`. Fails if a function calls itself, if one of the drafted
+/// functions has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
+    let mut names = BTreeSet::new();
     for func in &module.funcs {
-        let calls = func.body.walk().into_iter().filter_map(|op| called(&module.view(&func.body, op)));
-        calls.for_each(|id| is_called[id] = true);
+        for op in func.body.walk() {
+            let view = module.view(&func.body, op);
+            match called(&view) {
+                Some(id) => is_called[id] = true,
+                None => collect_referenced(view.attrs(), &mut names),
+            }
+        }
     }
-    let roots: Vec<&Func> = module.funcs.iter().zip(is_called).filter(|(_, c)| !c).map(|(f, _)| f).collect();
+    let funcs = module.funcs.iter().zip(is_called);
+    let roots: Vec<&Func> = funcs.filter(|(f, c)| !c || names.contains(&f.name)).map(|(f, _)| f).collect();
     import_funcs(module, &roots, Replaced::Calls)
 }
 

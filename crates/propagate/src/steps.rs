@@ -3,15 +3,17 @@
 //! The result of one step can be printed and parsed before the next, so data-flow edges are ops. The order of uses is
 //! computed anew for each step, as it is in Shardy if a module is written and read between two passes.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, FrameId, Order};
 use crate::export::{Calls, Edges, Shape, export};
 use crate::import::{import_as_written, import_flat};
 use crate::{constraints, edges, graph, groups, split};
 use shardwise_base::Diagnostics;
+use shardwise_ir::symbols::collect_referenced;
 use shardwise_ir::{Module, Visibility};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callers_first;
 use shardwise_sharding::{Options, Problem, solve};
+use std::collections::BTreeSet;
 
 /// Adds the data-flow edges that the module does not have as ops yet, as ops. Calls get none.
 ///
@@ -80,7 +82,7 @@ pub fn apply_constraints(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Replaces calls by named computations. If `with_edges` is true, adds data-flow edges to all named computations. Only
-/// the functions that no `func.call` calls remain.
+/// the functions that no `func.call` calls remain, and those that other ops, such as composites, refer to.
 ///
 /// # Errors
 /// Fails if a function calls itself, if calls nest too deep, or if a function has too many ops once its calls are
@@ -148,8 +150,7 @@ pub fn propagate_flat(module: &Module, options: &Options) -> Result<Module, Diag
 }
 
 /// Runs all steps as [`propagate_flat`] does, but calls remain calls, and all calls of a function share the shardings
-/// of its arguments and results. Functions that are not public and that no `func.call` calls are removed, also those
-/// that composites run.
+/// of its arguments and results. Functions that are not public and that no op refers to are removed.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if there are too many ops before or after constants are copied.
@@ -175,16 +176,25 @@ fn order_roots(draft: &mut Draft<'_>) {
     draft.roots = roots;
 }
 
+/// Removes the functions that are not public and to which no op refers, by a call or by a symbol in another attribute.
 fn drop_unused(draft: &mut Draft<'_>) {
     loop {
         let called: Vec<_> = draft.callers().into_keys().collect();
-        let before = draft.roots.len();
-        let is_public = |draft: &Draft<'_>, r| draft.frame(r).func.visibility == Visibility::Public;
-        let kept = draft.roots.iter().copied().filter(|&r| is_public(draft, r) || called.contains(&r));
-        draft.roots = kept.collect();
-        if draft.roots.len() == before {
+        let mut names = BTreeSet::new();
+        for op in draft.walk(Order::Pre).into_iter().filter(|op| !draft.calls.contains_key(op)) {
+            if let Some(view) = draft.source(op) {
+                collect_referenced(view.attrs(), &mut names);
+            }
+        }
+        let is_used = |r: &FrameId| {
+            let frame = draft.frame(*r);
+            frame.func.visibility == Visibility::Public || called.contains(r) || names.contains(&frame.name())
+        };
+        let kept: Vec<FrameId> = draft.roots.iter().copied().filter(is_used).collect();
+        if kept.len() == draft.roots.len() {
             return;
         }
+        draft.roots = kept;
     }
 }
 
@@ -249,5 +259,46 @@ func.func private @f0(%a: tensor<8xf32>) -> tensor<8xf32> {{
         let module = parse("test.mlir", &text, &OPS).unwrap();
         let out = propagate_as_written(&module, &Options::default()).unwrap();
         assert_eq!(out.funcs.len(), 32);
+    }
+
+    const CALL_AND_COMPOSITE: &str = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = call @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = stablehlo.composite "my.f" %0 {decomposition = @f} : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = stablehlo.composite "my.double" %1 {decomposition = @double} : (tensor<8xf32>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+func.func private @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @double(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.add %a, %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func private @unused(%a: tensor<8xf32>) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}
+"#;
+
+    fn names(module: &Module) -> Vec<&str> {
+        module.funcs.iter().map(|f| &*f.name).collect()
+    }
+
+    #[test]
+    fn functions_that_composites_run_are_kept_in_place() {
+        let module = parse("test.mlir", CALL_AND_COMPOSITE, &OPS).unwrap();
+        let out = propagate_in_place(&module, &Options::default()).unwrap();
+        let mut found = names(&out);
+        found.sort_unstable();
+        assert_eq!(found, ["double", "f", "main"]);
+    }
+
+    #[test]
+    fn functions_that_composites_run_are_kept_where_calls_are_replaced() {
+        let module = parse("test.mlir", CALL_AND_COMPOSITE, &OPS).unwrap();
+        assert_eq!(names(&inline_calls(&module, false).unwrap()), ["main", "f", "double", "unused"]);
+        let out = propagate_flat(&module, &Options::default()).unwrap();
+        assert!(["f", "double"].iter().all(|name| out.func(name).is_some()), "{:?}", names(&out));
     }
 }

@@ -55,9 +55,9 @@ impl CollectiveCost {
 }
 
 /// Returns the bytes that could be moved between devices in the time of this work on one device. The bytes for the
-/// operations and those for the memory traffic are each rounded down.
+/// operations and those for the memory traffic are each rounded down. A sum that does not fit is `u64::MAX`.
 pub fn local_work(flops: f64, memory_bytes: u64) -> u64 {
-    (flops / FLOPS_PER_BYTE) as u64 + memory_bytes / MEMORY_BYTES_PER_BYTE
+    ((flops / FLOPS_PER_BYTE) as u64).saturating_add(memory_bytes / MEMORY_BYTES_PER_BYTE)
 }
 
 #[cfg(test)]
@@ -71,6 +71,12 @@ mod tests {
         assert_eq!(CollectiveCost::AllReduce.bytes_received(400, 4), 600);
         assert_eq!(CollectiveCost::AllToAll.bytes_received(400, 4), 300);
         assert_eq!(CollectiveCost::AllReduce.fraction_received(4), 1.5);
+    }
+
+    #[test]
+    fn the_price_of_too_much_work_is_the_largest() {
+        assert_eq!(local_work(4000.0, 48), 4);
+        assert_eq!(local_work(1e23, 24), u64::MAX);
     }
 
     #[test]

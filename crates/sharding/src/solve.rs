@@ -95,6 +95,13 @@ fn all_open(sharding: &Sharding) -> bool {
     sharding.dims.iter().all(|d| d.axes.is_empty() && d.is_open)
 }
 
+/// A node that changes shardings: one of [`Problem::nodes`], or the one at this index of [`Problem::results`].
+#[derive(Clone, Copy)]
+enum Changer {
+    Node(NodeId),
+    Result(usize),
+}
+
 struct Solver<'a> {
     problem: &'a mut Problem,
     options: &'a Options,
@@ -157,7 +164,7 @@ impl<'a> Solver<'a> {
             let value = node.operands[0];
             let asked = Asked { node, directions: Directions::ALL, strategy, options: self.options };
             for (tensor, sharding) in self.known.changes(&asked, self.problem) {
-                self.record_origins(None, tensor, &sharding);
+                self.record_origins(Changer::Result(i), tensor, &sharding);
                 self.set(tensor, sharding.clone());
                 self.set_group(None, value, &sharding);
             }
@@ -177,7 +184,7 @@ impl<'a> Solver<'a> {
             self.quiet[id] = Some((self.clock, strategy, directions));
         }
         for (tensor, sharding) in changes {
-            self.record_origins(Some(id), tensor, &sharding);
+            self.record_origins(Changer::Node(id), tensor, &sharding);
             self.update(id, tensor, sharding);
         }
     }
@@ -229,28 +236,24 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the node's other tensors that has
-    /// a part of them. `by` is the node, or `None` for a result of the main function. Does nothing unless the options
-    /// ask for origins.
-    fn record_origins(&mut self, by: Option<NodeId>, tensor: TensorId, new: &Sharding) {
+    /// Records, for the axes of `new` of which `tensor` has no part yet, the first of the other tensors of the node
+    /// `by` that has a part of them. Does nothing unless the options ask for origins.
+    fn record_origins(&mut self, by: Changer, tensor: TensorId, new: &Sharding) {
         if !self.options.record_origins {
             return;
         }
         let has = |t: TensorId, axis: AxisRef| {
             self.problem.sharding(t).is_some_and(|s| s.split_axes().any(|a| a.overlaps(axis)))
         };
-        let node = match by {
-            Some(id) => &self.problem.nodes[id],
-            None => match self.problem.results.iter().find(|n| n.tensors().any(|t| t == tensor)) {
-                Some(node) => node,
-                None => return,
-            },
+        let (node, id) = match by {
+            Changer::Node(id) => (&self.problem.nodes[id], Some(id)),
+            Changer::Result(i) => (&self.problem.results[i], None),
         };
         let fresh = new.split_axes().filter(|&axis| !has(tensor, axis));
         let origins: Vec<Origin> = fresh
             .filter_map(|axis| {
                 let from = node.tensors().find(|&t| t != tensor && has(t, axis))?;
-                Some(Origin { tensor, axis, node: by, from })
+                Some(Origin { tensor, axis, node: id, from })
             })
             .collect();
         self.problem.origins.extend(origins);

@@ -77,7 +77,9 @@ fn explicit(view: &OpView<'_>, names: &Names, indices: usize) -> Option<(Attrs, 
     let list = |name: &str| fields.sizes(name).unwrap_or_default();
     let (operand, starts) = (view.operand_shape(0), view.operand_shape(indices));
     let dim = fields.size("index_vector_dim").unwrap_or(0);
-    let fits = list(names.batching).is_empty()
+    // A dimension that holds the components is no batching dimension.
+    let fits = dim != 0
+        && list(names.batching).is_empty()
         && starts.get(dim).is_some_and(|&count| count > 1)
         && operand.first().is_some_and(|size| Some(size) == starts.first());
     let index = list(names.map).iter().position(|&d| d == 0).filter(|_| fits)?;
@@ -163,5 +165,26 @@ fn without_index<'s>(
     match parts[..] {
         [only] => only,
         _ => make::concatenate(b, &parts, dim),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_ir::text::{PrintOptions, parse, print};
+    use shardwise_ops::OPS;
+
+    #[test]
+    fn the_dimension_of_the_components_is_no_batching_dimension() {
+        let text = r#"
+func.func @main(%a: tensor<2x5xf32>, %j: tensor<1x3xi32>) -> tensor<3xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<1x3xi32>
+  %1 = stablehlo.concatenate %0, %j, dim = 0 : (tensor<1x3xi32>, tensor<1x3xi32>) -> tensor<2x3xi32>
+  %2 = "stablehlo.gather"(%a, %1) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 0>, slice_sizes = array<i64: 1, 1>} : (tensor<2x5xf32>, tensor<2x3xi32>) -> tensor<3xf32>
+  return %2 : tensor<3xf32>
+}"#;
+        let module = parse("test.mlir", text, &OPS).unwrap();
+        let found = run(&module, &Settings::default()).unwrap();
+        assert_eq!(print(&found, &PrintOptions::MLIR), print(&module, &PrintOptions::MLIR));
     }
 }

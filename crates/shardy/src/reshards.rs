@@ -504,7 +504,8 @@ fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
     let mut best = common.filter(|m| !m.is_maximal())?;
     let (mut counts, mut most) = (BTreeMap::new(), 0);
     for sharding in shardings.iter().flatten().filter(|s| !s.is_replicated()) {
-        let count: &mut usize = counts.entry(sharding.mesh.name.clone()).or_default();
+        // Meshes that are written in place have no names.
+        let count: &mut usize = counts.entry((&sharding.mesh.name, &sharding.mesh.device_ids)).or_default();
         *count += 1;
         if *count > most {
             (most, best) = (*count, sharding.mesh.clone());
@@ -515,4 +516,21 @@ fn op_mesh(shardings: &[Option<Sharding>]) -> Option<Arc<Mesh>> {
 
 fn sum_over(axes: &[AxisRef]) -> ShardyCollective {
     ShardyCollective::AllReduce { axes: axes.to_vec(), reduce: ReduceKind::Add }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shardwise_base::AxisIndex;
+
+    #[test]
+    fn orders_of_devices_of_meshes_without_names_are_counted_apart() {
+        let layout = |ids: [usize; 3]| {
+            let mesh = Mesh::new("", [("x", 3)]).unwrap().with_device_ids(ids.to_vec()).unwrap();
+            Some(Sharding::closed(&Arc::new(mesh), vec![vec![AxisRef::full(AxisIndex::new(0))]]))
+        };
+        let (many, few) = (layout([2, 1, 0]), layout([1, 2, 0]));
+        let mesh = op_mesh(&[many.clone(), many, few]).unwrap();
+        assert_eq!(mesh.device_ids, Some(vec![2, 1, 0]));
+    }
 }

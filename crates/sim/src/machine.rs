@@ -270,13 +270,14 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip. The value is not checked. Returns `None` if
-    /// there is no constant of this name, and for a host.
+    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
+    /// name, if it may not have this value, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
-        let mut machine = self.clone();
-        *machine.facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
-        machine.constants = Constants::of(&machine.facts).expect("no constant was removed");
-        Some(machine)
+        let mut facts = self.facts.clone();
+        *facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
+        let (name, title) = (self.name.clone(), self.title.clone());
+        let section = Section { name, title, facts, rates: None, loc: Loc::UNKNOWN };
+        section.finish().ok().filter(|_| is_value(value))
     }
 
     /// Returns true if switches connect the devices.
@@ -441,10 +442,15 @@ fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnosti
         return Err(bad_line(loc, "a constant needs a name and a value, and nothing else, before its source"));
     };
     let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
-    if !(value.is_finite() && value >= 0.0) || source.trim().is_empty() {
+    if !is_value(value) || source.trim().is_empty() {
         return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
     }
     Ok((name, Fact { value, source: source.trim().into(), is_verified }))
+}
+
+/// Returns true if constants may have this value: it is finite and not negative.
+fn is_value(value: f64) -> bool {
+    value.is_finite() && value >= 0.0
 }
 
 fn unknown_constant(kind: &str, name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {

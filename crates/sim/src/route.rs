@@ -35,8 +35,11 @@ impl LinkSet {
         self.0 & other.0 != 0
     }
 
-    /// Returns the name of a lane: `links x+ y-`, or `links switch` if switches connect the devices.
+    /// Returns the name of a lane: `links x+ y-`, `links switch` if switches connect the devices, or `no links`.
     pub(crate) fn name(self, is_switched: bool) -> String {
+        if self == LinkSet::EMPTY {
+            return "no links".into();
+        }
         let names = match is_switched {
             true => ["switch", "switch", "", "", "", "", "chip", "network"],
             false => ["x+", "x-", "y+", "y-", "z+", "z-", "chip", "network"],
@@ -121,5 +124,17 @@ impl<'t> Loads<'t> {
 
     pub(crate) fn most(&self) -> f64 {
         self.links.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_name_their_links() {
+        assert_eq!(LinkSet::EMPTY.name(false), "no links");
+        assert_eq!(LinkSet::both(0).with(LinkSet::one(1, false)).name(false), "links x+ x- y-");
+        assert_eq!(LinkSet::both(0).name(true), "links switch");
     }
 }

@@ -125,12 +125,15 @@ impl Topology {
         Ok(Topology { machine, torus: Torus::new(grid, wraps), pods })
     }
 
-    /// Returns the twisted torus of the same chips, in which the wraps of the short dimensions are shifted.
+    /// Returns the twisted torus of the same chips, in which the wraps of the short dimensions are shifted. Returns a
+    /// torus that is twisted already unchanged.
     ///
     /// # Errors
-    /// Fails if the machine has no twisted tori, or none of this grid, or if the torus is twisted already
-    /// (`topology-grid`).
+    /// Fails if the machine has no twisted tori, or none of this grid (`topology-grid`).
     pub fn twisted(self) -> Result<Topology, Diagnostics> {
+        if self.is_twisted() {
+            return Ok(self);
+        }
         let c = &self.machine.constants;
         let is_possible = c.twists > 0.0 && (0..self.grid().len()).all(|dim| self.wraps(dim));
         match Torus::twisted(self.grid().to_vec()).filter(|_| is_possible) {
@@ -369,6 +372,8 @@ mod tests {
         for text in ["v5e:2x4", "7x:2x2x1", "h100:2x8", "gb200:1x72", "v5p:4x4x8*4", "v4:4x8x8_twisted*2"] {
             assert_eq!(Topology::parse(text).unwrap().to_string(), text);
         }
+        let twice = Topology::parse("v4:4x4x8_twisted").and_then(Topology::twisted);
+        assert_eq!(twice.unwrap().to_string(), "v4:4x4x8_twisted");
         assert_eq!(Topology::parse("tpu-v5e:2x4").unwrap().device_count(), 8);
         assert_eq!(Topology::parse("7x:2x2x1").unwrap().device_count(), 8);
     }

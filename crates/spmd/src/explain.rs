@@ -152,12 +152,16 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         total(values.iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(TensorType::bytes))
     };
     let (taken, given) = (bytes(view.operands()), bytes(view.results()));
-    let everywhere = |cost: CollectiveCost| {
-        let received = cost.bytes_received(taken.max(given), n);
-        (received, received.saturating_mul(devices))
+    // The sum over all groups of the bytes that a group of this size receives.
+    let of_groups = |bytes: &dyn Fn(u64) -> u64| match &collective.groups {
+        Groups::Dense(rows) => total(rows.iter().map(|row| bytes(row.len() as u64))),
+        Groups::Axes { .. } | Groups::All => bytes(n).saturating_mul(devices / n.max(1)),
     };
-    let to_one = taken.saturating_mul(n.saturating_sub(1));
-    let to_each_group = to_one.saturating_mul(devices / n.max(1));
+    let everywhere = |cost: CollectiveCost| {
+        let received = |n: u64| cost.bytes_received(taken.max(given), n);
+        (received(n), of_groups(&|n| received(n).saturating_mul(n)))
+    };
+    let to_one = |n: u64| taken.saturating_mul(n.saturating_sub(1));
     let (bytes_received, bytes_total) = match &collective.kind {
         CollectiveKind::AllReduce { .. } => everywhere(CollectiveCost::AllReduce),
         CollectiveKind::AllGather { .. } => everywhere(CollectiveCost::AllGather),
@@ -168,12 +172,12 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
             let copies = if matches!(collective.groups, Groups::Axes { .. }) { devices / n.max(1) } else { 1 };
             (if moved > 0 { taken } else { 0 }, taken.saturating_mul(moved).saturating_mul(copies))
         }
-        CollectiveKind::CollectiveReduce { .. } => (to_one, to_each_group),
+        CollectiveKind::CollectiveReduce { .. } => (to_one(n), of_groups(&to_one)),
         CollectiveKind::RaggedAllToAll => {
             let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
             (most, most.saturating_mul(devices))
         }
-        CollectiveKind::CollectiveBroadcast => (taken, to_each_group),
+        CollectiveKind::CollectiveBroadcast => (taken, of_groups(&to_one)),
     };
     let reason = view.data().reason.clone();
     let is_tight = match &collective.kind {
@@ -305,7 +309,8 @@ pub fn describe(change: &LayoutChange) -> String {
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
+    // 1023.95 would be printed as 1024.0.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }

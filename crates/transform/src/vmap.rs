@@ -236,10 +236,9 @@ impl<'s> Scope<'s> {
                 let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
             }
-            How::LeadingOf(mask, attrs) => {
-                let has_bit = |i: usize| i < 64 && mask >> i & 1 == 1;
+            How::LeadingOf(leading, attrs) => {
                 let operands: Vec<Value> =
-                    (0..operands.len()).map(|i| if has_bit(i) { cx.with_leading(i) } else { operands[i] }).collect();
+                    (0..operands.len()).map(|i| if leading[i] { cx.with_leading(i) } else { operands[i] }).collect();
                 cx.leading_op(&operands, attrs)
             }
             How::By(_, batch) => batch(&mut cx)?,

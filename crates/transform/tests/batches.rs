@@ -134,3 +134,47 @@ fn an_argument_that_is_not_there() {
     let two = refused("%a: tensor<f64>, %b: tensor<f64>", 2);
     assert!(two.contains("the function has 2 arguments, and no argument 2"), "{two}");
 }
+
+/// Returns a program of the arguments `%x` and `%u` with one op of 65 inputs, whose region adds the two elements of
+/// each input. `operands` are names and types of values, and how often each is an operand.
+fn of_many_inputs(op: &str, attrs: &str, operands: &[(&str, &str, usize)], result: &str) -> String {
+    let list = |f: &dyn Fn(usize) -> String| (0..65).map(f).collect::<Vec<_>>().join(", ");
+    let repeated = |text: &str, count: usize| vec![text.to_string(); count];
+    let names: Vec<String> = operands.iter().flat_map(|(name, _, count)| repeated(name, *count)).collect();
+    let types: Vec<String> = operands.iter().flat_map(|(_, ty, count)| repeated(ty, *count)).collect();
+    let sums: String = (0..65).map(|i| format!("    %s{i} = stablehlo.add %a{i}, %b{i} : tensor<f64>\n")).collect();
+    format!(
+        "func.func @main(%x: tensor<3xf64>, %u: tensor<2xf64>) -> {result} {{
+  %i = stablehlo.constant dense<[[0], [2]]> : tensor<2x1xi32>
+  %z = stablehlo.constant dense<0.0> : tensor<f64>
+  %0:65 = \"stablehlo.{op}\"({}) <{{{attrs}}}> ({{
+  ^bb0({}, {}):
+{sums}    stablehlo.return {} : {}
+  }}) : ({}) -> ({})
+  return %0#64 : {result}
+}}",
+        names.join(", "),
+        list(&|i| format!("%a{i}: tensor<f64>")),
+        list(&|i| format!("%b{i}: tensor<f64>")),
+        list(&|i| format!("%s{i}")),
+        list(&|_| "tensor<f64>".into()),
+        types.join(", "),
+        list(&|_| result.into()),
+    )
+}
+
+#[test]
+fn an_op_of_many_inputs_has_a_batch() {
+    let (x, u) = (("%x", "tensor<3xf64>", 65), ("%u", "tensor<2xf64>", 65));
+    let (indices, zero) = (("%i", "tensor<2x1xi32>", 1), ("%z", "tensor<f64>", 65));
+    let dims = "scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], \
+                scatter_dims_to_operand_dims = [0], index_vector_dim = 1>";
+    let window = "window_dimensions = array<i64: 2>";
+    for source in [
+        of_many_inputs("scatter", dims, &[x, indices, u], "tensor<3xf64>"),
+        of_many_inputs("reduce", "dimensions = array<i64: 0>", &[x, zero], "tensor<f64>"),
+        of_many_inputs("reduce_window", window, &[x, zero], "tensor<2xf64>"),
+    ] {
+        check_batch(&source, 1e-14);
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{check, check_batch, parse, printed, with_main};
+use common::{check, check_batch, numbers, parse, printed, run, values, with_main};
 use shardwise_ir::{text, verify};
 use shardwise_ops::derivative::Derivative;
 use shardwise_ops::{OPS, Opcode, PropagationClass};
@@ -355,6 +355,22 @@ fn windows() {
         let module = parse(&source);
         let back = with_main(&module, vjp(&module, module.main().unwrap(), &[0]).unwrap());
         check(&printed(&back));
+    }
+}
+
+#[test]
+fn an_extremum_of_no_elements_is_constant() {
+    for (kind, init) in [("maximum", "0xFFF0000000000000"), ("minimum", "0x7FF0000000000000")] {
+        let module = parse(&format!(
+            "func.func @main(%arg0: tensor<2x0xf64>) -> tensor<2xf64> {{
+  %c = stablehlo.constant dense<{init}> : tensor<f64>
+  %0 = stablehlo.reduce(%arg0 init: %c) applies stablehlo.{kind} across dimensions = [1] : (tensor<2x0xf64>, tensor<f64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}}"
+        ));
+        let forward = with_main(&module, jvp(&module, module.main().unwrap(), &[0]).unwrap());
+        let results = run(&forward, &[numbers(&module, 0), numbers(&module, 1)].concat());
+        assert_eq!(values(&results[1]), [0.0, 0.0], "{kind}");
     }
 }
 

@@ -593,7 +593,8 @@ impl Facts for CollectiveBroadcast {
 }
 
 fn batch_beside_root<'f>(op: &OpView<'_>) -> Batched<'f> {
-    Batched::LeadingOf((1 << data_operands(op).len().min(63)) - 1, op.attrs().clone())
+    let count = data_operands(op).len();
+    Batched::leading_of(op, |i| i < count, op.attrs().clone())
 }
 
 /// Returns true if the last operand names the member that sends (or receives) each of the others, as the attribute

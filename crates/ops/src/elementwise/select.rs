@@ -105,8 +105,7 @@ fn scalars_to_shape<'f>(op: &OpView<'_>, mapped: &[bool], scalars: &'static [usi
     };
     let count = mapped.len();
     if !(0..count).any(|i| is_scalar(op, i) && mapped[i]) {
-        let mask = (0..count).filter(|&i| !is_scalar(op, i)).fold(0, |mask, i| mask | 1 << i);
-        return Batched::LeadingOf(mask, op.attrs().clone());
+        return Batched::leading_of(op, |i| !is_scalar(op, i), op.attrs().clone());
     }
     Batched::by("its scalar operands differ along the batch", move |cx| {
         let shape = with_first(cx.size, cx.op.operand_shape(whole));

@@ -95,7 +95,7 @@ impl Facts for Gather {
         let attrs = op.attrs().clone().with("indices_are_sorted", Attr::Bool(false));
         match mapped {
             [true, true] => Batched::Leading(dims.in_gather(&attrs, &with_first(1, &sizes))),
-            [false, _] => Batched::LeadingOf(0b10, dims.in_gather(&attrs, &sizes)),
+            [false, _] => Batched::leading_of(op, |i| i == 1, dims.in_gather(&attrs, &sizes)),
             _ => Batched::by("its slices have the whole batch, whose size is an attribute", move |cx| {
                 let attrs = dims.in_gather(cx.op.attrs(), &with_first(cx.size, &sizes));
                 Ok(cx.leading_op(cx.operands, attrs))

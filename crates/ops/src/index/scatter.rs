@@ -199,7 +199,7 @@ impl Facts for Scatter {
         match mapped[n] {
             // The indices of a batch may be unsorted although those of each element are sorted.
             true => Batched::Leading(dims.in_scatter(op.attrs()).with("indices_are_sorted", Attr::Bool(false))),
-            false => Batched::LeadingOf(!(1 << n), dims.in_scatter(op.attrs())),
+            false => Batched::leading_of(op, |i| i != n, dims.in_scatter(op.attrs())),
         }
     }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {

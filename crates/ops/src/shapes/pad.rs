@@ -141,7 +141,7 @@ impl Facts for Pad {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let [low, high, interior] = Pad::amounts(op).map(|n| with_first(0, &n));
         if !mapped[1] {
-            return Batched::LeadingOf(0b1, Pad::attrs(&low, &high, &interior));
+            return Batched::leading_of(op, |i| i == 0, Pad::attrs(&low, &high, &interior));
         }
         Batched::by("its padding is one element, and each index of the batch has another", move |cx| {
             let (x, attrs) = (cx.with_leading(0), Pad::attrs(&low, &high, &interior));

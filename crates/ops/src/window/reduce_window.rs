@@ -117,7 +117,7 @@ impl Facts for ReduceWindow {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let (window, n) = (with_first(WindowDim::IDENTITY, &window(op)), arity(op));
         match mapped[n..].contains(&true) {
-            false => Batched::LeadingOf((1 << n) - 1, window_attrs(&window, NAMES)),
+            false => Batched::leading_of(op, |i| i < n, window_attrs(&window, NAMES)),
             true => Batched::expanded(expanded),
         }
     }

@@ -95,7 +95,7 @@ impl Facts for SelectAndScatter {
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let window = with_first(WindowDim::IDENTITY, &window(op));
         match mapped[2] {
-            false => Batched::LeadingOf(0b11, window_attrs(&window, NAMES)),
+            false => Batched::leading_of(op, |i| i < 2, window_attrs(&window, NAMES)),
             true => Batched::expanded(|cx| {
                 if SelectAndScatter.linear(&cx.op) == Linear::No {
                     return Err(

@@ -182,6 +182,16 @@ fn origins_lead_back_to_the_start() {
 }
 
 #[test]
+fn the_origin_of_a_value_is_the_result_that_has_the_axis() {
+    let mut p = Program::new("a=2", &["-"]);
+    p.returns(0, "-").returns(0, "a | .");
+    p.link();
+    solve(&mut p.problem, &Options { record_origins: true, ..Options::default() });
+    let path = p.problem.trace(TensorId::new(0), axis(&p.mesh, "a"));
+    assert_eq!(path.iter().map(|o| (o.node, o.from)).collect::<Vec<_>>(), [(None, TensorId::new(2))]);
+}
+
+#[test]
 fn the_work_grows_with_the_program_only() {
     let mut p = Program::new("a=2 b=2", &["a | .", "-"]);
     for i in 0..400 {

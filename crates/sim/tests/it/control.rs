@@ -410,6 +410,15 @@ fn constants_can_be_changed() {
     let module = localized(ASYNCHRONOUS);
     let time = |topology: &Topology| simulate(&module, topology, &Options::default()).unwrap().end();
     assert!(time(&topology.with_machine(Arc::new(slow))) > time(&topology));
-    assert!(v5e.with_constant("links", 1.0, "a test").is_none());
+    let wrong = [
+        ("links", 1.0),
+        ("link_bytes_per_s", 0.0),
+        ("hop_latency_s", -1.0),
+        ("hop_latency_s", f64::NAN),
+        ("torus_dims", 4.0),
+    ];
+    for (name, value) in wrong {
+        assert!(v5e.with_constant(name, value, "a test").is_none(), "{name} {value}");
+    }
     assert!(points().unwrap().iter().all(|p| p.predicted_us > 0.0));
 }

@@ -43,7 +43,8 @@ const FEW_ROUNDS: u64 = 4;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     pub kind: StepKind,
-    /// The layout after the step. For the last step this is the target itself.
+    /// The layout after the step. For the last step this is the target itself, unless the target is replicated on a
+    /// mesh with axes of other sizes: it is then the replicated layout on the mesh of the source.
     pub to: Sharding,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,

@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use shardwise_ir::{Module, text};
 use shardwise_ops::OPS;
+use shardwise_spmd::explain::size;
 use shardwise_spmd::{Options, communication, partition};
 
 fn module(source: &str) -> Module {
@@ -70,6 +71,30 @@ func.func @main(%a: tensor<4398046511104xf32>) -> tensor<4398046511104xf32> {
 }"#,
     ));
     assert_eq!((found.bytes_received(), found.bytes_total()), (2 * ((1 << 44) - (1 << 24)), u64::MAX));
+}
+
+#[test]
+fn only_listed_devices_receive() {
+    let total = |groups: &str| {
+        let channel = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>";
+        let found = communication(&module(&format!(
+            r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{
+  %0 = "stablehlo.collective_broadcast"(%a) <{{{channel}, replica_groups = dense<{groups}>}}> : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}"#
+        )));
+        (found.bytes_received(), found.bytes_total())
+    };
+    assert_eq!(total("[[0, 1]]> : tensor<1x2xi64"), (32, 32));
+    assert_eq!(total("[[0, 1], [3, -1]]> : tensor<2x2xi64"), (32, 32));
+    assert_eq!(total("[[0, 1], [3, 2]]> : tensor<2x2xi64"), (32, 64));
+}
+
+#[test]
+fn sizes_have_the_unit_in_which_they_are_printed_as_less_than_1024() {
+    let sizes = [1023, 1024, 12_800, 1_048_524, 1_048_525, 1_048_575, 1_048_576];
+    assert_eq!(sizes.map(size), ["1023 B", "1 KiB", "12.5 KiB", "1023.9 KiB", "1.0 MiB", "1.0 MiB", "1 MiB"]);
 }
 
 #[test]

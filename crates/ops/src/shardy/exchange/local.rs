@@ -174,10 +174,7 @@ impl<'a> Rounds<'a> {
             Some((source.held, (digit.size - shift) % digit.size))
         });
         let block = make::dynamic_slice(b, x, &starts, &self.shape(|_| false));
-        match self.permutation(shifts) {
-            Some(permutation) => make_collective::collective_permute(b, block, &permutation),
-            None => block,
-        }
+        make_collective::collective_permute(b, block, &self.permutation(shifts))
     }
 
     /// Builds the position along each dimension of an array of the shape [`Rounds::shape`], in `i32`. `of(digit)`
@@ -207,21 +204,19 @@ impl<'a> Rounds<'a> {
         make::remainder(b, sum, size)
     }
 
-    /// Returns who sends to whom in a round, or `None` if each device keeps its block.
-    fn permutation(&self, shifts: &Shifts) -> Option<Permutation> {
+    /// Returns who sends to whom in a round. Blocks move in each round, because an exchange that is not aligned has a
+    /// digit that the source splits by another axis than the target.
+    fn permutation(&self, shifts: &Shifts) -> Permutation {
         let mesh = &self.exchange.mesh;
         let is_moving = |s: &&Source| s.held != s.needed || shift_of(shifts, s.held) != 0 && s.turns;
         let moving: Vec<&Source> = self.moving.iter().filter(is_moving).collect();
         let list = |of: fn(&Source) -> AxisRef| AxisList::new(mesh, moving.iter().map(|s| of(s)).collect::<Vec<_>>());
         let (held, needed) = (list(|s| s.held), list(|s| s.needed));
-        if moving.is_empty() {
-            return None;
-        }
         if moving.iter().all(|s| !s.turns || shift_of(shifts, s.held) == 0) {
-            return Some(Permutation::reorder(held, needed));
+            return Permutation::reorder(held, needed);
         }
         let pairs = (0..needed.size()).map(|target| (self.sender(&moving, shifts, target), target)).collect();
-        Some(Permutation::of_pairs(needed, pairs))
+        Permutation::of_pairs(needed, pairs)
     }
 
     /// Returns the position of the sender to `target`. Both are positions along the receiver's axes.
