@@ -885,7 +885,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     ///
     /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
     /// `topology-grid` if there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is
-    /// reached. `machine-unknown` is also the error for the host of a file.
+    /// reached. `machine-unknown` is also the error for the machine of a file.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.ready.executable().explain(None, Overlap::Off, Location::caller())
