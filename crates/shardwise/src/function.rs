@@ -497,13 +497,21 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let Some(specs) = &self.in_specs else { return Ok(types) };
         let loc = context::loc(at);
         let specs = specs(args).map_err(|wrong| Error::one(spec::misfit("in_shardings", &wrong, &loc)))?;
-        for (ty, spec) in types.iter_mut().zip(specs) {
+        for ((ty, spec), a) in types.iter_mut().zip(specs).zip(&leaves) {
             let own = ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone()));
             let wanted = spec.resolve(own.as_ref(), &ty.ty, &loc).map_err(Error::one)?;
             if let Some(d) = crate::layout::nothing_decides(&wanted, ty.sharding.as_ref(), &ty.ty.short(), &loc) {
                 return Err(Error::one(d));
             }
-            ty.sharding = Some(crate::layout::settle(&wanted, ty.sharding.as_ref()));
+            let wanted = crate::layout::settle(&wanted, ty.sharding.as_ref());
+            let sums = match a.decide(&wanted, at)? {
+                Some(decide) => decide.sums,
+                None => ty.sharding.as_ref().map_or(vec![], |own| own.unreduced.clone()),
+            };
+            if let Some(d) = explicit::misplaced_sum(&sums, &wanted, || a.short_type(), &loc) {
+                return Err(Error::one(d));
+            }
+            ty.sharding = Some(wanted);
         }
         Ok(types)
     }
