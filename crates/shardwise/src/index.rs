@@ -333,7 +333,8 @@ impl Indexed {
 
     /// Adds an entry for `size` elements of a dimension that start at the scalar array `a`.
     ///
-    /// Errors: `index-dtype` unless it is an integer scalar, and `index-bounds` if the dimension is smaller than `size`.
+    /// Errors: `index-dtype` unless `a` is an integer scalar, and `index-bounds` if the dimension is smaller than
+    /// `size`.
     fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
         if a.tensor().rank() != 0 || !a.tensor().dtype.is_integer() {
             return index_mistake(
