@@ -1116,9 +1116,7 @@ fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permuta
         let count = along.count();
         let pairs = match permutation.moves() {
             Moves::Pairs(pairs) => pairs,
-            Moves::Shift(by) => {
-                (0..count).map(|i| (i, (i as isize + by).rem_euclid(count as isize) as usize)).collect()
-            }
+            Moves::Shift(by) => (0..count).map(|i| (i, (i + by.rem_euclid(count as isize) as usize) % count)).collect(),
         };
         if let Some(wrong) = permutation_fault(&pairs, count) {
             let pairs = format!("{pairs:?}");

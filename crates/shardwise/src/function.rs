@@ -497,13 +497,21 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let Some(specs) = &self.in_specs else { return Ok(types) };
         let loc = context::loc(at);
         let specs = specs(args).map_err(|wrong| Error::one(spec::misfit("in_shardings", &wrong, &loc)))?;
-        for (ty, spec) in types.iter_mut().zip(specs) {
+        for ((ty, spec), a) in types.iter_mut().zip(specs).zip(&leaves) {
             let own = ty.sharding.as_ref().map(|s| Mesh(s.mesh.clone()));
             let wanted = spec.resolve(own.as_ref(), &ty.ty, &loc).map_err(Error::one)?;
             if let Some(d) = crate::layout::nothing_decides(&wanted, ty.sharding.as_ref(), &ty.ty.short(), &loc) {
                 return Err(Error::one(d));
             }
-            ty.sharding = Some(crate::layout::settle(&wanted, ty.sharding.as_ref()));
+            let wanted = crate::layout::settle(&wanted, ty.sharding.as_ref());
+            let sums = match a.decide(&wanted, at)? {
+                Some(decide) => decide.sums,
+                None => ty.sharding.as_ref().map_or(vec![], |own| own.unreduced.clone()),
+            };
+            if let Some(d) = explicit::misplaced_sum(&sums, &wanted, || a.short_type(), &loc) {
+                return Err(Error::one(d));
+            }
+            ty.sharding = Some(wanted);
         }
         Ok(types)
     }
@@ -885,7 +893,7 @@ impl<A: Args, R: Tree> Compiled<A, R> {
     ///
     /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
     /// `topology-grid` if there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is
-    /// reached. `machine-unknown` is also the error for the host of a file.
+    /// reached. `machine-unknown` is also the error for the machine of a file.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.ready.executable().explain(None, Overlap::Off, Location::caller())

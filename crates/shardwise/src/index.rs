@@ -70,6 +70,17 @@ pub enum Entry {
     Bad(String),
 }
 
+impl Entry {
+    /// Returns the array of positions, or the array at which a slice starts. Returns `None` for other entries.
+    fn array(&self) -> Option<&Array> {
+        match self {
+            Entry::Array(a) => Some(a),
+            Entry::Slice { start, .. } => start.array(),
+            _ => None,
+        }
+    }
+}
+
 /// Types that can be an entry of an index.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index",
@@ -296,7 +307,6 @@ impl Indexed {
                     );
                 }
             },
-            Entry::Array(a) if a.node().ty.is_none() => return Err(a),
             Entry::Array(a) if a.tensor().rank() == 0 => self.scalar(s, x, a, 1, Fate::Drop)?,
             Entry::Array(a) => self.pick(s, x, a, n)?,
             Entry::Bad(what) => {
@@ -323,12 +333,9 @@ impl Indexed {
 
     /// Adds an entry for `size` elements of a dimension that start at the scalar array `a`.
     ///
-    /// Errors: those of `a` if its type is not known, `index-dtype` unless it is an integer scalar, and `index-bounds`
-    /// if the dimension is smaller than `size`.
+    /// Errors: `index-dtype` unless `a` is an integer scalar, and `index-bounds` if the dimension is smaller than
+    /// `size`.
     fn scalar(&mut self, s: &Site<'_>, x: &Array, a: Array, size: usize, fate: Fate) -> Checked<()> {
-        if a.node().ty.is_none() {
-            return Err(a);
-        }
         if a.tensor().rank() != 0 || !a.tensor().dtype.is_integer() {
             return index_mistake(
                 s,
@@ -643,8 +650,11 @@ impl Array {
     ///   as 1.
     #[track_caller]
     pub fn i(&self, index: impl Index) -> Array {
-        site("i", &[self], |s| {
-            let Indexed { plan, arrays } = plan(s, self, index.entries())?;
+        let entries = index.entries();
+        let positions: Vec<Array> = entries.iter().filter_map(Entry::array).cloned().collect();
+        let given: Vec<&Array> = std::iter::once(self).chain(&positions).collect();
+        site("i", &given, |s| {
+            let Indexed { plan, arrays } = plan(s, self, entries)?;
             let operands: Vec<&Array> = std::iter::once(self).chain(&arrays).collect();
             let out = call_many("i", &plan, &operands, 1, |x| vec![plan.get(x)]);
             Ok(out.into_iter().next().expect("one result"))
@@ -765,14 +775,13 @@ impl At {
     #[track_caller]
     fn update(self, name: &'static str, v: Either, combine: Option<Opcode>) -> Array {
         let x = &self.array;
-        site(name, &[x], |s| {
+        let others: Vec<Array> = self.index.iter().filter_map(Entry::array).chain(v.array()).cloned().collect();
+        let given: Vec<&Array> = std::iter::once(x).chain(&others).collect();
+        site(name, &given, |s| {
             if combine.is_some() {
                 s.has(x, Kinds::Any)?;
             }
             let v = s.beside(v, x)?;
-            if v.node().ty.is_none() {
-                return Err(v);
-            }
             let Indexed { plan, arrays } = plan(s, x, self.index)?;
             let shape = plan.result_shape();
             if broadcast_shape(&shape, &v.tensor().shape).as_ref() != Some(&shape) {

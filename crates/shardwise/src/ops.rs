@@ -40,6 +40,16 @@ pub(crate) enum EitherKind {
     Number(Number),
 }
 
+impl Either {
+    /// Returns the array, or `None` for a number.
+    pub(crate) fn array(&self) -> Option<&Array> {
+        match &self.0 {
+            EitherKind::Array(a) => Some(a),
+            EitherKind::Number(_) => None,
+        }
+    }
+}
+
 impl Operand for Array {
     fn operand(self) -> Either {
         Either(EitherKind::Array(self))
@@ -185,15 +195,22 @@ pub(crate) struct Site<'a> {
     pub name: &'static str,
     pub at: &'static Location<'static>,
     pub loc: Loc,
-    operands: &'a [&'a Array],
+    /// The operands, in two lists.
+    operands: [&'a [&'a Array]; 2],
 }
 
 /// Runs a function of `operands`. Inside `f`, their types are known, and mistakes get the location of the caller. If
 /// the type of an operand is not known, `f` does not run, and the result is an array with the operands' mistakes.
 #[track_caller]
 pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
+    site_of(name, [operands, &[]], f)
+}
+
+/// Runs a function of the operands in both lists as [`site`] does.
+#[track_caller]
+fn site_of(name: &'static str, operands: [&[&Array]; 2], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
     let at = context::caller(Location::caller());
-    if operands.iter().any(|a| a.node().ty.is_none()) {
+    if operands.into_iter().flatten().any(|a| a.node().ty.is_none()) {
         return Array::poisoned(wrong(operands).expect("only a mistake has no type"), None, at);
     }
     let site = Site { name, at, loc: context::loc(at), operands };
@@ -202,8 +219,8 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
 
 /// Returns the mistakes of the operands, or `None` if no operand is a mistake or a `float0` array. An operand whose
 /// layout is not decided is not a mistake by itself.
-fn wrong(operands: &[&Array]) -> Option<Mistakes> {
-    Mistakes::join(operands.iter().filter_map(|a| match &a.node().state {
+fn wrong(operands: [&[&Array]; 2]) -> Option<Mistakes> {
+    Mistakes::join(operands.into_iter().flatten().filter_map(|a| match &a.node().state {
         State::Mistake(wrong) | State::Float0(wrong) => Some(wrong),
         _ => None,
     }))
@@ -337,16 +354,26 @@ pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Runs a function of two operands, at least one of which is an array. A number becomes an array of the other operand's
-/// dtype. Two numbers are the mistake `no-array`.
+/// Runs a function of two operands, at least one of which is an array, and of the arrays `others`. A number becomes an
+/// array of the other operand's dtype. Two numbers are the mistake `no-array`.
 #[track_caller]
-fn pair(name: &'static str, a: Either, b: Either, f: impl FnOnce(&Site<'_>, &Array, &Array) -> Checked) -> Array {
+fn pair(
+    name: &'static str,
+    others: &[&Array],
+    a: Either,
+    b: Either,
+    f: impl FnOnce(&Site<'_>, &Array, &Array) -> Checked,
+) -> Array {
     match (a.0, b.0) {
-        (EitherKind::Array(a), EitherKind::Array(b)) => site(name, &[&a, &b], |s| f(s, &a, &b)),
-        (EitherKind::Array(a), EitherKind::Number(n)) => site(name, &[&a], |s| f(s, &a, &s.number(n, &a)?)),
-        (EitherKind::Number(n), EitherKind::Array(b)) => site(name, &[&b], |s| f(s, &s.number(n, &b)?, &b)),
+        (EitherKind::Array(a), EitherKind::Array(b)) => site_of(name, [others, &[&a, &b]], |s| f(s, &a, &b)),
+        (EitherKind::Array(a), EitherKind::Number(n)) => {
+            site_of(name, [others, &[&a]], |s| f(s, &a, &s.number(n, &a)?))
+        }
+        (EitherKind::Number(n), EitherKind::Array(b)) => {
+            site_of(name, [others, &[&b]], |s| f(s, &s.number(n, &b)?, &b))
+        }
         (EitherKind::Number(_), EitherKind::Number(_)) => {
-            site(name, &[], |s| s.fail(None, mistakes::two_numbers(s.name, &s.loc)))
+            site(name, others, |s| s.fail(None, mistakes::two_numbers(s.name, &s.loc)))
         }
     }
 }
@@ -370,7 +397,7 @@ fn binary_of(
     kinds: Kinds,
     f: fn(&Array, &Array) -> Array,
 ) -> Array {
-    pair(name, a, b, |s, a, b| {
+    pair(name, &[], a, b, |s, a, b| {
         let shape = s.broadcast(a, b)?;
         s.has(a, kinds)?;
         let constants = (part, &shape);
@@ -795,10 +822,7 @@ impl Array {
 /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn select(mask: &Array, a: impl Operand, b: impl Operand) -> Array {
-    pair("select", a.operand(), b.operand(), |s, a, b| {
-        if mask.node().ty.is_none() {
-            return Err(mask.clone());
-        }
+    pair("select", &[mask], a.operand(), b.operand(), |s, a, b| {
         let shape = s.broadcast(a, b)?;
         s.kind(mask, base::DType::is_bool, "a mask of bools", "compare the array first: `.ne(0)`")?;
         let Some(shape) = broadcast_shape(&shape, &mask.tensor().shape) else {

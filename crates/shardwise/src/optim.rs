@@ -228,10 +228,14 @@ impl<T: Optimizer + ?Sized> Optimizer for Arc<T> {
 
 type At = &'static Location<'static>;
 
-/// Returns for each parameter whether it is updated: it holds floats, and has elements.
+/// Returns true if a parameter is updated: it holds floats, and has elements.
+fn is_updated(param: &Array) -> bool {
+    param.known_type().is_some_and(|ty| ty.ty.dtype.is_float() && ty.ty.size() > 0)
+}
+
+/// Returns for each parameter whether it is updated.
 fn active<P: Tree>(params: &P) -> Vec<bool> {
-    let is_active = |x: &Array| x.known_type().is_some_and(|ty| ty.ty.dtype.is_float() && ty.ty.size() > 0);
-    tree::leaves(params).into_iter().map(is_active).collect()
+    tree::leaves(params).into_iter().map(is_updated).collect()
 }
 
 fn of_active<P: Tree>(params: &P, is_active: &[bool], states_over: Option<String>) -> Params {
@@ -304,9 +308,12 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let is_active = active(params);
     let given = of_active(params, &is_active, None);
     // The gradient of a parameter that is not updated may be `float0`.
-    let filled = tree::without_float0(grads, params);
+    let filled = tree::without_float0(grads, params, |path, g, p| match is_updated(p) {
+        true => wrong_gradient(g, p, path, &loc, at),
+        false => p.clone(),
+    });
     let grads = filled.as_ref().unwrap_or(grads);
-    let wrong = unusable(optimizer, params, &loc);
+    let wrong = unusable(optimizer, params, &loc).or_else(|| state.mistakes().cloned());
     if let Some(wrong) = wrong.or_else(|| form_mistake(optimizer, grads, &state, params, &loc).map(Mistakes::one)) {
         let params = params.rebuild(&mut |x| Array::poisoned(wrong.clone(), x.known_type(), at));
         return (params, state);
@@ -344,13 +351,16 @@ fn kept(mut new: Part<Vec<Array>>, old: &Part<Vec<Array>>) -> Part<Vec<Array>> {
 
 fn checked(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array {
     match (grad.known_type(), param.known_type()) {
-        (Some(g), Some(p)) if g.ty != p.ty => {
-            let d = mistakes::gradient_type(&path.to_string(), &grad.short_type(), &param.short_type(), loc);
-            Array::mistake(d, Some(p), at)
-        }
+        (Some(g), Some(p)) if g.ty != p.ty => wrong_gradient(grad, param, path, loc, at),
         (None, p) => Array::poisoned(grad.mistakes().expect("it has no type").clone(), p, at),
         _ => grad.clone(),
     }
+}
+
+/// Returns the mistake `gradient-type`, with the type of the parameter.
+fn wrong_gradient(grad: &Array, param: &Array, path: &Path, loc: &Loc, at: At) -> Array {
+    let d = mistakes::gradient_type(&path.to_string(), &grad.short_type(), &param.short_type(), loc);
+    Array::mistake(d, param.known_type(), at)
 }
 
 fn form_mistake<P: Tree>(

@@ -217,13 +217,13 @@ impl Communication {
     /// Returns the bytes that the whole program receives, counted for each collective on the device that receives the
     /// most. An unknown number of runs counts as one, and a ragged exchange counts with its upper bound.
     pub fn bytes_received(&self) -> u64 {
-        self.rows.iter().map(|c| c.bytes_received).sum()
+        self.rows.iter().map(|c| c.bytes_received).fold(0, u64::saturating_add)
     }
 
     /// Returns the sum of [`Collective::bytes_least`] over the collectives for which it is known: what these moves
     /// take, however they are done. An unknown number of runs counts as one. Other layouts may need less.
     pub fn bytes_least(&self) -> u64 {
-        self.rows.iter().filter_map(|c| c.bytes_least).sum()
+        self.rows.iter().filter_map(|c| c.bytes_least).fold(0, u64::saturating_add)
     }
 
     /// Returns a number of bytes that some device has to receive at least in every program with the same layouts of
@@ -545,4 +545,29 @@ fn holders(a: &Array, place: &[usize]) -> String {
     let devices: Vec<String> =
         (0..sharding.mesh.size()).filter(holds).map(|p| sharding.mesh.device(p).to_string()).collect();
     format!("device {}", devices.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_collectives_that_run_very_often_are_bounded() {
+        let row = Collective {
+            kind: CollectiveKind::AllReduce,
+            groups: DeviceGroups::All,
+            ty: ArrayType::of(&ShardedType { ty: shardwise_ir::TensorType::scalar(DType::F32), sharding: None }),
+            bytes_received: u64::MAX,
+            count: Some(u64::MAX),
+            op: String::new(),
+            source: None,
+            scope: String::new(),
+            reason: String::new(),
+            rejected: None,
+            bytes_least: Some(u64::MAX),
+            layouts: vec![],
+        };
+        let all = Communication { rows: vec![row.clone(), row], ..Communication::default() };
+        assert_eq!((all.bytes_received(), all.bytes_least()), (u64::MAX, u64::MAX));
+    }
 }

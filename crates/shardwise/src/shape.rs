@@ -236,7 +236,9 @@ impl Array {
     #[track_caller]
     pub fn pad(&self, by: impl AsRef<[(usize, usize)]>, value: impl Operand) -> Array {
         let (by, value) = (by.as_ref(), value.operand());
-        site("pad", &[self], |s| {
+        let array = value.array().cloned();
+        let given: Vec<&Array> = std::iter::once(self).chain(&array).collect();
+        site("pad", &given, |s| {
             let x = self.tensor();
             if by.len() != x.rank() {
                 let (pairs, dimensions) = (counted(by.len(), "pair"), counted(x.rank(), "dimension"));
@@ -244,9 +246,6 @@ impl Array {
                 return s.fail(None, mistakes::with_facts("pad-dims", message, self.short_type(), "", &s.loc));
             }
             let value = s.beside(value, self)?;
-            if value.node().ty.is_none() {
-                return Err(value);
-            }
             if value.tensor().rank() != 0 {
                 let facts = format!("{} by {}", self.short_type(), value.short_type());
                 let message = "`pad` needs a number or a scalar array to pad with".to_string();

@@ -65,8 +65,9 @@ impl Topology {
     pub fn parse(text: &str) -> Result<Topology> {
         let read = sim::Topology::parse(text).map_err(|found| at_caller(found, Location::caller()))?;
         let (grid, pods) = read.sizes();
-        // A host is found again by its file.
-        let stated = text.rsplit_once(':').map(|(machine, _)| machine).filter(|_| read.machine().is_host());
+        // A machine that is not in the table is found again by what was stated, such as its file.
+        let is_known = |name: &str| sim::Machine::find(name).is_ok_and(|m| std::ptr::eq(&*m, read.machine()));
+        let stated = text.rsplit_once(':').map(|(machine, _)| machine).filter(|name| !is_known(name));
         Ok(Topology {
             kind: stated.unwrap_or(&read.machine().name).to_string(),
             grid,
@@ -79,7 +80,7 @@ impl Topology {
     ///
     /// # Errors
     ///
-    /// `topology-grid` if the machine has no such grid. If the machine is the host of a file, the file is read again,
+    /// `topology-grid` if the machine has no such grid. If the machine is that of a file, the file is read again,
     /// with the errors of [`Topology::parse`].
     #[track_caller]
     pub fn summary(&self, timeline: &Timeline) -> Result<Summary> {
@@ -134,4 +135,25 @@ impl fmt::Display for Topology {
 pub(crate) fn at_caller(mut found: base::Diagnostics, at: &'static Location<'static>) -> Error {
     found.0.iter_mut().filter(|d| d.loc.is_unknown()).for_each(|d| d.loc = context::loc(at));
     found.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chip_of_a_file_is_found_again_by_its_file() {
+        let v5e = sim::Machine::find("v5e").unwrap();
+        let changed = v5e.with_constant("hbm_bytes", 5e9, "a test").unwrap();
+        let path = std::env::temp_dir().join(format!("shardwise-chip-{}.txt", std::process::id()));
+        for name in ["mine", "v5e"] {
+            let text = changed.to_text().replacen("chip v5e", &format!("chip {name}"), 1);
+            std::fs::write(&path, text).unwrap();
+            let topology = Topology::parse(&format!("{}:2x4", path.display())).unwrap();
+            let found = topology.checked(Location::caller()).unwrap();
+            assert_eq!((&*found.machine().name, found.machine().constants.hbm_bytes), (name, 5e9));
+        }
+        std::fs::remove_file(path).unwrap();
+        assert_eq!(Topology::parse("TPU-v5e:2x4").unwrap(), Topology::tpu_v5e([2, 4]));
+    }
 }

@@ -296,18 +296,15 @@ pub(crate) fn pairs<'a, T: Tree>(a: &'a T, b: &'a T) -> Option<Vec<(Path, &'a Ar
     })
 }
 
-/// Returns `tree` with the leaves of `like` in place of its `float0` arrays, or `None` if the two have different forms.
-pub(crate) fn without_float0<T: Tree>(tree: &T, like: &T) -> Option<T> {
-    HAS_FLOAT0.with(true, || {
-        if form(tree) != form(like) {
-            return None;
-        }
-        let mut rest = leaves(like).into_iter();
-        Some(tree.rebuild(&mut |a| {
-            let other = rest.next().expect("the forms are equal");
-            if a.is_float0() { other.clone() } else { a.clone() }
-        }))
-    })
+/// Returns `tree` with the results of `f` in place of its `float0` arrays, or `None` if it does not have the form of
+/// `like`. `f` gets the path of each such array, the array, and the leaf of `like`.
+pub(crate) fn without_float0<T: Tree>(tree: &T, like: &T, f: impl Fn(&Path, &Array, &Array) -> Array) -> Option<T> {
+    let filled = pairs(tree, like)?.into_iter().map(|(path, a, other)| match a.is_float0() {
+        true => f(&path, a, other),
+        false => a.clone(),
+    });
+    let filled: Vec<Array> = filled.collect();
+    Some(HAS_FLOAT0.with(true, || with_leaves(tree, filled)))
 }
 
 impl Tree for () {

@@ -125,13 +125,14 @@ impl Options {
 
     fn check(&self) -> std::result::Result<(), String> {
         let (m, [data, model]) = (&self.model, self.mesh);
+        let parts = self.microbatches.saturating_mul(data);
         let splits = [
             ("--width", m.width, m.heads, "heads"),
             ("--heads", m.heads, model, "devices of the axis \"model\""),
             ("--hidden", m.hidden, model, "devices of the axis \"model\""),
             ("--experts", m.experts, model, "devices of the axis \"model\""),
             ("--width", m.width, data, "devices of the axis \"data\""),
-            ("--batch", self.batch, self.microbatches * data, "parts (the microbatches times the axis \"data\")"),
+            ("--batch", self.batch, parts, "parts (the microbatches times the axis \"data\")"),
         ];
         if let Some((name, size, parts, of)) = splits.into_iter().find(|(_, size, parts, _)| size % parts != 0) {
             return Err(format!("cannot split {name} {size} over {parts} {of}; use a multiple of {parts}"));
@@ -155,8 +156,9 @@ fn number(name: &str, value: &str) -> std::result::Result<usize, String> {
 }
 
 fn mesh(value: &str) -> std::result::Result<[usize; 2], String> {
-    let sizes = value.split_once('x').and_then(|(d, m)| Some([d.parse().ok()?, m.parse().ok()?]));
-    let sizes = sizes.filter(|sizes| (1..=64).contains(&(sizes[0] * sizes[1])));
+    let sizes = |(d, m): (&str, &str)| Some([d.parse().ok()?, m.parse().ok()?]);
+    let sizes: Option<[usize; 2]> = value.split_once('x').and_then(sizes);
+    let sizes = sizes.filter(|[d, m]| d.checked_mul(*m).is_some_and(|n| (1..=64).contains(&n)));
     sizes.ok_or_else(|| format!("--mesh needs two sizes such as 4x2, of at most 64 devices, found {value:?}"))
 }
 

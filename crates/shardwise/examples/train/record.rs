@@ -136,8 +136,11 @@ pub fn picture(rows: &[Row], bigram: f64) -> String {
     let mut out = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\">");
     let mut add = |element: String| writeln!(out, "{element}").expect("text can be written");
     add(format!("<style>{STYLE}\n</style>"));
-    for loss in 0..=top as usize {
-        let at = y(loss as f64);
+    // A number for each unit of the loss, or at most eleven numbers in all.
+    let spacing = (top / 10.0).ceil();
+    for i in 0..=(top / spacing) as usize {
+        let loss = spacing * i as f64;
+        let at = y(loss);
         add(format!("<path class=\"grid\" d=\"M{LEFT} {at:.1} H{:.1}\"/>", x(steps)));
         add(format!("<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{loss}</text>", LEFT - 8.0, at + 4.0));
     }

@@ -189,6 +189,14 @@ fn wrong_arguments_are_explained() {
         ("--batch 0", "--batch needs a number that is not 0"),
         ("--mesh 4", "--mesh needs two sizes such as 4x2, of at most 64 devices, found \"4\""),
         ("--mesh 0x2", "--mesh needs two sizes such as 4x2, of at most 64 devices, found \"0x2\""),
+        (
+            "--mesh 4294967296x4294967296",
+            "--mesh needs two sizes such as 4x2, of at most 64 devices, found \"4294967296x4294967296\"",
+        ),
+        (
+            "--mesh 3x12297829382473034411",
+            "--mesh needs two sizes such as 4x2, of at most 64 devices, found \"3x12297829382473034411\"",
+        ),
         ("--remat maybe", "--remat needs `on` or `off`, found \"maybe\""),
         ("--heads 3", "cannot split --width 128 over 3 heads; use a multiple of 3"),
         ("--experts 3", "cannot split --experts 3 over 2 devices of the axis \"model\"; use a multiple of 2"),
@@ -196,6 +204,11 @@ fn wrong_arguments_are_explained() {
         (
             "--batch 12",
             "cannot split --batch 12 over 8 parts (the microbatches times the axis \"data\"); use a multiple of 8",
+        ),
+        (
+            "--microbatches 9223372036854775808 --mesh 2x1",
+            "cannot split --batch 16 over 18446744073709551615 parts (the microbatches times the axis \"data\"); \
+             use a multiple of 18446744073709551615",
         ),
     ];
     for (arguments, message) in cases {
@@ -249,6 +262,8 @@ fn tables_and_pictures() {
     let rows = rows.map(|(step, train, test)| Row { step, train, test });
     let table = "step,train,test\n1,5.5,\n2,0.1,4.25\n3,N";
     assert_eq!(parse(table), rows[..2]);
+    let diverged = picture(&[Row { step: 1, train: 1e12, test: None }], 2.5);
+    assert!(diverged.matches("class=\"grid\"").count() <= 11, "{diverged}");
     let picture = picture(&rows, 2.5);
     let paths = picture.lines().filter(|line| line.contains("class=\"test\"")).collect::<Vec<_>>();
     assert!(paths.len() == 1 && paths[0].contains(" L640.0,"), "{picture}");

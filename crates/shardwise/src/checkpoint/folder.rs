@@ -7,7 +7,8 @@
 //!
 //! The files of a new checkpoint must not have the names of those that the old index refers to. If they would, they are
 //! first named `model.new-00001-of-00002.safetensors`. They get their usual names, and a second index, when the old
-//! files have been removed.
+//! files have been removed. If the old index, which another program wrote, refers to `model.safetensors`, a checkpoint
+//! of one file is first written as one of several files.
 
 use crate::safetensors;
 use crate::tensors::mistakes::{no_checkpoint, unreadable};
@@ -42,8 +43,12 @@ pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFi
     if lock.is_ok() {
         remove(folder, |name| name.starts_with(".shardwise-") && name.ends_with(".tmp"));
     }
+    let old = File::open(of(INDEX)).and_then(|mut f| Index::read(&mut f)).unwrap_or_default();
+    let old: BTreeSet<&str> = old.weight_map.values().map(|name| &name[..]).collect();
     let shards = shards(leaves, max_shard_size);
-    if let [all] = &shards[..] {
+    if let [all] = &shards[..]
+        && !old.contains(SINGLE)
+    {
         safetensors::write(&of(SINGLE), all).map_err(|e| (of(SINGLE), e))?;
         match fs::remove_file(of(INDEX)) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err((of(INDEX), e)),
@@ -51,8 +56,6 @@ pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFi
         }
         return Ok(());
     }
-    let old = File::open(of(INDEX)).and_then(|mut f| Index::read(&mut f)).unwrap_or_default();
-    let old: BTreeSet<&str> = old.weight_map.values().map(|name| &name[..]).collect();
     let usual = Names { prefix: "model", count: shards.len() };
     let is_free = (0..shards.len()).all(|i| !old.contains(&usual.of(i)[..]));
     let names = if is_free { usual } else { Names { prefix: "model.new", ..usual } };
@@ -65,7 +68,13 @@ pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFi
     index(&names).map_err(|e| (of(INDEX), e))?;
     let kept: BTreeSet<String> = std::mem::take(&mut new.names).into_iter().collect();
     remove(folder, |name| (is_shard(name) || old.contains(name) || name == SINGLE) && !kept.contains(name));
-    if !is_free {
+    if shards.len() == 1 {
+        // If this fails, the checkpoint keeps its index.
+        let linked = fs::hard_link(of(&names.of(0)), of(SINGLE));
+        if linked.and_then(|()| fs::remove_file(of(INDEX))).is_ok() {
+            remove(folder, is_shard);
+        }
+    } else if !is_free {
         // If this fails, the checkpoint keeps its names.
         let linked = (0..shards.len()).try_for_each(|i| fs::hard_link(of(&names.of(i)), of(&usual.of(i))));
         let is_usual = linked.and_then(|()| index(&usual)).is_ok();

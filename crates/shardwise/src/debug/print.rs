@@ -84,34 +84,34 @@ macro_rules! __debug_print {
     label = "expected an array, a number, a bool or a text"
 )]
 pub trait PrintArg {
-    /// Returns the array. For any other value, fails with its text.
+    /// Returns the array. Any other value is returned as the error.
     #[doc(hidden)]
-    fn part(&self) -> Result<Array, String>;
+    fn part(&self) -> Result<Array, Box<dyn fmt::Display>>;
 }
 
 impl PrintArg for Array {
-    fn part(&self) -> Result<Array, String> {
+    fn part(&self) -> Result<Array, Box<dyn fmt::Display>> {
         Ok(self.clone())
     }
 }
 
 impl<T: PrintArg + ?Sized> PrintArg for &T {
-    fn part(&self) -> Result<Array, String> {
+    fn part(&self) -> Result<Array, Box<dyn fmt::Display>> {
         (**self).part()
     }
 }
 
 macro_rules! printed_at_once {
-    ($($t:ty),*) => { $(
+    ($own:ident: $($t:ty),*) => { $(
         impl PrintArg for $t {
-            fn part(&self) -> Result<Array, String> {
-                Err(self.to_string())
+            fn part(&self) -> Result<Array, Box<dyn fmt::Display>> {
+                Err(Box::new(self.$own()))
             }
         }
     )* };
 }
-printed_at_once!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, char, str, String);
-printed_at_once!(DType, Shape);
+printed_at_once!(to_owned: i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64, bool, char);
+printed_at_once!(to_string: str, String, DType, Shape);
 
 /// A print that is being built: the arrays for which its text has marks.
 #[doc(hidden)]
@@ -120,10 +120,10 @@ pub struct Printing {
     arrays: RefCell<Vec<Array>>,
 }
 
-/// A part of the text of a print: a mark for an array, or the text of another value.
+/// A part of the text of a print: a mark for an array, or another value.
 #[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "`{:?}` is an error of rustc")]
-pub struct Hole(Result<usize, String>);
+pub struct Hole(Result<usize, Box<dyn fmt::Display>>);
 
 /// The characters around the number of an array in the text of a print. A `!` in place of the number stands for a
 /// format with options, which are not allowed.
@@ -132,7 +132,7 @@ const MARK: (char, char) = ('\u{1}', '\u{2}');
 impl fmt::Display for Hole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Err(text) => f.pad(text),
+            Err(value) => value.fmt(f),
             Ok(_) if f.width().is_some() || f.precision().is_some() || f.alternate() || f.sign_plus() => {
                 write!(f, "{}!{}", MARK.0, MARK.1)
             }

@@ -1,6 +1,7 @@
 //! The state of an optimizer, as a tree.
 
 use crate::array::Array;
+use crate::error::Mistakes;
 use crate::function::Arg;
 use crate::spec::{LeafSpec, Specs, collect};
 use crate::tree::{Form, Path, Tree, leaves, with_leaves};
@@ -103,11 +104,20 @@ impl<T> State<T> {
 
 pub(super) const COUNT: &str = "count";
 
+/// The name of the only part, and of its number and its slot, of a state that could not be made.
+const MISTAKE: &str = "mistake";
+
 impl<T: Tree> State<T> {
     pub(super) fn poisoned(number: Array, tree: T) -> State<T> {
         let likes = vec![Like::Whole; leaves(&tree).len()];
-        let slot = Slot { name: "mistake", likes, tree };
-        State { parts: vec![Part { name: "mistake", numbers: vec![("mistake", number)], slots: vec![slot] }] }
+        let slot = Slot { name: MISTAKE, likes, tree };
+        State { parts: vec![Part { name: MISTAKE, numbers: vec![(MISTAKE, number)], slots: vec![slot] }] }
+    }
+
+    /// Returns the mistakes of a state that [`State::poisoned`] has made, or `None` for any other state.
+    pub(super) fn mistakes(&self) -> Option<&Mistakes> {
+        let part = self.parts.iter().find(|part| part.name == MISTAKE)?;
+        part.numbers.iter().find_map(|(_, x)| x.mistakes())
     }
 }
 

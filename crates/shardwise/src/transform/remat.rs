@@ -1,8 +1,9 @@
 //! Functions whose values are computed again in reverse mode.
 
 use super::traced::stand_in;
-use super::{Source, Transform, once};
+use super::{Source, Transform};
 use crate::array::Array;
+use crate::eager::call;
 use crate::error::Result;
 use crate::function::At;
 use crate::tree::{self, Tree};
@@ -114,15 +115,10 @@ impl<'f, A: Args + 'f, R: Tree> Transform<'f, A, R, Remat<'f, A, R>> {
 /// Returns `x`, marked with a name for [`CheckpointPolicy::names`](Policy::names) and its like.
 ///
 /// Source: `jax.ad_checkpoint.checkpoint_name`.
-///
-/// # Errors
-///
-/// The result carries the mistakes of `x`. If the type of `x` is not known, they end the trace, and outside of a trace,
-/// the function panics with them.
 #[track_caller]
 pub fn checkpoint_name(x: &Array, name: &str) -> Array {
-    once("checkpoint_name", Location::caller(), || {
-        Ok(hlo::op(Opcode::OptimizationBarrier, &[x], OptimizationBarrier::named(name), x.tensor().clone()))
+    call("checkpoint_name", name, [x], |[x]| {
+        hlo::op(Opcode::OptimizationBarrier, &[x], OptimizationBarrier::named(name), x.tensor().clone())
     })
 }
 

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use shardwise::prelude::*;
 use shardwise::{Limits, npz, safetensors, with_limits};
 use shardwise_base::{self as base, file};
-use shardwise_files::safetensors::{Tensor, header};
+use shardwise_files::safetensors::{Index, Tensor, header};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -528,6 +528,35 @@ fn every_failure_leaves_the_old_checkpoint() {
         }
         assert!(failures >= 3, "a write, a synchronisation and a renaming have failed");
     }
+}
+
+/// Tests a folder with the index of another program that refers to `model.safetensors`. A new index decides then, so
+/// that the old one is never there together with the new file.
+#[test]
+fn an_index_may_refer_to_the_single_file() {
+    let folder = Folder::new("foreign");
+    let (old, new) = (model(1), model(2));
+    let files = tree::paths(&old).iter().map(|(path, _)| (path.name(), "model.safetensors".to_string())).collect();
+    let index = Index { weight_map: files, ..Index::default() };
+    let mut failures = 0;
+    for n in 1.. {
+        checkpoint::save(&old, &folder.0).unwrap();
+        fs::write(folder.at("model.safetensors.index.json"), index.text()).unwrap();
+        let before = folder.names();
+        file::fail_at(n);
+        let saved = checkpoint::save(&new, &folder.0);
+        file::fail_at(0);
+        let read = checkpoint::restore(&types(&old), &folder.0).unwrap();
+        if saved.is_ok() {
+            assert_same(&read, &new);
+            break;
+        }
+        failures += 1;
+        assert_same(&read, &old);
+        assert_eq!(folder.names(), before);
+    }
+    assert!(failures >= 6, "a write, a synchronisation and a renaming of the file and of the index have failed");
+    assert_eq!(folder.names(), ["model.safetensors"]);
 }
 
 #[test]

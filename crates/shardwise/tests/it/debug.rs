@@ -150,6 +150,12 @@ fn wrong_formats_are_mistakes() {
     assert_eq!(error.diagnostics().next().unwrap().location().file(), file!());
 }
 
+#[test]
+fn values_that_are_no_arrays_are_printed_as_by_println() {
+    let (_, lines) = captured(|| debug::print!("{:.2}|{:3}|{:<3}|{:>4}|{:05.1}", 1.006, 7, "a", F32, -1.5));
+    assert_eq!(lines, ["1.01|  7|a  | f32|-01.5"]);
+}
+
 /// The pictures that `inspect` has shown, as text.
 type Seen = Arc<Mutex<Vec<String>>>;
 

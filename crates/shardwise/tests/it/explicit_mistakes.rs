@@ -176,6 +176,23 @@ fn gradients_left_as_sums() {
 }
 
 #[test]
+fn an_argument_that_is_no_sum_does_not_become_one() {
+    let mesh = mesh();
+    let x = like(&mesh, &[8, 16], P!("X", "Y"));
+    let f = jit(|x: &Array| x.clone()).in_shardings(P!("X").unreduced("Y"));
+    with_mesh(&mesh, || {
+        let sum = x.sum(1);
+        let open = sum.shard(P!("X").unreduced("Y"));
+        let whole = x.max(1).shard(P!("X")) * 1.0;
+        assert_eq!(f(&open).unwrap().ty().to_string(), "f32[8@X]{U:Y}");
+        assert_equal(&f(&open).unwrap(), &sum);
+        assert_eq!(codes(&f(&whole).unwrap_err()), "spec-unreduced");
+        assert_eq!(codes(&f(&ones([8], F32)).unwrap_err()), "spec-unreduced");
+        assert_eq!(codes(&jit(|x: &Array| f(x))(&whole).unwrap_err()), "spec-unreduced");
+    });
+}
+
+#[test]
 fn a_sum_waits_for_shard() {
     let mesh = mesh();
     let x = like(&mesh, &[8, 16], P!("X", "Y"));

@@ -63,6 +63,26 @@ fn in_loops_branches_and_per_device_code() {
 }
 
 #[test]
+fn a_wrong_operand_with_a_type_is_reported_once() {
+    let functions: [fn(&Array) -> Array; 6] = [
+        |wrong| select(wrong, ones([2], F32), zeros([2], F32)),
+        |wrong| ones([2], F32).i(wrong),
+        |wrong| ones([2], F32).i(ds(wrong, 1)),
+        |wrong| ones([2], F32).at(wrong).add(1.0),
+        |wrong| array(&[1, 2]).at(..).set(wrong),
+        |wrong| ones([2], F32).pad([(1, 1)], wrong),
+    ];
+    let x = ones([2], F32);
+    for (i, f) in functions.into_iter().enumerate() {
+        let wrong = |x: &Array| f(&(x + ones([2], I32)));
+        let errors = [wrong(&x).check().unwrap_err(), jit(wrong).lower(&x).unwrap_err()];
+        for e in errors {
+            assert!(e.diagnostics().count() == 1 && e.to_string().contains("`add` needs"), "function {i}\n{e}");
+        }
+    }
+}
+
+#[test]
 fn arrays_with_different_mistakes_are_joined() {
     let x = ones([16], F32);
     // Every layer adds its own mistake to those before it.

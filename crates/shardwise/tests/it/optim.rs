@@ -1,6 +1,7 @@
 //! Tests of optimizers: layouts in all modes, leaves that are not updated, chains, and mistakes. Their numbers are
 //! compared with optax's in `optim_cases`.
 
+use shardwise::float0;
 use shardwise::optim::{self, adafactor, adam, adamw, chain, clip, clip_by_global_norm, lion, sgd};
 use shardwise::prelude::*;
 use std::collections::BTreeMap;
@@ -247,5 +248,27 @@ fn mistakes() {
     assert_eq!(step(&p).err().unwrap().diagnostics().next().unwrap().code(), "optimizer-setting");
     // A mistake in a gradient is the mistake of the parameter.
     let (out, _) = adamw(0.1).update(&(&p + ones([3], F32)), adamw(0.1).init(&p), &p);
+    assert_eq!(code(&out), "broadcast");
+}
+
+#[test]
+fn a_float0_gradient_of_a_parameter_that_is_updated_is_a_mistake() {
+    let (p, n) = (ones([2], F32), array(&[1, 2]));
+    let (out, _) = sgd(1.0).update(&float0([2]), sgd(1.0).init(&p), &p);
+    assert_eq!(code(&out), "gradient-type");
+    let params = (p.clone(), n.clone(), p.clone());
+    let grads = (float0([2]), float0([2]), ones([2], F32));
+    let (out, _) = sgd(1.0).update(&grads, sgd(1.0).init(&params), &params);
+    let error = out.0.check().unwrap_err().to_string();
+    assert!(error.contains("the gradient of `.0`") && error.contains("the gradient is float0[2]"), "{error}");
+    assert_equal(&out.1, &n);
+    assert_equal(&out.2, &zeros([2], F32));
+}
+
+#[test]
+fn an_update_of_a_state_that_is_a_mistake_reports_that_mistake() {
+    let p = ones([2], F32);
+    let wrong = &p + ones([3], F32);
+    let (out, _) = sgd(1.0).update(&p, sgd(1.0).init(&wrong), &p);
     assert_eq!(code(&out), "broadcast");
 }

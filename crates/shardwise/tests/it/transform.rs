@@ -388,6 +388,9 @@ fn collectives_along_a_batch() {
     assert_eq!(run(|_| axis_index("i")).to_vec::<i32>().unwrap(), [0, 1, 2]);
     assert_eq!(floats(&run(|x| x * axis_size("i") as f64).i(0)), [3.0, 6.0]);
     assert_eq!(floats(&run(|x| x.ppermute("i", shift(1)))), [-7.0, 4.0, 1.0, 2.0, 3.0, 5.0]);
+    // 2^63 - 1 and -2^63 are 1 modulo 3.
+    assert_eq!(floats(&run(|x| x.ppermute("i", shift(isize::MAX)))), [-7.0, 4.0, 1.0, 2.0, 3.0, 5.0]);
+    assert_eq!(floats(&run(|x| x.ppermute("i", shift(isize::MIN)))), [-7.0, 4.0, 1.0, 2.0, 3.0, 5.0]);
     assert_eq!(floats(&run(|x| x.ppermute("i", [(0, 2)]))), [0.0, 0.0, 0.0, 0.0, 1.0, 2.0]);
     assert_eq!(floats(&run(|x| x.pshuffle("i", [1, 2, 0]))), [3.0, 5.0, -7.0, 4.0, 1.0, 2.0]);
     assert_eq!(floats(&run(|x| x.pbroadcast("i", 1)).i(2)), [3.0, 5.0]);

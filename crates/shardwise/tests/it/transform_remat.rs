@@ -150,3 +150,15 @@ fn kept_products_of_a_loop_are_computed_once() {
     // One product forward, two for its cotangents, and the one that is computed again.
     assert_eq!([CheckpointPolicy::Nothing, CheckpointPolicy::Dots].map(products), [4, 3]);
 }
+
+#[test]
+fn a_name_is_given_to_values_and_to_mistakes() {
+    let named = |x: &Array| checkpoint_name(x, "a");
+    assert_eq!(floats(&named(&ones([2], F32))), [1.0, 1.0]);
+    let wrong = |x: &Array| named(&(x + ones([3], F32)));
+    let errors = [wrong(&ones([2], F32)).check().err(), jit(wrong)(&ones([2], F32)).err()];
+    for error in errors {
+        let error = error.expect("a mistake");
+        assert_eq!(error.diagnostics().map(|d| d.code()).collect::<Vec<_>>(), ["broadcast"]);
+    }
+}
