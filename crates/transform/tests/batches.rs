@@ -6,7 +6,7 @@ use common::{check_batch, parse};
 use shardwise_ir::{Func, Module, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
-use shardwise_transform::vmap;
+use shardwise_transform::{Batch, vmap, vmap_with};
 use std::collections::BTreeSet;
 
 /// Returns the examples of all ops that the parser takes, with their opcodes.
@@ -133,4 +133,19 @@ fn an_argument_that_is_not_there() {
     assert!(one.contains("the function has 1 argument, and no argument 1"), "{one}");
     let two = refused("%a: tensor<f64>, %b: tensor<f64>", 2);
     assert!(two.contains("the function has 2 arguments, and no argument 2"), "{two}");
+}
+
+#[test]
+fn a_layout_that_names_an_axis_of_the_batch() {
+    for layout in [r#"[{"x"}]"#, r#"[{}], replicated={"x"}"#] {
+        let module = parse(&format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf64> {{sdy.sharding = #sdy.sharding<@mesh, {layout}>}}) -> tensor<2xf64> {{
+  return %arg0 : tensor<2xf64>
+}}"#
+        ));
+        let batch = Batch { size: 2, has_all: true, axis: None, layout: &["x".to_string()] };
+        let found = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap_err();
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{layout}: {found}");
+    }
 }
