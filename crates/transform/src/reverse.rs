@@ -140,6 +140,22 @@ struct Again<'s> {
     carried: Vec<usize>,
 }
 
+/// The turns of a loop.
+#[derive(Clone, Copy)]
+struct Turns {
+    count: i64,
+    /// The type in which they are counted: i32 if their number fits, or else i64.
+    dtype: DType,
+}
+
+impl Turns {
+    /// Returns the turns of a loop, or `None` if their number is not known or does not fit into an i64.
+    fn of(op: &OpView<'_>) -> Option<Turns> {
+        let count = i64::try_from(trip_count(op)?).ok()?;
+        Some(Turns { count, dtype: if i32::try_from(count).is_ok() { DType::I32 } else { DType::I64 } })
+    }
+}
+
 struct Reverse<'s> {
     module: &'s Module,
     source: &'s Body,
@@ -485,18 +501,18 @@ impl<'s> Reverse<'s> {
     /// of the loop returns. `used` are the values that are needed outside of the loop. If the number of turns is not
     /// known, nothing is kept.
     fn loop_again(&mut self, op: &OpView<'s>, policy: &Policy, used: &HashSet<Value>, b: &mut Builder<'_>) {
-        let Some(count) = trip_count(op) else { return self.op_again(op, b) };
+        let Some(turns) = Turns::of(op) else { return self.op_again(op, b) };
         b.loc = op.loc().clone();
         let Again { ops, kept, carried } = self.again_of_turn(op, policy, used);
         let (loc, first) = (b.loc.clone(), self.split[&op.op].clone());
         let copies = self.cloner.values(&kept);
-        let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, &first, &copies, count as usize) };
+        let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, &first, &copies, turns) };
         let mut regions = vec![];
         for (k, &region) in op.regions().iter().enumerate() {
             let new = b.body.add_region();
             let mut inner = Builder::at(b.body, new, loc.clone());
             self.cloner.args_of(carried.iter().map(|&i| self.source[region].args[i]), &mut inner);
-            let row = inner.arg(Type::tensor(DType::I32, vec![]));
+            let row = inner.arg(Type::tensor(turns.dtype, vec![]));
             let values = match k {
                 0 => {
                     self.known(region, &mut inner);
@@ -506,7 +522,7 @@ impl<'s> Reverse<'s> {
                     self.read_rows(kept.iter().copied().zip(stacks.iter().copied()), row, &mut inner);
                     ops.iter().for_each(|view| self.op_again(view, &mut inner));
                     inner.loc = loc.clone();
-                    let one = make::number(&mut inner, DType::I32, 1);
+                    let one = make::number(&mut inner, turns.dtype, 1);
                     let next = make::add(&mut inner, row, one);
                     let results = self.source.region_results(region);
                     carried.iter().map(|&i| self.cloner.get(results[i])).chain([next]).collect()
@@ -517,7 +533,7 @@ impl<'s> Reverse<'s> {
         }
         b.loc = loc;
         let mut operands: Vec<Value> = carried.iter().map(|&i| self.cloner.get(op.operand(i))).collect();
-        operands.push(make::number(b, DType::I32, 0));
+        operands.push(make::number(b, turns.dtype, 0));
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let new = b.op_with_regions(Opcode::While, operands, op.attrs().clone(), regions.clone(), types);
         for (k, &i) in carried.iter().enumerate() {
@@ -596,12 +612,12 @@ impl<'s> Reverse<'s> {
     /// carried values and of the values that the turns use from outside. Fails if the number of turns is not known, or
     /// if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
+        let Some(turns) = Turns::of(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
         let (args, next) = (&self.source[turn].args, self.source.region_results(turn));
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();
         let outer = self.captured(op);
-        let mut operands = vec![make::number(b, DType::I32, 0)];
+        let mut operands = vec![make::number(b, turns.dtype, 0)];
         for &i in &carried {
             let ct = self.cotangent_or_zeros(op.result(i), b);
             let open = self.passed(op.result(i), args[i]);
@@ -609,12 +625,11 @@ impl<'s> Reverse<'s> {
         }
         operands.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, b)).collect::<Vec<_>>());
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
-        let count = count as i64;
-        let cond = counts_to(b, &types, count);
+        let cond = counts_to(b, &types, turns);
         let back = b.body.add_region();
         let mut inner = Builder::at(b.body, back, b.loc.clone());
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
-        let last = make::number(&mut inner, DType::I32, count - 1);
+        let last = make::number(&mut inner, turns.dtype, turns.count - 1);
         let row = make::subtract(&mut inner, last, inner_args[0]);
         let rows = self.rows.remove(&op.op).unwrap_or_default();
         self.read_rows(rows, row, &mut inner);
@@ -627,14 +642,14 @@ impl<'s> Reverse<'s> {
             self.add(next[i], inner_args[1 + k].into(), self.passed(args[i], next[i]), &mut inner);
         }
         self.back(turn, &mut inner)?;
-        let one = make::number(&mut inner, DType::I32, 1);
+        let one = make::number(&mut inner, turns.dtype, 1);
         let mut results = vec![make::add(&mut inner, inner_args[0], one)];
         results.extend(carried.iter().map(|&i| self.cotangent_or_zeros(args[i], &mut inner)).collect::<Vec<_>>());
         results.extend(outer.iter().map(|&v| self.cotangent_or_zeros(v, &mut inner)).collect::<Vec<_>>());
         inner.op(Opcode::RegionReturn, results, Attrs::new(), []);
         outer.iter().zip(saved).for_each(|(&v, ct)| self.cotangents[v] = ct);
         let known = &self.split[&op.op];
-        keep_rows(self.module, b, known, back, row, count as usize);
+        keep_rows(self.module, b, known, back, row, turns);
         let new = b.op_with_regions(Opcode::While, operands, Attrs::new(), [cond, back], types);
         let made = b.body[new].results.to_vec();
         for (k, &v) in outer.iter().enumerate() {
@@ -744,11 +759,11 @@ impl<'s> Reverse<'s> {
     }
 }
 
-/// Builds the condition of a loop that carries these types: the first value, an i32 scalar, is less than `count`, which
-/// must fit into an i32.
-fn counts_to(b: &mut Builder<'_>, types: &[Type], count: i64) -> Region {
+/// Builds the condition of a loop that carries these types: the first value, which counts turns, is less than their
+/// number.
+fn counts_to(b: &mut Builder<'_>, types: &[Type], turns: Turns) -> Region {
     b.region(types, |b, args| {
-        let limit = make::number(b, DType::I32, count);
+        let limit = make::number(b, turns.dtype, turns.count);
         let more = make::compare(b, "LT", args[0], limit);
         b.op(Opcode::RegionReturn, [more], Attrs::new(), []);
     })
@@ -942,7 +957,7 @@ fn add_results(body: &mut Body, op: Op, types: Vec<Type>) -> Vec<Value> {
 /// Replaces the values from inside of the known loop that the region `back` of the transposed loop uses. The known loop
 /// stacks them, or values from which they are made again, turn by turn, and `back` reads the rows at `row`. A counter
 /// is computed from `row`.
-fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, row: Value, count: usize) {
+fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, row: Value, turns: Turns) {
     let turn = known.regions[1];
     let used = used_of(b.body, turn, back);
     if used.is_empty() {
@@ -954,7 +969,7 @@ fn keep_rows(module: &Module, b: &mut Builder<'_>, known: &Split, back: Region, 
     let (mut kept, again) = sources(module, b.body, turn, &used, counted);
     let counted = counted.filter(|v| kept.contains(v));
     kept.retain(|v| Some(*v) != counted);
-    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, count) };
+    let stacks = if kept.is_empty() { vec![] } else { stack_rows(b, known, &kept, turns) };
     // `row` is computed first in `back`.
     let place = b.body[back].ops.len();
     let at = b.body[back].ops.iter().position(|&op| b.body[op].results.contains(&row)).expect("it is made there") + 1;
@@ -993,27 +1008,30 @@ fn read_row(b: &mut Builder<'_>, stack: Value, row: Value, shape: &[usize]) -> V
 fn row_starts(b: &mut Builder<'_>, row: Value, rank: usize) -> Vec<Value> {
     let mut starts = vec![row];
     if rank > 0 {
-        let zero = make::number(b, DType::I32, 0);
+        let dtype = make::type_of(b, row).dtype;
+        let zero = make::number(b, dtype, 0);
         starts.extend(vec![zero; rank]);
     }
     starts
 }
 
 /// Makes the known loop stack these values of its body: it carries a counter of turns, and an array with a row for each
-/// turn of each value. Returns the stacks, which are results of the loop.
-fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) -> Vec<Value> {
+/// turn of each value. Returns the stacks, which are results of the loop. They have a row also if there are no turns,
+/// because the body writes one.
+fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], turns: Turns) -> Vec<Value> {
     let (op, [cond, turn]) = (known.op, [known.regions[0], known.regions[1]]);
     let loc = b.body[op].loc.clone();
-    let stack_type = |ty: &TensorType| TensorType::new(ty.dtype, [&[count], &ty.shape[..]].concat());
+    let rows = turns.count.max(1) as usize;
+    let stack_type = |ty: &TensorType| TensorType::new(ty.dtype, [&[rows], &ty.shape[..]].concat());
     let types: Vec<TensorType> =
         kept.iter().map(|&v| stack_type(b.body.ty(v).as_tensor().expect("tensors are kept"))).collect();
     let all: Vec<Type> =
-        std::iter::once(Type::tensor(DType::I32, vec![])).chain(types.iter().map(|t| t.clone().into())).collect();
+        std::iter::once(Type::tensor(turns.dtype, vec![])).chain(types.iter().map(|t| t.clone().into())).collect();
     // The initial values come before the loop.
     let home = known.home;
     let from = b.body[home].ops.len();
     let mut before = Builder::at(b.body, home, loc.clone());
-    let mut initial = vec![make::number(&mut before, DType::I32, 0)];
+    let mut initial = vec![make::number(&mut before, turns.dtype, 0)];
     initial.extend(types.iter().map(|ty| make::zeros(&mut before, ty)).collect::<Vec<_>>());
     let at = b.body[home].ops.iter().position(|&o| o == op).expect("the loop is in this region");
     move_ops(b.body, home, from, at);
@@ -1024,7 +1042,7 @@ fn stack_rows(b: &mut Builder<'_>, known: &Split, kept: &[Value], count: usize) 
     let args: Vec<Value> = all.iter().map(|ty| b.body.add_arg(turn, ty.clone(), loc.clone())).collect();
     return_more(b, turn, |inner| {
         inner.loc = loc;
-        let one = make::number(inner, DType::I32, 1);
+        let one = make::number(inner, turns.dtype, 1);
         let mut results = vec![make::add(inner, args[0], one)];
         for (&v, &stack) in kept.iter().zip(&args[1..]) {
             let shape = inner.body.ty(v).shape().to_vec();

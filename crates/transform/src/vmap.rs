@@ -96,9 +96,10 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     sharding.clone().with_dims(dims)
 }
 
-/// Returns one of `axes` over which a sharding is split, unreduced or reduced already, or `None` if there is none.
+/// Returns one of `axes` that a sharding names already, or `None` if there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
-    let used = sharding.dims.iter().flat_map(|d| &d.axes).chain(&sharding.unreduced).chain(&sharding.reduced);
+    let stated = [&sharding.replicated, &sharding.unreduced, &sharding.reduced];
+    let used = sharding.dims.iter().map(|d| &d.axes).chain(stated).flatten();
     let used: Vec<AxisRef> = used.copied().collect();
     let is_used = |a: &&String| sharding.mesh.axis(a).is_some_and(|i| used.iter().any(|u| u.axis == i));
     axes.iter().find(is_used).map(String::as_str)

@@ -6,7 +6,7 @@ use common::{check_batch, parse};
 use shardwise_ir::{Func, Module, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
-use shardwise_transform::vmap;
+use shardwise_transform::{Batch, vmap, vmap_with};
 use std::collections::BTreeSet;
 
 /// Returns the examples of all ops that the parser takes, with their opcodes.
@@ -176,5 +176,20 @@ fn an_op_of_many_inputs_has_a_batch() {
         of_many_inputs("reduce_window", window, &[x, zero], "tensor<2xf64>"),
     ] {
         check_batch(&source, 1e-14);
+    }
+}
+
+#[test]
+fn a_layout_that_names_an_axis_of_the_batch() {
+    for layout in [r#"[{"x"}]"#, r#"[{}], replicated={"x"}"#] {
+        let module = parse(&format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<2xf64> {{sdy.sharding = #sdy.sharding<@mesh, {layout}>}}) -> tensor<2xf64> {{
+  return %arg0 : tensor<2xf64>
+}}"#
+        ));
+        let batch = Batch { size: 2, has_all: true, axis: None, layout: &["x".to_string()] };
+        let found = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap_err();
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{layout}: {found}");
     }
 }

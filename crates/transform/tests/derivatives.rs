@@ -6,7 +6,7 @@ use common::{check, check_batch, numbers, parse, printed, run, values, with_main
 use shardwise_ir::{text, verify};
 use shardwise_ops::derivative::Derivative;
 use shardwise_ops::{OPS, Opcode, PropagationClass};
-use shardwise_transform::{jvp, vjp, vmap};
+use shardwise_transform::{jvp, linearize, vjp, vmap};
 
 /// Checks the derivatives of a program, its batches for each choice of mapped arguments, and the derivatives of the
 /// batch in all arguments. Numbers of a batch must be equal to the expected ones. Panics if a check fails.
@@ -211,6 +211,51 @@ fn loops_in_loops_and_branches() {
   return %0#1 : tensor<2xf64>
 }",
     );
+}
+
+/// Returns a loop of so many turns, each of which applies an op to `%h`.
+fn loop_of(turns: u64, op: &str) -> String {
+    format!(
+        "func.func @main(%arg0: tensor<2xf64>) -> tensor<2xf64> {{
+  %i = stablehlo.constant dense<0> : tensor<i64>
+  %0:2 = stablehlo.while(%k = %i, %h = %arg0) : tensor<i64>, tensor<2xf64>
+  cond {{
+    %n = stablehlo.constant dense<{turns}> : tensor<i64>
+    %1 = stablehlo.compare LT, %k, %n : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %c = stablehlo.constant dense<1> : tensor<i64>
+    %1 = {op} : tensor<2xf64>
+    %2 = stablehlo.add %k, %c : tensor<i64>
+    stablehlo.return %2, %1 : tensor<i64>, tensor<2xf64>
+  }}
+  return %0#1 : tensor<2xf64>
+}}"
+    )
+}
+
+#[test]
+fn loops_of_more_turns_than_an_i32_counts() {
+    for op in ["stablehlo.add %h, %h", "stablehlo.sine %h"] {
+        let module = parse(&loop_of(3_000_000_000, op));
+        let main = module.main().unwrap();
+        for made in [vjp(&module, main, &[0]), linearize(&module, main, &[0])] {
+            let text = printed(&with_main(&module, made.unwrap()));
+            // The limits of the known and of the linear loop.
+            assert_eq!(text.matches("dense<3000000000> : tensor<i64>").count(), 2, "{text}");
+        }
+    }
+}
+
+#[test]
+fn loops_without_turns() {
+    let source = loop_of(0, "stablehlo.sine %h");
+    check(&source);
+    let module = parse(&source);
+    let main = module.main().unwrap();
+    let args = [numbers(&module, 0), numbers(&module, 1)].concat();
+    let values = |func| run(&with_main(&module, func), &args);
+    assert_eq!(values(linearize(&module, main, &[0]).unwrap()), values(jvp(&module, main, &[0]).unwrap()));
 }
 
 #[test]

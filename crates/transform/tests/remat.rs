@@ -59,6 +59,16 @@ fn gradients_are_those_without() {
 }
 
 #[test]
+fn loops_without_turns_have_gradients() {
+    for policy in [r#"{keeps = "nothing"}"#, r#"{keeps = "dots"}"#] {
+        let source = layers(policy);
+        let without = source.replace("%end = stablehlo.constant dense<3>", "%end = stablehlo.constant dense<0>");
+        assert_ne!(without, source);
+        check(&without);
+    }
+}
+
+#[test]
 fn a_policy_says_what_is_computed_again() {
     // The transposed loop adds a block to the gradient of the weights in each case.
     let everything = counts(r#"{keeps = "everything"}"#);

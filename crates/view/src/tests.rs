@@ -240,6 +240,18 @@ fn text_of_a_measurement() {
 }
 
 #[test]
+fn notes_name_their_spans() {
+    let mut timeline = Timeline::new("a.mlir", Maker::Predicted { machine: "m".into() });
+    let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });
+    for (name, loc, note) in [("dot", Loc::UNKNOWN, "first"), ("add", Loc::file("a.mlir", 4, 3), "second")] {
+        let span = Span::new(core, name, SpanKind::Compute, 0..5);
+        timeline.spans.push(Span { loc, note: Some(note.into()), ..span });
+    }
+    let notes: Vec<String> = timeline.summary().into_iter().filter(|row| row.0 == "note").map(|row| row.1).collect();
+    assert_eq!(notes, ["dot: first", "add a.mlir:4:3: second"]);
+}
+
+#[test]
 fn differences_are_listed_by_size() {
     check(
         blocking().diff(&collective_matmul()).to_string(),

@@ -2,7 +2,7 @@
 
 use crate::facts::place;
 use crate::table::{Table, known, percent, printable, rate, size, time};
-use crate::{Instruction, LaneKind, Picoseconds, SpanIndex, SpanKind, Timeline};
+use crate::{Instruction, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
 use shardwise_base::counted;
 use std::collections::HashSet;
 use std::fmt;
@@ -39,7 +39,11 @@ impl Timeline {
         let mut seen = HashSet::new();
         let noted = self.spans.iter().filter_map(|span| Some((span, span.note.as_deref()?)));
         let first = noted.filter(|(_, note)| seen.insert(*note));
-        first.map(|(span, note)| format!("{} {}: {note}", span.name, span.source().unwrap_or_default())).collect()
+        let text = |(span, note): (&Span, &str)| match span.source() {
+            Some(source) => format!("{} {source}: {note}", span.name),
+            None => format!("{}: {note}", span.name),
+        };
+        first.map(text).collect()
     }
 
     pub(crate) fn title(&self) -> String {

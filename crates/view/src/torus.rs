@@ -155,7 +155,9 @@ impl Torus {
         let cuts = (0..self.grid.len()).filter(|&dim| self.grid[dim].is_multiple_of(2));
         let across = |dim: usize| {
             let plane = chips / self.grid[dim];
-            let own = plane * if self.wraps[dim] && self.grid[dim] > 2 { 2 } else { 1 };
+            // The wrap of two chips is the link between them, unless it is shifted.
+            let has_own_wrap = self.wraps[dim] && (self.grid[dim] > 2 || self.is_twisted(dim));
+            let own = plane * if has_own_wrap { 2 } else { 1 };
             let is_long = self.twist > 0 && !self.is_twisted(dim);
             // All wraps of short dimensions lead from one half of a long dimension to the other one.
             let shifted = (0..self.grid.len()).filter(|&short| is_long && self.is_twisted(short));
@@ -279,7 +281,7 @@ fn improved(mut order: Vec<usize>, far: &[Vec<usize>]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::VecDeque;
+    use std::collections::{HashSet, VecDeque};
 
     fn coordinates(torus: &Torus) -> Vec<Vec<usize>> {
         (0..torus.grid.iter().product::<usize>()).map(|chip| torus.coordinates(chip)).collect()
@@ -387,6 +389,33 @@ mod tests {
         assert_eq!(Torus::new(vec![2, 4], vec![false; 2]).bisection(), 2);
         for grid in [vec![4, 4, 4], vec![4, 8, 16], vec![4, 8], vec![1, 1, 2], vec![4, 4, 12]] {
             assert_eq!(Torus::twisted(grid), None);
+        }
+    }
+
+    /// Returns the number of links between the halves along a dimension, by following the links.
+    fn links_across(torus: &Torus, dim: usize) -> usize {
+        let mut links = HashSet::new();
+        let half = |at: &[usize]| at[dim] < torus.grid[dim] / 2;
+        for at in coordinates(torus) {
+            for along in (0..torus.grid.len()).filter(|&d| torus.wraps[d] || at[d] + 1 < torus.grid[d]) {
+                let mut next = at.clone();
+                torus.step(&mut next, along, true);
+                if half(&at) != half(&next) {
+                    links.insert([at.clone().min(next.clone()), at.clone().max(next)]);
+                }
+            }
+        }
+        links.len()
+    }
+
+    #[test]
+    fn bisections_count_links() {
+        let small = Torus::twisted(vec![2, 2, 4]).unwrap();
+        assert_eq!(small.bisection(), 16);
+        for torus in tori().into_iter().chain([small, Torus::new(vec![2, 4, 4], vec![true; 3])]) {
+            let cuts = (0..torus.grid.len()).filter(|&dim| torus.grid[dim].is_multiple_of(2));
+            let fewest = cuts.map(|dim| links_across(&torus, dim)).min().unwrap_or(0);
+            assert_eq!(torus.bisection(), fewest, "{torus:?}");
         }
     }
 

@@ -62,10 +62,14 @@ fn derivatives(seed: u64, count: u64) -> (String, bool) {
 const MUTATED: usize = 400;
 
 /// Returns true if the checks find a mutant in the program of a seed, or panic, and false if they do not. Returns
-/// `None` if the mutant changes nothing there, or if the program cannot be made.
+/// `None` if the mutant changes nothing there, or if the program cannot be made or changed, also because of a panic.
 fn is_killed(seed: u64, mutant: &calculus::Mutant) -> Option<bool> {
-    let case = calculus::case(seed).ok()?;
-    let changed = mutant.apply(&case.first().ok()?, case.argument_count())?;
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        let case = calculus::case(seed).ok()?;
+        let changed = mutant.apply(&case.first().ok()?, case.argument_count())?;
+        Some((case, changed))
+    }));
+    let (case, changed) = made.ok()??;
     Some(catch_unwind(AssertUnwindSafe(|| case.check_meaning(&changed).is_err())).unwrap_or(true))
 }
 

@@ -1,8 +1,9 @@
 //! Runs other programs: captures their output, limits their time, and describes in one line what went wrong.
 
 use crate::repo;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -39,15 +40,16 @@ fn is_telling(line: &str) -> bool {
     ["error", "thread '"].iter().any(|word| line.starts_with(word)) || line.contains("panicked at")
 }
 
-/// Runs a command to its end, or kills it if its standard output is still open after `limit`. Then waits until its
-/// standard output and standard error are closed, also by programs that it has started. `input` is its standard input.
+/// Runs a command to its end. If its standard output is still open after `limit`, kills it and the programs that it has
+/// started, except those that have left its process group. Then waits until its standard output and standard error are
+/// closed, also by programs that it has started. `input` is its standard input.
 ///
 /// # Errors
 /// Fails if the command cannot be started, waited for or killed. A command that itself fails is an [`Outcome`].
 pub fn run(mut command: Command, input: &str, limit: Duration) -> Result<Outcome> {
     let start = Instant::now();
     let name = command.get_program().to_string_lossy().into_owned();
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
     let stdout = collect(child.stdout.take().expect("piped"));
     let stderr = collect(child.stderr.take().expect("piped"));
@@ -77,15 +79,24 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
     (ended, text)
 }
 
-/// Waits for the program to close its output and to end. If the output is open after `limit`, kills the program and
-/// returns `None`. Fails if the system cannot wait for the program or kill it.
+/// Waits for the program to close its output and to end. If the output is open after `limit`, kills its process group
+/// and returns `None`. Fails if the system cannot wait for the program or kill the group.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
-        child.kill().context("cannot stop a program")?;
+        kill_group(child)?;
         child.wait()?;
         return Ok(None);
     }
     Ok(Some(child.wait()?))
+}
+
+/// Kills the process group of a program that leads one. Fails if the system cannot.
+fn kill_group(child: &Child) -> Result<()> {
+    // The program has not been waited for, so its number cannot belong to another group.
+    let status = Command::new("kill").args(["-s", "KILL", "--", &format!("-{}", child.id())]).status();
+    let status = status.context("cannot start kill")?;
+    ensure!(status.success(), "cannot stop a program: kill failed: {status}");
+    Ok(())
 }
 
 /// How a program is built.
@@ -185,4 +196,19 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) ->
         }
     });
     results.into_iter().map(|r| r.into_inner().expect("no panic").expect("every item was taken")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_holds_for_programs_that_a_program_has_started() {
+        for script in ["sleep 60 & wait", "sleep 60 &"] {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            let outcome = run(command, "", Duration::from_millis(200)).unwrap();
+            assert!(outcome.status.is_none() && outcome.elapsed.as_secs() < 30, "{script}: {:?}", outcome.elapsed);
+        }
+    }
 }

@@ -4,11 +4,10 @@
 //! The known part is that of reverse mode. The linear part runs forward instead of being transposed, and uses the
 //! values from inside of loops, branches and manual computations in the same way.
 
-use super::{Reverse, counts_to, keep_of_branch, keep_of_manual, keep_rows};
+use super::{Reverse, Turns, counts_to, keep_of_branch, keep_of_manual, keep_rows};
 use crate::{errors, jvp};
-use shardwise_base::{AxisSet, DType, Diagnostics, Sharding};
+use shardwise_base::{AxisSet, Diagnostics, Sharding};
 use shardwise_ir::{Attrs, Builder, Func, Module, OpView, Region, Type, Value};
-use shardwise_ops::control::trip_count;
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, make};
 
@@ -71,29 +70,29 @@ impl<'s> Reverse<'s> {
     /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is
     /// unknown, or as [`Reverse::forth`] does.
     fn forth_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let Some(count) = trip_count(op) else { return Err(errors::unknown_length(op).into()) };
+        let Some(turns) = Turns::of(op) else { return Err(errors::unknown_length(op).into()) };
         let turn = op.regions()[1];
         let (args, next) = (&self.source[turn].args, self.source.region_results(turn));
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();
-        let mut operands = vec![make::number(b, DType::I32, 0)];
+        let mut operands = vec![make::number(b, turns.dtype, 0)];
         operands.extend(carried.iter().map(|&i| self.cloner.get(op.operand(i))));
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
-        let cond = counts_to(b, &types, count as i64);
+        let cond = counts_to(b, &types, turns);
         let forth = b.body.add_region();
         let mut inner = Builder::at(b.body, forth, b.loc.clone());
         let inner_args: Vec<Value> = types.iter().map(|ty| inner.arg(ty.clone())).collect();
-        let zero = make::number(&mut inner, DType::I32, 0);
+        let zero = make::number(&mut inner, turns.dtype, 0);
         let row = make::add(&mut inner, inner_args[0], zero);
         for (&i, &arg) in carried.iter().zip(&inner_args[1..]) {
             self.cloner.carry(args[i], arg, &mut inner);
         }
         self.forth(turn, &mut inner)?;
         inner.loc = op.loc().clone();
-        let one = make::number(&mut inner, DType::I32, 1);
+        let one = make::number(&mut inner, turns.dtype, 1);
         let mut results = vec![make::add(&mut inner, inner_args[0], one)];
         results.extend(carried.iter().map(|&i| self.cloner.get(next[i])));
         inner.op(Opcode::RegionReturn, results, Attrs::new(), []);
-        keep_rows(self.module, b, &self.split[&op.op], forth, row, count as usize);
+        keep_rows(self.module, b, &self.split[&op.op], forth, row, turns);
         let new = b.op_with_regions(Opcode::While, operands, Attrs::new(), [cond, forth], types);
         let made = b.body[new].results.to_vec();
         for (&i, &to) in carried.iter().zip(&made[1..]) {
