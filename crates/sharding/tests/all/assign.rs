@@ -16,7 +16,7 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let free: Vec<AxisRef> = mesh.all_axes().collect();
     let input =
         AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free, known: None };
-    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo };
+    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo, is_product: false };
     let a = assign(input, &prices);
     if let Some(other) = runner_up(input, &prices) {
         assert_ne!(other.axes, a.axes, "the best choice is not the second best");
@@ -132,7 +132,7 @@ fn the_road_not_taken_is_known() {
     let views = given.each_ref().map(Some);
     let input =
         AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1 << 20, summed: &[], free: &[], known: None };
-    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false };
+    let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: false };
     let (best, other) = (assign(input, &prices), runner_up(input, &prices).unwrap());
     assert!(other.bytes_moved >= best.bytes_moved && other.axes != best.axes);
 }

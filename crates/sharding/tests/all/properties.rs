@@ -3,8 +3,8 @@
 use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
 use shardwise_sharding::{
-    AssignInput, AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, Mapping, Prefix,
-    Projection, Rule, Strategy, TensorFactors, assign, propagate,
+    AssignInput, AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, KnownChoices,
+    Mapping, Prefix, Projection, Rule, Strategy, TensorFactors, assign, propagate, runner_up,
 };
 use std::sync::Arc;
 
@@ -133,7 +133,10 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
             free: &free,
             known: None,
         };
-        let chosen = assign(input, &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false });
+        let chosen = assign(
+            input,
+            &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false, is_product: false },
+        );
         assert_no_axis_twice(chosen.axes.iter().map(|a| &a[..]));
         for (i, mapping) in rule.mappings().enumerate() {
             let sharding = chosen.sharding(&rule, &mesh, i);
@@ -144,5 +147,39 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
         }
         let whole = rule.all_factors().filter(|&f| rule.kind(f) == FactorKind::NeedReplication);
         assert!(whole.into_iter().all(|f| chosen.axes[f.index()].is_empty()));
+    });
+}
+
+/// The choices that are known of a product do not change what is chosen for it, whichever layouts they were listed for.
+#[test]
+fn known_choices_are_those_that_are_listed_anew() {
+    let rules = [
+        "([i, k], [k, j])->([i, j]) {i=64, j=32, k=16} reduction={k}",
+        "([l, i, k], [l, k, j])->([l, i, j]) {i=16, j=64, k=32, l=8} reduction={k}",
+        "([i, kl], [k, l, j])->([i, j]) {i=24, j=48, k=4, l=16} reduction={k, l}",
+        "([i, k], [k, j])->([i, j]) {i=6, j=10, k=12} reduction={k}",
+    ];
+    for_seeds(200, |c| {
+        let mesh = mesh(c.pick(&["a=4 b=2", "a=2 b=3", "a=2 b=2 c=2", "a=16", "a=4 b=4"]));
+        let rule: Rule = c.pick(&rules).parse().unwrap();
+        let free: Vec<AxisRef> = if c.percent(70) { mesh.all_axes().collect() } else { vec![] };
+        let known = KnownChoices::default();
+        for _ in 0..20 {
+            let shardings: Vec<_> = rule.mappings().map(|m| gen_sharding(c, &mesh, m).map(|s| s.canonical())).collect();
+            let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
+            let input = |known| AssignInput {
+                rule: &rule,
+                mesh: &mesh,
+                shardings: &views,
+                work: 1000,
+                summed: &[],
+                free: &free,
+                known,
+            };
+            let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: true };
+            let found = assign(input(Some(&known)), &prices);
+            assert_eq!(found, assign(input(None), &prices), "{rule} {shardings:?}");
+            assert_ne!(Some(found.axes), runner_up(input(None), &prices).map(|other| other.axes));
+        }
     });
 }

@@ -60,6 +60,8 @@ pub struct Estimate<'a> {
     pub element_bytes: u64,
     /// True if elements move along permutation factors for nothing. Otherwise these cannot be split.
     pub moves: bool,
+    /// True if no device may compute more than it must.
+    pub is_product: bool,
 }
 
 impl Prices for Estimate<'_> {
@@ -102,7 +104,7 @@ impl Prices for Estimate<'_> {
     }
 
     fn is_product(&self) -> bool {
-        false
+        self.is_product
     }
 }
 
