@@ -1,4 +1,4 @@
-//! `shardwise demo`: the first example, with every report.
+//! `shardwise demo`: the first example, with its layouts, the program of one device, its communication, and times.
 
 use crate::check::nearness;
 use crate::placed::Placed;

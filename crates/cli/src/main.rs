@@ -79,7 +79,7 @@ impl Limits {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show a sharded matmul on eight virtual devices, with every report.
+    /// Show a sharded matmul on virtual devices, eight by default: its layouts, the program of one device, its communication, and the times of a run.
     Demo(demo::DemoArgs),
     /// Run a program on as many virtual devices as its mesh has.
     Run(RunArgs),

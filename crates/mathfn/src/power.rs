@@ -8,10 +8,13 @@ const ROOT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 /// The bits of 1.
 const ONE: u64 = 1023 << 52;
 
-/// Returns the sum of `coefficients[i] x^i`.
+/// Returns the sum of `coefficients[i] x^i`. Even and odd powers are summed apart, so that processors compute both at
+/// once.
 #[inline(always)]
 fn polynomial(x: f64, coefficients: &[f64]) -> f64 {
-    coefficients.iter().rev().fold(0.0, |sum, &c| sum * x + c)
+    let square = x * x;
+    let powers = |first: usize| coefficients.iter().skip(first).step_by(2).rev().fold(0.0, |sum, &c| sum * square + c);
+    powers(0) + x * powers(1)
 }
 
 /// Returns the logarithm to base 2 of a finite positive normal number, with a relative error of less than 2^-45.

@@ -137,14 +137,36 @@ fn erf_inv_step(x: f64, y: f64) -> f64 {
 /// NaN.
 #[inline]
 pub fn rem_f32(x: f32, y: f32) -> f32 {
+    let (remainder, is_exact) = rem_of_quotient(x, y);
+    if is_exact { remainder } else { x % y }
+}
+
+/// Returns the remainders that [`rem_f32`] returns, for several pairs of numbers.
+#[inline(always)]
+pub fn remainders<const N: usize>(x: [f32; N], y: [f32; N]) -> [f32; N] {
+    let (mut remainders, mut are_exact) = ([0.0; N], true);
+    for i in 0..N {
+        let (remainder, is_exact) = rem_of_quotient(x[i], y[i]);
+        remainders[i] = remainder;
+        are_exact &= is_exact;
+    }
+    if !are_exact {
+        for i in 0..N {
+            remainders[i] = rem_f32(x[i], y[i]);
+        }
+    }
+    remainders
+}
+
+/// Returns the remainder of `x` by `y`, and true if it is exact: if the quotient is a number below 2^28. A quotient of
+/// two `f32` below this is never rounded up to an integer, and its product with `y` is exact in `f64`.
+#[inline(always)]
+fn rem_of_quotient(x: f32, y: f32) -> (f32, bool) {
     let (a, b) = (f64::from(x).abs(), f64::from(y).abs());
     let quotient = a / b;
-    // A quotient of two `f32` below this is never rounded up to an integer, and its product with `b` is exact.
-    if quotient < f64::from(1 << 28) {
-        let remainder = if quotient < 1.0 { a } else { a - f64::from(quotient as i32) * b };
-        return (remainder as f32).copysign(x);
-    }
-    x % y
+    // The product is NaN if `y` is infinite.
+    let remainder = if quotient < 1.0 { a } else { a - quotient.trunc() * b };
+    ((remainder as f32).copysign(x), quotient < f64::from(1 << 28))
 }
 
 /// Returns the remainder of `x` by `y` with the sign of `x`, exactly; NaN if `x` is infinite, `y` is zero, or either is
@@ -233,9 +255,15 @@ mod tests {
             let near = (y * (1 + random().to_bits() % 1_000_000) as f32).to_bits();
             (f32::from_bits(near.wrapping_sub(random().to_bits() % 3)), y)
         }));
-        for (x, y) in pairs {
-            let (got, want) = (rem_f32(x, y), x % y);
-            assert!(got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan()), "{x:e} % {y:e} is {got:e}");
+        for pairs in pairs.chunks(4) {
+            let [xs, ys] = [|pair: &(f32, f32)| pair.0, |pair: &(f32, f32)| pair.1]
+                .map(|of| std::array::from_fn::<f32, 4, _>(|i| pairs.get(i).map_or(1.0, of)));
+            for (&(x, y), many) in pairs.iter().zip(remainders(xs, ys)) {
+                for (got, want) in [rem_f32(x, y), many].map(|got| (got, x % y)) {
+                    let is_same = got.to_bits() == want.to_bits() || (got.is_nan() && want.is_nan());
+                    assert!(is_same, "{x:e} % {y:e} is {got:e}");
+                }
+            }
         }
     }
 

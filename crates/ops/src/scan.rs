@@ -98,8 +98,8 @@ impl Facts for Scan {
         check.that(
             "scan_c2",
             size.is_some(),
-            "all inputs must have the same size along `dimension`, which is `scan_dim_size` if that is given; without \
-             inputs it must be given",
+            "all inputs must have `dimension`, and the same size along it, which is `scan_dim_size` if that is given; \
+             without inputs, `scan_dim_size` must be given",
         );
         check.so_far()?;
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();

@@ -245,8 +245,8 @@ impl<'a> Search<'a> {
             input,
             prices,
             wanted,
-            known: RefCell::new(smallvec![SmallVec::new(); rule.tensor_count()]),
-            matters: (0..rule.tensor_count()).map(|i| matters(rule, i).collect()).collect(),
+            known: RefCell::default(),
+            matters: SmallVec::new(),
             given: Given::new(rule, mesh, shardings, &mut lists),
             lists,
             candidates: SmallVec::new(),
@@ -378,6 +378,9 @@ impl<'a> Search<'a> {
     }
 
     fn best(&mut self) -> Best {
+        let tensors = 0..self.input.rule.tensor_count();
+        self.known = RefCell::new(smallvec![SmallVec::new(); tensors.len()]);
+        self.matters = tensors.map(|i| matters(self.input.rule, i).collect()).collect();
         self.bounds = Bounds::new(&self.input, &self.lists, &self.candidates, self.prices);
         let mut best = self.run();
         self.widen(&mut best);

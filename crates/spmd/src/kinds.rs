@@ -49,7 +49,8 @@ struct OpKey {
     operands: SmallVec<[usize; 4]>,
 }
 
-/// Equality is reflexive except for attributes with NaNs, whose ops are of a new kind each time.
+/// Equality is reflexive, because attributes that share their entries are equal. Ops with separate attributes in which
+/// a float is NaN are of different kinds.
 impl Eq for Key {}
 
 impl Hash for Key {

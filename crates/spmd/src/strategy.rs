@@ -344,9 +344,13 @@ impl Task {
 
     fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
         let own = self.shardings[index].as_ref()?;
-        let layout = assignment.sharding(&self.rule, &self.mesh, index).canonical();
+        let axes = self.rule.mapping(index).axes(&self.rule, &self.mesh, |f| &assignment.axes[f.index()]);
+        let is_own = own.unreduced.is_empty() && own.dims.iter().zip(&axes).all(|(dim, axes)| dim.axes[..] == axes[..]);
         // Equal layouts share one copy.
-        Some(if layout == *own { own.clone() } else { layout })
+        Some(match is_own {
+            true => own.canonical(),
+            false => Sharding::closed(&self.mesh, axes.into_iter().map(Cow::into_owned).collect()),
+        })
     }
 
     /// Returns the name of a tensor for messages: `operand 1`, `result 0`.

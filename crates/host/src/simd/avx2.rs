@@ -2,7 +2,7 @@
 
 use super::vector::Vector;
 use super::word::Word;
-use shardwise_mathfn::{Lanes, formula, powers};
+use shardwise_mathfn::{Lanes, formula, powers, remainders};
 use std::arch::x86_64::*;
 
 /// One register, read as floats or words.
@@ -391,6 +391,11 @@ impl Vector for Avx2 {
                 let [a, b] = [a, b].map(|x| to_array(x).map(f32::from_bits));
                 let powers = powers(a, b);
                 Self::from_fn(|i| powers[i].to_bits())
+            };
+            frem = |a, b| {
+                let [a, b] = [a, b].map(|x| to_array(x).map(f32::from_bits));
+                let remainders = remainders(a, b);
+                Self::from_fn(|i| remainders[i].to_bits())
             };
             fadd = |a, b| a.add(b);
             fsub = |a, b| a.sub(b);
