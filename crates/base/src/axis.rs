@@ -110,7 +110,7 @@ impl AxisRef {
     }
 }
 
-/// Operations on sets of axes: union and difference.
+/// Operations on sets of axes: union, difference, and a check for overlaps.
 impl AxisRef {
     /// Returns the merged list of disjoint parts of axes that covers what `axes` cover, sorted by the position of the
     /// axis in the mesh and then major to minor. Axes and parts of size 1 are left out.
@@ -167,8 +167,8 @@ impl AxisRef {
     }
 }
 
-/// Relations between two references to one axis. The semantics are those of Shardy's `AxisRefAttr`, and its examples
-/// hold here too.
+/// Relations between two references to axes of one mesh. The semantics are those of Shardy's `AxisRefAttr`, and its
+/// examples hold here too.
 ///
 /// Two sub-axes *can coexist* when there is a factorisation of the axis in which each of them is a product of
 /// consecutive factors: `(1)2` and `(2)2` can coexist, `(1)2` and `(1)3` cannot. For two that cannot coexist, the

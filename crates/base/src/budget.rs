@@ -37,7 +37,7 @@ struct Counts {
     outer: Option<Account>,
     in_use: AtomicUsize,
     peak: AtomicUsize,
-    /// Number of reservations until one fails, for tests; 0 if none is to fail.
+    /// Number of reservations until one is made to fail, that one included, for tests; 0 if none is to fail.
     fails_in: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ pub struct OutOfMemory {
     /// The limit, in bytes, of the account that refused the request. If the system refused it, of the account that had
     /// accepted it.
     pub limit: usize,
-    /// The bytes of this account that were in use at the time of the request.
+    /// The bytes of this account that were in use. If the system refused the request, they may include its bytes.
     pub in_use: usize,
     /// True if the account accepted the request, and the system had no memory for it.
     pub is_refused_by_system: bool,
@@ -256,7 +256,8 @@ pub struct CancelToken {
     request: Arc<AtomicBool>,
     /// Other tokens; when one of them is cancelled, this one is cancelled too.
     of: Option<Arc<[CancelToken]>>,
-    /// Number of polls until one cancels the token, for tests; 0 afterwards. `None` if polls do not cancel it.
+    /// Number of polls until one cancels the token, that one included, for tests; 0 if none is left that does. `None`
+    /// in tokens that [`CancelToken::at_poll`] did not make.
     cancels_in: Option<Arc<AtomicU64>>,
 }
 
@@ -313,7 +314,7 @@ struct Shared {
 /// The reason why a computation was stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The data did not fit into the account.
+    /// The account refused memory for the data, or the system had none.
     Memory(OutOfMemory),
     /// More steps would have been taken than this limit.
     Steps(u64),

@@ -38,7 +38,7 @@ pub struct NewFile {
     /// The open file; `None` once it is committed.
     writer: Option<BufWriter<Disk>>,
     target: PathBuf,
-    /// The temporary path; `None` if the target is written in place.
+    /// The temporary path. `None` if the target is written in place, and once the file is at its target.
     temporary: Option<PathBuf>,
 }
 
@@ -155,7 +155,7 @@ fn sync_folder(target: &Path) {
     let _ = File::open(folder).and_then(|f| f.sync_all());
 }
 
-/// A file whose operations can be made to fail in tests.
+/// A file whose writes, synchronisations and changes of permissions can be made to fail in tests.
 struct Disk(File);
 
 impl Disk {
@@ -188,7 +188,7 @@ impl Seek for Disk {
 }
 
 thread_local! {
-    /// Number of operations until one fails; 0 if none is to fail.
+    /// Number of operations on this thread until one is made to fail, that one included; 0 if none is to fail.
     static FAILS_IN: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -210,7 +210,7 @@ fn injected() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// An empty folder that is removed when it is dropped.
+    /// A new folder that is removed when this is dropped.
     struct Folder(PathBuf);
 
     impl Folder {

@@ -42,14 +42,14 @@ pub enum Rest {
     Manual,
 }
 
-/// `size` devices that are `stride` apart in the list of all devices.
+/// `size` devices whose numbers are `stride` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Run {
     pub stride: usize,
     pub size: usize,
 }
 
-/// The largest number of dimensions of a grid.
+/// The largest number of dimensions of a grid, or of the list after `<=`, that is accepted.
 const MAX_DIMS: usize = 1024;
 
 impl Tiling {

@@ -40,9 +40,10 @@ pub struct MeshAxis {
 /// machine is stated. Layouts and programs do not depend on it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
-    /// The kind of machine: `tpu-v5e`, `h100`, …
+    /// The name of the kind of machine (`v5e`, `tpu-v5e`, `h100`), or the file that describes it.
     pub kind: Arc<str>,
-    /// The number of chips along each physical dimension, major to minor.
+    /// The number of chips along each physical dimension, major to minor. For GPUs, the number of nodes and that of the
+    /// GPUs in each. For a host, the number of devices.
     pub grid: Vec<usize>,
     /// True if the links around the short dimensions are shifted along the long ones.
     pub is_twisted: bool,

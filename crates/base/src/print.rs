@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// A function that takes a line, which has no line break at its end. It may have several inside.
+/// A function that takes the text of a line, without the line break that ends it. The text may have line breaks itself.
 pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
 thread_local! {

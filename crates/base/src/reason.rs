@@ -23,7 +23,8 @@ pub enum ReasonCause {
 /// An alternative that was not chosen, and the bytes that it would have moved.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Alternative {
-    /// The axes over which each factor of the op would have been split: `k whole, j over {"Y"}`.
+    /// The axes over which the factors of the op would have been split: `k whole, j over {"Y"}`. Factors that are whole
+    /// in this alternative and in the choice are left out.
     pub what: Arc<str>,
     pub bytes_received: u64,
 }
@@ -31,7 +32,7 @@ pub struct Alternative {
 /// A layout that the search over the whole function chose in place of the propagated one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LayoutChange {
-    /// The tensor, as the consumer has it: `operand 1`.
+    /// The consumer's name for the tensor: `operand 1`.
     pub tensor: Arc<str>,
     /// The layout that propagation chose: `[{"X"}, {}]`.
     pub propagated: Arc<str>,
@@ -65,24 +66,25 @@ pub struct Reason {
     pub consumer_loc: Loc,
     /// The factors of the consumer's rule that are concerned, separated by commas: `k`; empty if there is none.
     pub factor: Arc<str>,
-    /// The tensor that decided, with the layout that it has or that is required of it (`operand 1 [{"Y"}, {}]`), or the
-    /// split of factors that was kept (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum of an
-    /// unreduced operand.
+    /// The tensor or op that decided, with the layout that it has or that is required of it (`operand 1 [{"Y"}, {}]`),
+    /// or the split of factors that was kept (`factor k over {"Y"}`). Empty if no other tensor decided, and for the sum
+    /// of an unreduced operand.
     pub won: Arc<str>,
     /// The operand or layout that was changed, or the axes over which a value was unreduced. Empty if partial results
     /// of the op are combined, or elements of its operands move.
     pub lost: Arc<str>,
     pub alternative: Option<Alternative>,
-    /// The bytes that the device that receives most receives, in the whole reshard, sum or exchange that this op
-    /// belongs to.
+    /// The bytes that the device that receives most receives in the whole reshard, sum or exchange that this op belongs
+    /// to, as they were counted when it was decided. Later passes may have changed how many they are.
     pub bytes_received: u64,
     /// The reshard that the collective belongs to, for a bound on what it has to move. `None` if it belongs to none, as
     /// a sum does, on `sdy.reshard` itself, and on the ops of a reshard in which no device receives data.
     pub reshard: Option<Arc<Reshard>>,
     /// The number of collectives before this one in its reshard that receive data. 0 if it belongs to none.
     pub step: usize,
-    /// The move that every program with the same arguments and results makes: an argument itself is required in another
-    /// layout, by a result of the function or a constraint. `None` if this is not the case.
+    /// The move that every program with the same specs makes: an argument itself is required in another layout, by a
+    /// result of the function, an op that only states a layout, or a manual computation. `None` if there is no such
+    /// move.
     pub forced: Option<Arc<Reshard>>,
     /// The layouts among those of the consumer's tensors that led to this collective and that the search changed.
     pub changes: Vec<LayoutChange>,

@@ -246,7 +246,7 @@ impl AxisRef {
 }
 
 /// Prints `<@mesh, [{"x"}p1, {?}], replicated={"y"}, unreduced={"z"}>`, and `reduced={..}` at the end. Of these three
-/// lists, those without axes are left out. `?` stands for an open dimension, and `p1` for its priority.
+/// lists, those without axes are left out. `?` marks an open dimension, and `p1` states the priority of a dimension.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<@{}, [", self.mesh.name)?;

@@ -90,7 +90,7 @@ fn power_code(x: f64) -> u8 {
     code + u8::from(x >= 1.5 * power(exponent))
 }
 
-/// The exponent of the largest power of two in `f64`.
+/// The exponent of the largest power of two in `f64`, which is also the bias of its exponents.
 const MAX_EXPONENT: i32 = 1023;
 /// The number of bits of the fraction of an `f64`.
 const FRACTION_BITS: u32 = 52;

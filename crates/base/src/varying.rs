@@ -4,9 +4,10 @@ use crate::{AxisRef, Mesh};
 use std::fmt;
 use std::sync::Arc;
 
-/// A set of mesh axes and sub-axes over which a value varies, or all devices.
+/// A set of mesh axes and sub-axes over which a value may vary, or all devices.
 ///
-/// A value that varies over `{X}` on a mesh `X=4, Y=2` has four distinct values, each held by two devices.
+/// A value that varies over `{X}` on a mesh `X=4, Y=2` has up to four distinct values. The two devices with the same
+/// coordinate along `X` have the same one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Varying {
     /// The value is equal on all devices.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use timed::{Timed, quartile};
 
-/// The measured constants, each with how it was measured.
+/// The constants of the machine by name: the value of each, and how it was measured or where it is from.
 type Facts = BTreeMap<String, (f64, String)>;
 
 /// Measures this machine. `report` is called with the name of each group of constants before it is measured.

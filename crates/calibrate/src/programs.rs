@@ -33,7 +33,8 @@ const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
     window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} \
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64}";
 
-/// The sizes, in elements, of the programs of [`others`].
+/// The approximate numbers of elements of the arrays in the programs of [`others`]. Programs with windows leave out the
+/// largest.
 const SIZES: [usize; 5] = [1 << 8, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
 
 /// Returns the text of a function `@main` of one result, `%r`, which `body` defines.
@@ -45,8 +46,7 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// The type of an array that is too large for the small programs of the engine outside of loops, in which instructions
-/// of few elements are one. Its elements take much less time than an instruction.
+/// The type of a small array. Its elements take much less time than an instruction.
 const FEW: &str = "tensor<80xf32>";
 
 /// Returns a program with `count` instructions, each of which computes few elements. The program returns all of their

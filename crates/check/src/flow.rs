@@ -7,7 +7,7 @@ use shardwise_base::Literal;
 const SHARDINGS: [&str; 4] = ["[{}, {}]", "[{\"x\"}, {}]", "[{}, {\"y\"}]", "[{\"y\", \"x\"}, {}]"];
 
 /// The name of each program, and its lines. From two arrays `%a` and `%b` of type `Ty`, two scalars `%p` and `%n`, and
-/// the constants of [`text`], they make two arrays, which they name at the end, as in `RESULTS(%x, %y)`.
+/// the constants and functions of [`text`], they make two arrays, which they name at the end, as in `RESULTS(%x, %y)`.
 const PROGRAMS: &[(&str, &str)] = &[
     ("arguments", "RESULTS(%a, %a)"),
     ("swapped arguments", "RESULTS(%b, %a)"),

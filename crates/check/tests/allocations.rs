@@ -12,7 +12,7 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::Mutex;
 
-/// The size from which allocations are considered data.
+/// The size, in bytes, from which allocations are considered data.
 const LARGE: usize = 1 << 20;
 
 /// The system's allocator, which also records the backtraces of large allocations that no account counts.

@@ -43,7 +43,7 @@ impl Default for DemoArgs {
     }
 }
 
-/// The kind of failure: a mistake in the arguments, or in the program.
+/// A failure: messages about the options or from a stage of the compiler, or the error of a Rust function.
 pub enum Failure {
     Arguments(Diagnostics),
     Program(Error),

@@ -119,7 +119,7 @@ impl Source {
     }
 }
 
-/// The text of a module, and the memory that is reserved for it.
+/// The text of a module, and the memory that is reserved for the constants in it.
 pub struct Printed {
     text: String,
     _reserved: Reservation,
@@ -146,7 +146,8 @@ fn text_bytes(module: &Module) -> usize {
     ops.flat_map(|op| op.attrs.iter().map(|(_, attr)| of_attr(attr))).fold(0, usize::saturating_add)
 }
 
-/// Writes each pass's result to `DIR/03_reshard.mlir`, and collects errors.
+/// Writes each pass's result to a file such as `DIR/03_reshard.mlir`, until one cannot be written. Writes nothing if
+/// there is no folder.
 pub struct Dumper<'a> {
     dir: Option<&'a Path>,
     found: Diagnostics,

@@ -30,7 +30,7 @@ impl From<io::Error> for Unreadable {
 
 /// The time that a thread waits for its text before it checks whether it is cancelled.
 const WAIT: Duration = Duration::from_millis(20);
-/// The number of bytes that are read at one time.
+/// The largest number of bytes that are read at one time, and the least by which the memory for them grows.
 const CHUNK: usize = 1 << 16;
 
 /// Reads a file, or standard input if there is no path. Messages call it `name`. Unwinds if the command is cancelled.

@@ -280,7 +280,7 @@ fn pictures_are_printed_or_written() {
     }
 }
 
-/// A program that prints its argument, and takes the logarithm of it.
+/// A program that prints its argument, and returns the exponential of its logarithm.
 const LOG: &str = r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
   stablehlo.custom_call @shardwise.print(%x) {has_side_effect = true, shardwise.format = "x = {}"} : (tensor<4xf32>) -> ()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A signal, its number, and the exit code of a command that handles it.
+/// A signal, its number, and the exit code of the command, which is `None` for signals that it does not handle.
 const SIGNALS: [(&str, i32, Option<i32>); 3] = [("INT", 2, Some(130)), ("TERM", 15, None), ("KILL", 9, None)];
 
 /// Returns a program whose result has 2 MB and differs for each factor.

@@ -161,7 +161,7 @@ pub fn pad_with_poison(shard: &Literal, shape: &[usize]) -> Literal {
     out.finish()
 }
 
-/// A global array that is being assembled from its shards.
+/// An array that is being assembled from parts, such as a global array from its shards.
 pub struct Dense(Literal);
 
 fn dense_zeros(like: &Literal, shape: &[usize]) -> Literal {

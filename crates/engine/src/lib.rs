@@ -121,13 +121,15 @@ pub enum Argument {
 /// up, and counts an array once that several devices share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunMemory {
-    /// The bytes of the arguments, with the layouts that the program requires.
+    /// The bytes of the arguments, with the layouts that the program requires. 0 if those of the arguments and the
+    /// constants together cannot be counted.
     pub argument_bytes: usize,
-    /// The bytes of the constants, which exist from planning until the program is dropped.
+    /// The bytes of the constants, which exist from planning until the program is dropped. 0 if `argument_bytes` cannot
+    /// be counted.
     pub constant_bytes: usize,
     /// The most bytes in use at one time: arguments, constants, temporaries, scratch memory and results. This is an
-    /// upper bound if the memory depends on values, such as those that choose a branch. `usize::MAX` if the bytes
-    /// cannot be counted.
+    /// upper bound if the engine does not know the exact memory, for example because a value chooses a branch.
+    /// `usize::MAX` if the bytes cannot be counted.
     pub peak_bytes: usize,
     /// The bytes of the results, in use after the run, without those in the memory of constants or of arguments that
     /// are not donated. An upper bound where `peak_bytes` is one. `usize::MAX` if they cannot be counted.

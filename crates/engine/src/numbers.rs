@@ -11,7 +11,7 @@ pub struct NumberChecks {
     pub infs: bool,
 }
 
-/// The numbers that an op made on some devices.
+/// The numbers in one part of an op's result that a check refuses.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The positions in the mesh of the devices that hold the part.

@@ -16,9 +16,9 @@ pub struct RunProfile {
     pub device_count: usize,
     /// The number of workers that run the instructions, or 0 if it is not known.
     pub worker_count: usize,
-    /// The instructions, in the order of the program. Those inside a loop or a branch follow it.
+    /// The instructions, in the order in which they run. Those inside a loop or a branch follow it.
     pub instructions: Arc<[Instruction]>,
-    /// How often each instruction ran, and how long.
+    /// How often each instruction ran, and how long, in the order of `instructions`.
     pub totals: Vec<InstructionTotal>,
     /// The runs of the instructions, in the order of their starts. If there were too many for the list, the last ones
     /// are missing, and only `totals` counts them.
@@ -35,8 +35,8 @@ pub struct RunProfile {
 pub struct InstructionTotal {
     /// How often the instruction ran. A run on all devices counts once.
     pub count: u64,
-    /// The total time of all runs. That of a loop or a branch includes the instructions inside. Small instructions that
-    /// were measured together have equal shares.
+    /// The total time of all runs. That of a loop or a branch includes the instructions inside. Runs of small
+    /// instructions that were measured together have equal shares.
     pub time: Duration,
 }
 
@@ -48,11 +48,12 @@ pub struct Instruction {
     /// The full names of the ops that it computes, or whose operands it prepares, or whose numbers it checks.
     pub ops: Vec<String>,
     pub loc: Loc,
-    /// The types of the results on a device. A token counts as an empty array.
+    /// The types of the results on a device, separated by commas. Empty if there are none. A token counts as an empty
+    /// array.
     pub shape: String,
     /// The element type of the first result. `None` if there is no result.
     pub dtype: Option<DType>,
-    /// The layout of the first result, if the program states it.
+    /// The layout of the first result of its last op, if the program states it.
     pub sharding: Option<String>,
     /// The reason for which the partitioner inserted one of its ops, such as a collective, if it is known.
     pub reason: Option<String>,
@@ -61,7 +62,8 @@ pub struct Instruction {
     /// The number of distinct results, each of which is computed once for all devices that have it.
     pub instances: usize,
     /// The floating-point operations for one result, as the facts of its ops count them. They are 0 if the instruction
-    /// only moves data. `None` for a loop, a branch or a collective, and if they are not known.
+    /// only moves data, prepares operands or checks numbers. `None` for a loop, a branch or a collective, and if they
+    /// are not known.
     pub flops: Option<u64>,
     /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
     /// if the results are the operands' memory.
@@ -85,8 +87,8 @@ pub struct InstructionRun {
     pub instruction: usize,
     /// The number of instructions.
     pub count: usize,
-    /// The number of results that were computed. It is less than that of the instruction if only some devices ran it,
-    /// and 1 for several instructions.
+    /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
+    /// It is 1 for several instructions, and for a small one between others that are not small.
     pub instances: usize,
     /// The times since the first instruction started.
     pub start: Duration,
@@ -94,8 +96,7 @@ pub struct InstructionRun {
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
     /// The bytes that are in use when it has computed its results and its operands are still in memory, of all devices
-    /// together, without scratch memory. For several instructions, the most of these. For a loop or a branch, the bytes
-    /// in use after it.
+    /// together, without scratch memory. For small instructions, and for a loop or a branch, the bytes in use after it.
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,

@@ -4,7 +4,7 @@ use crate::place::Spec;
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use std::sync::Arc;
 
-/// The largest number of layouts that are listed for one place.
+/// The largest number of layouts that are listed or counted for one place.
 pub(crate) const MAX_LAYOUTS: usize = 1 << 12;
 
 /// Returns the layouts of a place over whole axes of the mesh: each axis splits one dimension or none, in any order

@@ -11,10 +11,10 @@ use shardwise_sim::Topology;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Collectives of one source, op and kind, in two programs.
+/// Collectives of one op and kind in two programs, matched by their source, by their name scopes, or by neither.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delta {
-    /// The source, op and kind; those of the second program for collectives that only it has.
+    /// The key of the first program's collectives, or of the second program's if only it has them.
     pub key: Key,
     /// The collectives of the first program, or `None` if it has none.
     pub before: Option<Traffic>,
@@ -33,7 +33,7 @@ pub enum DeltaKind {
     Grows,
     /// Only the second program has them.
     Appears,
-    /// Both receive as many bytes for them.
+    /// Both programs receive the same number of bytes for them.
     Stays,
 }
 
@@ -116,9 +116,9 @@ pub struct Comparison {
     pub before: Figures,
     /// The totals of the second program.
     pub after: Figures,
-    /// The collectives of both. Those that differ come first.
+    /// The collectives of both programs. Those for which the bytes differ come first.
     pub deltas: Vec<Delta>,
-    /// The topology on which the times are predicted.
+    /// The topology on which the times are predicted, or `None` if none are.
     pub topology: Option<Topology>,
 }
 
@@ -138,7 +138,7 @@ pub fn compare(first: &Module, second: &Module, options: &Options) -> Result<Com
     })
 }
 
-/// Prints the totals of both programs, and the collectives that differ. The alternate form has colours.
+/// Prints the totals of both programs, and the first 12 of the collectives that differ. The alternate form has colours.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show::comparison(f, self)

@@ -54,11 +54,11 @@ impl Figures {
 /// The identity of a collective in comparisons of programs: what needed it, and its kind.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// The place of the op that needed it: `a.mlir:3:5`. It is empty if it is not known.
+    /// The location of the op that needed it, as [`Loc`] prints it: `a.mlir:3:5`. Empty if it is not known.
     pub source: String,
-    /// The name scopes around that op: `encoder/softmax`.
+    /// The name scopes around that op: `encoder/softmax`. Empty if there are none.
     pub scope: String,
-    /// The op: `stablehlo.dot_general`.
+    /// The op: `stablehlo.dot_general`, or the collective itself if the program contains it.
     pub op: String,
     /// The kind of collective: `all-gather`.
     pub kind: &'static str,

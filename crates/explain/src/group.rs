@@ -7,15 +7,15 @@ use shardwise_spmd::{Communication, Row};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// The collectives of one reshard, sum or exchange. Several places of the program with equal collectives for equal
-/// reasons at one source line are one group.
+/// The collectives of one reshard, or one other collective. Several places of the program with equal collectives for
+/// equal reasons at one source line are one group.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The collectives, in the order in which they run.
     pub rows: Vec<Row>,
     /// The number of places of the program that these collectives stand for.
     pub places: usize,
-    /// The predicted time of each collective in one run, or `None` if it is not known.
+    /// The predicted mean time of one run of each collective, or `None` if it is not known.
     pub times: Vec<Option<Time>>,
     /// The index among [`Explanation::remedies`](crate::Explanation::remedies) of the best change for these
     /// collectives: of the changes that save bytes of theirs and of the whole program, and time if times are predicted,

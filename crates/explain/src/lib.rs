@@ -73,8 +73,8 @@ pub enum Notation {
 pub struct Options {
     /// The machine on which times are predicted. Without it, remedies are compared by bytes.
     pub topology: Option<Topology>,
-    /// Which collectives run beside other ops in predictions. The program is scheduled accordingly, as
-    /// [`shardwise_schedule::schedule`] does it.
+    /// Which collectives run beside other ops in predictions. Unless this is [`Overlap::Off`], the program is scheduled
+    /// accordingly, as [`shardwise_schedule::schedule`] does it.
     pub overlap: Overlap,
     /// The largest number of changes to try. The default depends on the size of the program.
     pub trials: Option<usize>,
@@ -95,23 +95,24 @@ pub struct Explanation {
     /// The sum of the lower bounds for the program's moves, in bytes
     /// ([`shardwise_spmd::Communication::bytes_least`]).
     pub bytes_least: u64,
-    /// A number of bytes that each program with the same specs has to move ([`shardwise_spmd::Communication`]), or
-    /// `None` if no bound is known.
+    /// A number of bytes that some device has to receive in each program with the same specs
+    /// ([`shardwise_spmd::Communication::bytes_forced`]), or `None` if no bound is known.
     pub bytes_forced: Option<u64>,
     /// The collectives of the program, in its order.
     pub groups: Vec<Group>,
-    /// The changes that are best for the whole program or for a group, each once.
+    /// The changes that are best for a group or for the whole program, with more work of the devices or without, each
+    /// once.
     pub remedies: Vec<Remedy>,
-    /// The number of changes that were tried.
+    /// The number of changes that were tried, those included that the partitioner refused.
     pub tried: usize,
     /// The number of specs of arguments, results and constraints. 0 if no device receives data, because no change is
     /// searched for then.
     pub spec_count: usize,
-    /// True if all layouts over whole axes were tried at each spec.
+    /// True if all layouts over whole axes were tried at each spec. False if no device receives data.
     pub is_complete: bool,
     /// Facts that a reader must know beside the remedies, one sentence each.
     pub notes: Vec<String>,
-    /// The topology on which times are predicted.
+    /// The topology on which times are predicted, or `None` if none are.
     pub topology: Option<Topology>,
     notation: Notation,
     best: Option<usize>,

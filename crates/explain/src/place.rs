@@ -15,7 +15,7 @@ pub enum Place {
     Result(usize),
     /// An `sdy.sharding_constraint` of a function.
     Constraint(FuncId, Op),
-    /// The first result of an op, which has no constraint yet.
+    /// A new constraint on the first result of an op.
     After(FuncId, Op),
 }
 

@@ -16,13 +16,13 @@ use std::sync::Arc;
 /// The largest number of specs of a program that may be searched completely.
 const SMALL: usize = 12;
 
-/// The number of sources of communication that the order of the trials takes into account.
+/// The largest number of sources of communication that the order of the trials takes into account.
 const MAX_SOURCES: usize = 12;
 
-/// The approximate number of candidates among which those to try are chosen.
+/// The approximate largest number of candidates of a program with many specs.
 const MAX_CANDIDATES: usize = 1 << 16;
 
-/// The factor of the promise of a new constraint. Changes of existing specs come before it.
+/// The factor of the promise of a new constraint, so that an equally promising change of a spec comes before it.
 const NEW_CONSTRAINT: f64 = 0.5;
 
 pub(crate) struct Trial {
@@ -106,7 +106,7 @@ fn default_trials(module: &Module, mesh: &Mesh) -> usize {
     (3_000 / work).clamp(least, 500)
 }
 
-/// The work from which on a program takes more than a second to partition.
+/// The work from which on a program may take about a second to partition.
 const SLOW: usize = 2_000;
 
 /// The number of layouts up to which the time for an op does not depend on it.

@@ -33,7 +33,7 @@ impl Time {
 /// The source, the kind and the reason of a collective, which a row of the table and a span have.
 type SpanKey = (Loc, String, Option<String>);
 
-/// The total time and the number of the simulated collectives of each source, kind and reason.
+/// The total time and the number of runs of the simulated collectives of each source, kind and reason.
 pub(crate) struct Times(HashMap<SpanKey, (Time, u64)>);
 
 impl Times {

@@ -13,8 +13,8 @@ pub(super) struct Source {
     pub module: Module,
 }
 
-/// The bound on magnitudes of the values that the statements of this file make, which leaves room for derivatives.
-/// The statements that [`Generator`] makes may have larger values.
+/// The bound on magnitudes of the sums, differences and products that this file makes, which leaves room for
+/// derivatives. The statements that [`Generator`] makes may have larger values, and so may those that move them.
 const MAX_BOUND: u64 = 1 << 14;
 
 /// The number with which values are compared. No integer is equal to it, and no function of an integer that programs

@@ -24,7 +24,7 @@ use shardwise_ir::{Module, Type, verify};
 use shardwise_transform::Request;
 
 const BATCH: usize = 3;
-/// The number of units by which results of inexact programs may differ. The unit is that of
+/// The largest number of units by which results of inexact programs may differ. The unit is that of
 /// [`Tolerance::OfLargestOrOne`].
 const UNITS: u64 = 8;
 
@@ -37,7 +37,7 @@ pub struct Case {
     pub requests: Vec<String>,
     pub module: Module,
     pub inputs: Vec<Literal>,
-    /// True if the program before the transforms was drawn from ops that are exact on integers only.
+    /// True if the program before the transforms has only ops that are exact on integers.
     pub is_exact: bool,
 }
 

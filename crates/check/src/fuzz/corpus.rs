@@ -4,7 +4,7 @@
 use shardwise_ops::Opcode;
 use std::sync::LazyLock;
 
-/// The largest size of a program's text. A program with a longer text takes too long to be run often.
+/// The largest size of a program's text, in bytes. A program with a longer text takes too long to be run often.
 const MAX_TEXT_BYTES: usize = 6_000;
 
 /// The texts of the `.mlir` files among the test data of the repository and the tests of the crates `check`, `ops` and

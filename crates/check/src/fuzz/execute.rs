@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 /// The knowledge about a program before it runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// The program is valid, and all its sums are exact, so its results are equal bit for bit.
+    /// The program is valid, and all its sums are exact, so its results are equal up to the bits of NaNs.
     Exact,
     /// Nothing is known about the program. Diagnostics, and results that differ by no more than rounding explains, are
     /// not a finding.

@@ -40,7 +40,7 @@ enum Failure {
     Poll,
     /// A part of a kernel panics.
     Part,
-    /// A write, synchronization or renaming of a file fails.
+    /// A change of permissions, write, synchronization or renaming of a file fails.
     Write,
 }
 

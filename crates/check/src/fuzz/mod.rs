@@ -41,7 +41,7 @@ const MOVING: u64 = 4;
 /// The origin of a case's program, and how it is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum CaseKind {
-    /// A generated program, whose results must be equal bit for bit everywhere.
+    /// A generated program, whose results must be equal everywhere, up to the bits of NaNs.
     Valid,
     /// A program of the corpus or a generated one, changed in a few places.
     Mutants,
@@ -84,9 +84,9 @@ pub enum Reached {
     Nothing,
     /// The text was read, and the module does not verify.
     Read,
-    /// The module verifies. It has no main function, its arguments are no arrays, its text does not read back, the
-    /// partitioner refused it, the interpreter refused it although it is known to be valid, or, in a case of
-    /// [`CaseKind::Inject`], its run without failures did not end with results.
+    /// The module verifies. It has no main function, an argument or a result is no array, its text does not read back,
+    /// the partitioner refused it, the interpreter refused it although it is known to be valid, or, in a case of
+    /// [`CaseKind::Inject`], its arguments could not be placed or its run without failures did not end with results.
     Verified,
     /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
     /// about it or about the text of a stage.
@@ -124,11 +124,11 @@ pub struct Outcome {
     /// Each op of the program, once for each place where it occurs. Empty if the program does not verify, or if a panic
     /// ended the case.
     pub ops: Vec<Opcode>,
-    /// The names of the generated program's features. Empty for changed programs, for [`run_text`], and if a panic
-    /// ended the case.
+    /// The names of the generated program's features. Empty for changed programs, for programs with positions beyond
+    /// 2^31, for [`run_text`], and if a panic ended the case.
     pub features: Vec<&'static str>,
     /// The names of the strategies by which the main function's ops run, and of their special cases, each once. Empty
-    /// if the program cannot be partitioned, if a panic ended the case, and for the kinds [`CaseKind::Guard`] and
+    /// if the program was not partitioned, if a panic ended the case, and for the kinds [`CaseKind::Guard`] and
     /// [`CaseKind::Inject`].
     pub strategies: Vec<String>,
     /// The name of each injected failure, which also says whether the run reported it: `write reported` or `write not

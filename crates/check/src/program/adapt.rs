@@ -6,7 +6,7 @@ use crate::single::Fill;
 use shardwise_base::{DType, DTypeKind, Literal};
 use shardwise_ir::TensorType;
 
-/// The bounds of the elements of arguments.
+/// The bounds, both included, of the elements of arguments, and of other values that must be small.
 const SMALL: (i64, i64) = (-4, 4);
 
 impl Maker {

@@ -6,7 +6,7 @@ use super::scope::{Live, Scope};
 /// A layout over the first mesh.
 #[derive(Clone)]
 struct Layout {
-    /// The axes that split each dimension.
+    /// The axes that split each dimension, major to minor.
     dims: Vec<Vec<&'static str>>,
     /// The axis over which the value is unreduced: its parts along this axis have yet to be summed. `None` if there is
     /// no such axis.

@@ -72,7 +72,7 @@ struct Maker {
     /// dimension.
     moves: bool,
     meshes: Meshes,
-    /// The number of names that have been used.
+    /// The number of names `%v1`, `%v2`, … that have been used.
     names: usize,
     features: BTreeSet<&'static str>,
     /// The arguments of `@main`.

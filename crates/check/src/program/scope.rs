@@ -63,7 +63,7 @@ pub(super) struct Scope {
     lines: Vec<String>,
     pub live: Vec<Live>,
     pub place: Surroundings,
-    /// The axes of the first mesh that enclosing manual computations use.
+    /// The indices of the first mesh's axes that enclosing manual computations use.
     pub manual_axes: Vec<usize>,
 }
 

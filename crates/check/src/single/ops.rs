@@ -19,8 +19,8 @@ pub(super) struct Row {
 const FLOATS: &[DType] = &[DType::F32, DType::F32, DType::F64, DType::BF16, DType::F16];
 const INTS: &[DType] = &[DType::I32, DType::I8, DType::I16, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
 const COMPLEX: &[DType] = &[DType::C64, DType::C128];
-/// Types of numbers and of booleans. There are no integers or floats of less than a byte among them, and no floats of
-/// one byte.
+/// Some of the types of numbers, and booleans. There are no integers or floats of less than a byte among them, and no
+/// floats of one byte.
 const ANY: &[DType] = &[
     DType::F32,
     DType::F32,
@@ -147,7 +147,7 @@ pub(super) const TABLE: &[Row] = &[
 /// The row of elementwise ops that the table does not have.
 const OTHERS: &Row = &Row { make: elementwise, dtypes: ANY, ops: &[] };
 
-/// Each op that is drawn, with its row, once for each time that the row lists it.
+/// Each op that is drawn, with its row, once for each time that the row lists it. Ops of [`OTHERS`] occur once.
 static PLACES: LazyLock<Vec<(Opcode, &Row)>> = LazyLock::new(|| {
     let table: Vec<(Opcode, &Row)> = TABLE.iter().flat_map(|row| row.ops.iter().map(move |&op| (op, row))).collect();
     let is_other = |op: &Opcode| table.iter().all(|(listed, _)| listed != op) && is_elementwise(*op);
