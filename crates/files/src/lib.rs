@@ -14,7 +14,7 @@ use shardwise_base::budget::poll;
 use shardwise_base::{DType, DTypeKind};
 use std::io::{self, Read};
 
-/// The number of bytes that are read or written between two checks for cancellation.
+/// The largest number of bytes that are read, written or examined between two checks for cancellation.
 const CHUNK: usize = 1 << 20;
 
 /// Reads until `out` is full or the reader ends, and returns the number of bytes. Fails if the reader does.

@@ -14,7 +14,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The largest length of an array's header, in bytes.
+/// The largest length of an array's header, in bytes, as the file states it: without the 10 or 12 bytes that end with
+/// this number.
 const MAX_HEADER: usize = 1 << 16;
 
 // ── reading
@@ -23,15 +24,17 @@ const MAX_HEADER: usize = 1 << 16;
 pub enum Mismatch {
     /// It cannot be read, for this reason.
     Broken(String),
-    /// Its element type, in numpy's notation, is another one. `shape` is its shape.
+    /// It has another element type or byte order: `given`, in numpy's notation. `shape` is its shape.
     DType { given: String, shape: Vec<usize> },
-    /// Its shape is another one. `given` is its element type in numpy's notation.
+    /// It has another shape: `shape`. `given` is its element type in numpy's notation, which is accepted.
     Shape { given: String, shape: Vec<usize> },
-    /// It has this many bytes, fewer than its type needs.
+    /// Its elements have this many bytes, fewer than its type needs.
     Fewer(u64),
-    /// It has more bytes than its type needs.
+    /// It has more bytes than were read before [`Member::finish`]. If all elements were read, these are more than its
+    /// type needs.
     More,
-    /// An element is not a value of the wanted type: the one at the indices `position`, which is this byte.
+    /// Some elements are not values of the wanted type. The first of them is at the indices `position`, and is this
+    /// byte.
     Range { position: Vec<usize>, byte: u8 },
 }
 
@@ -200,7 +203,8 @@ fn accepts(dtype: DType, given: &str) -> bool {
 }
 
 // ── writing
-/// An archive that is written completely or not at all.
+/// An archive that is written completely or not at all. A path that is no ordinary file (a pipe, `/dev/null`) is
+/// written in place.
 pub struct Writer(zip::ZipWriter<UntilFailure>);
 
 impl Writer {
@@ -270,8 +274,8 @@ impl Write for Writer {
     }
 }
 
-/// A file that ignores everything after a failure, so that the failure is reported once. The archive writes its
-/// directory when it is dropped. A seek then reports the largest position to which a seek has led.
+/// A file that ignores everything after a failure, so that the failure is reported once: the archive writes its
+/// directory when it is dropped. After a failure, a seek reports the largest position to which a seek has led.
 struct UntilFailure {
     file: NewFile,
     has_failed: bool,

@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// The largest length of a header in bytes, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
-/// The number of bytes that a parsed header takes at most for each byte of its text.
+/// The most bytes of memory that a parsed header or index takes for each byte of its text. So many are reserved.
 const PARSED: usize = 32;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
@@ -231,17 +231,17 @@ fn entries(text: &[u8], data_start: u64) -> io::Result<Vec<Entry>> {
 /// The index of a model in several files: `model.safetensors.index.json`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Index {
-    /// Facts about the model.
+    /// Facts about the model. They have the value 0 if a file states none.
     #[serde(default)]
     pub metadata: IndexMetadata,
-    /// The name of the file in which each tensor is.
+    /// For each tensor, by its name, the name of the file that has it.
     pub weight_map: BTreeMap<String, String>,
 }
 
 /// Facts about a model. Others than these are ignored when an index is read.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct IndexMetadata {
-    /// The number of bytes of all tensors.
+    /// The number of bytes of all tensors, which is not checked. It is 0 if a file does not state it.
     #[serde(default)]
     pub total_size: u64,
 }

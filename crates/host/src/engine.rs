@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub struct HostEngine {
     memory: Memory,
-    /// True if each op on small arrays is a step of its own, so that the kernel of the op runs.
+    /// True if ops on small arrays are not combined to runs, so that their own kernels run, or those that fuse ops.
     has_no_runs: bool,
 }
 
@@ -69,8 +69,8 @@ impl HostEngine {
     }
 }
 
-/// An array as one buffer for each distinct shard. Shards that are smaller than the others are padded to the shape that
-/// all have on a device.
+/// An array as one buffer for each distinct shard, or summand of an unreduced array. Shards that are smaller than the
+/// others are padded to the shape that all have on a device.
 struct HostArray {
     ty: ShardedType,
     points: Points,

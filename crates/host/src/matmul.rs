@@ -45,8 +45,8 @@ pub struct Batch {
     /// The number of products in a batch, which is 0 if their results have no elements.
     count: usize,
     reaches: [Reach; 3],
-    /// The kernel for few rows, if it may run: the types and the layouts suit it, the products of a batch share a
-    /// matrix, and have at most [`rows::MAX_ROWS`] rows together.
+    /// The kernel for few rows, if it may run: the types and the layouts suit it, nothing is added to the values in the
+    /// results, and the products of a batch share a matrix and have at most [`rows::MAX_ROWS`] rows together.
     rows: Option<RowsGemm>,
 }
 
@@ -55,8 +55,8 @@ pub struct Batch {
 const PIECES: usize = 8;
 /// The smallest number of operations of a piece of a divided product, on average.
 const PIECE_OPERATIONS: usize = 40_000_000;
-/// The number of operations, which take some milliseconds, above which a piece of a product is divided further, down to
-/// 48 rows by 64 columns.
+/// The number of operations, which take some milliseconds or more, above which a piece of a product is divided further,
+/// down to 48 rows by 64 columns.
 const LONGEST_PIECE: usize = 1 << 28;
 /// The largest number of products that run together, unless the kernel for few rows may run. It bounds the length of
 /// the tables that have a row for each.

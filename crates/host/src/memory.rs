@@ -23,7 +23,8 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The alignment, in bytes, of the start of each buffer that is not guarded. A guarded buffer ends at a page instead.
+/// The alignment, in bytes, of the start of scratch memory and of each buffer that is not guarded. A guarded buffer
+/// ends at a page instead.
 pub const ALIGNMENT: usize = 64;
 const GRAIN: usize = 512;
 const PAGE: usize = 4096;
@@ -39,11 +40,11 @@ const COLOURS: usize = 13;
 const COLOUR_STEP: usize = 9 * 64;
 /// Blocks of at least this size are followed by a gap of `COLOUR_STEP` bytes in an arena.
 const SPREAD: usize = 64 << 10;
-/// Kept blocks of at least this size return their pages to the system if other sizes need room. Smaller blocks contain
-/// few whole pages.
+/// Kept blocks of at least this size return pages to the system if too many bytes are written ([`SLACK`]). Smaller
+/// blocks contain few whole pages.
 const DISCARDED: usize = 64 << 10;
-/// If written pages exceed the peak of live buffers by more than this many bytes, kept blocks are returned to the
-/// system.
+/// If the written bytes would exceed the peak of live buffers, or the account's limit if that is less, by more than
+/// this many bytes, kept blocks are returned to the system.
 const SLACK: usize = 32 << 20;
 
 /// An allocator. Clones share its memory.
@@ -75,11 +76,11 @@ struct State {
     in_use: usize,
     /// The largest value of `in_use` so far.
     peak: usize,
-    /// The number of bytes of blocks, live or kept, that may have been written.
+    /// The number of bytes of blocks, live or kept, that may have been written. Guarded blocks are not counted.
     written: usize,
     colour: usize,
     arenas: Vec<Option<Arena>>,
-    /// The index, in `arenas`, of the arena from which new blocks are taken.
+    /// The index, in `arenas`, of the arena from which new small blocks are taken, if there is one at this index.
     open: usize,
     /// The address of the next buffer that is only counted.
     next: usize,
@@ -134,7 +135,7 @@ struct Owned {
 
 /// Returns the memory of the process, which all engines share except those with guarded memory of their own. It is
 /// guarded if `SHARDWISE_GUARD` is set to the byte that fills buffers, in hexadecimal (`5a` or `0x5a`) and not 0, or to
-/// `1`, which means `a5`. Any other value is ignored.
+/// `1` or `0x1`, which mean `a5`. Any other value is ignored.
 impl Default for Memory {
     fn default() -> Memory {
         memory_of_process().clone()

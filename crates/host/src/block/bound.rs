@@ -19,17 +19,18 @@ use shardwise_mathfn::order::SEGMENT;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Memory is prefetched in rows of at least this number of lanes.
+/// Memory is prefetched only in rows of at least this number of lanes.
 const AHEAD_LANES: usize = 2048;
 /// The most work of full blocks that run before a call of [`Pace::spend`]: the number of lanes times the number of
 /// instructions that run on each. Some instructions take 30 ns for a lane. A block that has more work runs in one
 /// piece. Partial blocks are not counted.
 const POLLED: usize = 1 << 17;
 
-/// The number of lanes of a tile, whose intermediate results fit into the first cache.
+/// The number of lanes of a tile in a kernel that reduces leading dimensions. The last tile may have fewer. The
+/// intermediate results of a tile fit into the first cache.
 pub(super) const TILE: usize = 2048;
 
-/// The code of a kernel and the operands of all instances in one run.
+/// The code of a kernel and the operands of all instances in one run. Or the code of a stage, without operands.
 pub(super) struct Binding<'a> {
     pub code: &'a Code,
     pub machine: Machine,
@@ -41,7 +42,8 @@ pub(super) struct Binding<'a> {
     /// The addresses of the operands of all instances: those of the first instance, then those of the next ones. Empty
     /// for a stage.
     pub pointers: &'a [Pointer],
-    /// True if stores to aligned rows bypass the caches.
+    /// True if stores of whole words bypass the caches, except those of partial blocks and those to rows that are not
+    /// aligned to 64 bytes.
     pub streaming: bool,
 }
 

@@ -17,14 +17,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfusable {
     /// The innermost dimension is reduced, and not all reduced dimensions can be flattened into it, because they are
-    /// not the last ones or because the strides of an operand do not allow it.
+    /// not the last ones or because the strides of an operand do not allow it. Dimensions of size 1 do not count.
     Row,
     /// A reduction over leading dimensions depends on the result of another one.
     Levels,
     /// An operand that is read or written in the phase after a reduction over leading dimensions varies along these.
     Varies,
-    /// Elements of an output would be written several times, or the strides do not show that they are not. Or leading
-    /// dimensions are reduced, and there is an output but no reduction.
+    /// Elements of an output would be written several times, or the strides do not show that they are not. Or a row
+    /// output holds a value that varies along the row or that is computed without a reduction. Or leading dimensions
+    /// are reduced, and there is a row output, or an output but no reduction.
     Output,
 }
 
@@ -61,7 +62,8 @@ pub(super) struct Template {
     pub op: Op,
     pub base: Base,
     pub extra: u32,
-    /// The number of bytes from one lane to the next in the memory that the instruction accesses.
+    /// The number of bytes from one lane to the next in the memory that the instruction accesses, or 1 for an index
+    /// that it counts. It is not used if the base is an immediate, a temporary, partial results or a strided operand.
     pub size: usize,
     pub when: When,
 }
@@ -83,8 +85,8 @@ pub(super) struct Reduction {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Phase {
-    /// The program's operands that are the same along the row, by number, each with the temporary to which it is
-    /// copied.
+    /// The program's operands that are the same along the row, by number, each with the temporary to which it is copied
+    /// when the phase starts. Unless leading dimensions are reduced, the first phase copies those of all phases.
     pub fills: Vec<(usize, u32)>,
     /// The code that computes row values, with equal lanes.
     pub scalar: Vec<Template>,
@@ -99,9 +101,9 @@ pub(super) struct Phase {
 pub(super) struct Walk {
     pub operand: Operand,
     pub outer: Vec<isize>,
-    /// The bytes from lane to lane in a run of [`Code::run`] lanes.
+    /// The stride from lane to lane in a run of [`Code::run`] lanes.
     pub inner: isize,
-    /// The bytes from run to run, or 0 if a row is one run.
+    /// The stride from run to run, or 0 if a row is one run.
     pub run: isize,
 }
 
@@ -129,7 +131,7 @@ impl Walk {
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub wide: bool,
-    /// The loops around rows, those over kept dimensions first.
+    /// The sizes of the loops around rows, those over kept dimensions first.
     pub outer: Vec<usize>,
     /// The number of loops of `outer` that are over kept dimensions. The others are over reduced ones.
     pub kept: usize,
@@ -163,8 +165,9 @@ pub(super) struct Layout {
     pub walks: Vec<Walk>,
 }
 
-/// Shorter rows of programs without reductions are merged if [`is_merged`] returns true, because each row takes time of
-/// its own. Inputs whose elements are then not at equal distances are copied, run by run.
+/// Rows of fewer lanes are short. Each row takes time of its own, so short rows of programs without reductions are
+/// merged if [`is_merged`] returns true. Inputs whose elements are then not at equal distances are copied, run by run.
+/// Programs that reduce short rows may run in stages.
 pub(crate) const SHORT_ROW: usize = 128;
 
 /// A dimension of the space: its size, whether it is reduced, and each operand's stride.
@@ -250,11 +253,11 @@ pub(super) enum Granularity {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Class {
     pub kind: Granularity,
-    /// The number of the phase that computes the node. For a reduction, this is the first phase that can use the
-    /// result.
+    /// The number of the first phase that can compute the node. For a reduction, this is the first phase that can use
+    /// the result.
     pub level: usize,
-    /// An estimate of the number of operations that compute the node from the program's operands and from results of
-    /// reductions. It is the cost of computing the node again.
+    /// An estimate of the cost of computing the node again from the program's operands, from values that are the same
+    /// along a row, and from results of reductions: 1 for each cheap operation, and more than [`CHEAP`] for any other.
     pub cost: usize,
 }
 

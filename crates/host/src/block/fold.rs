@@ -28,8 +28,8 @@ pub(crate) struct Fold {
 pub(crate) enum Along {
     /// Each result is that of a row of this number of contiguous words, which is at least 2.
     Row(usize),
-    /// `count` times, `rows` rows of `lanes` contiguous words, which are `step` bytes apart, are folded to a row of
-    /// results. If `goes_on` is true, the results in place come first. There is at least one row.
+    /// `count` times, `rows` rows of `lanes` contiguous words are folded to a row of results. The rows are `step` bytes
+    /// apart. If `goes_on` is true, the results in place come first. There is at least one row.
     Rows { rows: usize, step: isize, lanes: usize, goes_on: bool },
 }
 

@@ -22,7 +22,8 @@ use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
 
 /// The largest number of lanes of a part of a kernel that is divided by [`By::Rows`], unless the part is one long row.
-/// Rows are grouped up to it, and longer rows are cut into pieces of this length if the kernel has one phase.
+/// Rows are grouped up to it, and longer rows are cut into pieces of this length if the kernel has one phase. Tiles
+/// ([`By::Tiles`]) are grouped up to as many elements.
 const PART: usize = 32_768;
 /// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;
@@ -338,7 +339,7 @@ const BYTES_PER_NANOSECOND: usize = 16;
 
 /// How the work of a kernel is divided into parts.
 enum By<'a> {
-    /// A part is a tile of many short rows.
+    /// A part is one or more tiles of many short rows. Tiles along a reduced axis are in one part.
     Tiles(&'a Stages),
     /// Leading dimensions are reduced. A part is a tile of columns and, if there are many reduced rows, a chunk of
     /// these.

@@ -26,11 +26,11 @@ pub(crate) const PARTIALS: usize = 256;
 #[repr(C)]
 pub(crate) struct Ins {
     pub op: Op,
-    /// Depending on `op`, the offset of a second temporary, a number of lanes or of cache lines, a distance in bytes,
-    /// or the number of an operand.
+    /// Depending on `op`, the offset of a second temporary in bytes, a number of lanes or of cache lines, a distance in
+    /// bytes, the number of an operand, or 0 if there is nothing to state.
     pub extra: u32,
-    /// The number of bytes from one block to the next. For [`Op::Iota`], the difference between the first number of a
-    /// block and that of the next one. Within a block, the numbers grow by 1.
+    /// The number of bytes from one block to the next, or 0 if all blocks have the same `base`. For [`Op::Iota`], the
+    /// difference between the first number of a block and that of the next one. Within a block, the numbers grow by 1.
     pub step: isize,
     /// An address, or the bits of an immediate. For [`Op::Iota`], the first number.
     pub base: *mut u8,
@@ -53,7 +53,7 @@ pub(crate) struct Strided {
     pub size: usize,
     /// The first lane of the first block.
     pub lane: usize,
-    /// The number of lanes of a block.
+    /// The number of lanes that a block copies, which is less for a partial block.
     pub lanes: usize,
     pub temp: *mut u8,
 }
@@ -86,7 +86,7 @@ macro_rules! machine {
         unary_functions { $($_op:ident $function:ident $function_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
         binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }
     ) => {
-        /// The effect of an instruction on the accumulator.
+        /// The operation of an instruction. Most change the accumulator, and the others access memory.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {

@@ -76,7 +76,8 @@ macro_rules! declare {
 
 with_functions! { declare! }
 
-/// The kind of a comparison. Floats are compared as numbers, so NaN is equal to nothing.
+/// The kind of a comparison. Floats are compared as numbers, so NaN is equal to nothing, except by
+/// [`Program::compare_total`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Comparison {
     Eq,

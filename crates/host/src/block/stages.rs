@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The largest number of elements of a tile, unless one [`CHUNK`] of reduced rows has more.
 const TILE: usize = 4096;
-/// Fewer rows are run one after the other.
+/// With fewer rows than this, there are no stages, and rows are run one after the other. If leading dimensions are
+/// reduced, these are the reduced rows, and otherwise the rows along the innermost loop.
 const ROWS: usize = 8;
 
 /// One thread folds at most this number of elements, or any number if there are at most [`NARROW`] lanes. Other
@@ -25,7 +26,7 @@ const NARROW: usize = 16;
 /// The stages of a program and its tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Stages {
-    /// The loop of the kernel along which tiles are cut, and its size.
+    /// The number, among the kernel's loops, of the loop along which tiles are cut, and its size.
     pub axis: usize,
     pub size: usize,
     /// The number of indices along the axis that a tile has. The last tile may have fewer.
@@ -37,7 +38,7 @@ pub(super) struct Stages {
     /// The other loops over kept dimensions, each with its number among the kernel's loops and its size.
     pub around: Vec<(usize, usize)>,
     pub whole: Variant,
-    /// The stages for a last tile of another size.
+    /// The stages for a last tile of another size. `None` if all tiles have one size.
     pub rest: Option<Variant>,
 }
 
@@ -65,9 +66,9 @@ pub(super) enum Stage {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Folded {
-    /// `count` rows of this number of words.
+    /// Each of `count` rows of this number of words is folded to one word.
     Row(usize),
-    /// `count` times, rows of words to a row.
+    /// `count` times, `rows` rows of `lanes` words are folded to one row. The rows are `step` bytes apart.
     Rows { rows: usize, step: isize, lanes: usize },
 }
 
@@ -161,7 +162,8 @@ struct Splitter<'p> {
     program: &'p Program,
     layout: &'p Layout,
     classes: &'p [Class],
-    /// The dimensions of a tile: kept rows, reduced rows if leading dimensions are reduced, and lanes.
+    /// The sizes of a tile: kept rows, reduced rows, and lanes. There is 1 reduced row unless leading dimensions are
+    /// reduced.
     dims: [usize; 3],
     /// For each node, true if an output depends on it.
     live: Vec<bool>,

@@ -23,7 +23,7 @@ pub(super) fn tiles_bytes(stages: &Stages) -> usize {
 pub(super) struct Tiles<'a, W> {
     binding: &'a Binding<'a>,
     stages: &'a Stages,
-    /// The code of each stage of each variant, or `None` for a fold.
+    /// For the two variants of the stages, the code of each stage, or `None` for a fold. Empty for a missing variant.
     codes: [Vec<Option<Binding<'a>>>; 2],
     word: PhantomData<fn() -> W>,
 }
@@ -32,9 +32,10 @@ pub(super) struct Tiles<'a, W> {
 struct Worker<'a, W> {
     tiles: &'a Tiles<'a, W>,
     words: *mut u8,
-    /// The code of each stage of each variant, or `None` for a fold.
+    /// For the two variants of the stages, the code of each stage, or `None` for a fold. Empty for a missing variant.
     bound: [Vec<Option<Bound<'a, W>>>; 2],
-    /// The addresses of the operands at the current indices of the loops around the tiles.
+    /// The addresses of the operands at the current indices of the loops around the tiles. For an operand that counts
+    /// an index, this is the number there, in the form of an address.
     places: Vec<*mut u8>,
     pace: Pace,
 }

@@ -22,7 +22,7 @@ pub struct Options {
     /// True if runs of ops on small arrays become one step each. It must be false if numbers are checked.
     pub runs_small: bool,
     /// If these checks refuse numbers, no ops are fused, except that views are read through. Each step that computes
-    /// results then has steps around it that look for such numbers.
+    /// results, and is no loop or branch, then has steps around it that look for such numbers.
     pub checks: NumberChecks,
 }
 
@@ -61,7 +61,7 @@ impl Unit {
 
 /// The state of converting one function.
 struct Lowering<'m> {
-    /// The slots and steps so far, which kernels extend.
+    /// The slots so far, and the steps that prepare operands, which kernels extend.
     plan: PlanCx<'m>,
     options: Options,
     memory: &'m Memory,

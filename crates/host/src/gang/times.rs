@@ -17,7 +17,7 @@ const MAX_RUNS: usize = 1 << 17;
 pub struct StepTimes {
     /// The time at which the first step started, or `None` before that.
     first: Option<Instant>,
-    /// The time of the last reading of the clock.
+    /// The time of the last reading of the clock, since `first`.
     now: Duration,
     /// True if nothing has run since the last reading.
     is_now: bool,
@@ -31,7 +31,7 @@ pub struct StepTimes {
     /// together counts as that of the first one. Steps inside of a loop or branch whose steps are not timed have no
     /// time.
     pub totals: Vec<(u64, Duration)>,
-    /// The runs, in the order of their starts. The `instruction` of each is the `id` of its first step.
+    /// The runs that are listed, in the order of their starts. The `instruction` of each is the `id` of its first step.
     pub runs: Vec<InstructionRun>,
     /// The turn of the innermost loop that is running, counted from 0, or `None` outside of loops.
     pub turn: Option<u64>,

@@ -14,7 +14,7 @@ use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::Opcode;
 use std::sync::Arc;
 
-/// The plan of one function while it is built.
+/// The plan of one function while it is built: its slots, and the number of its steps. The caller keeps the steps.
 pub struct PlanCx<'m> {
     pub body: &'m Body,
     pub mesh: Option<Arc<Mesh>>,
@@ -199,8 +199,8 @@ pub fn operations(view: &OpView<'_>) -> u64 {
 /// A function that builds the step of an op, or returns `None` if the kernel does not suit the op.
 pub type Build = for<'m> fn(&mut PlanCx<'m>, &OpView<'m>) -> Option<Step>;
 
-/// A function that adds an elementwise op to a block program, given the values of its operands. Returns `None` if there
-/// is no instruction for their types.
+/// A function that adds an elementwise op to a block program, given the values of its operands. Returns `None` if block
+/// programs cannot compute the op on them.
 pub type Compute = fn(&mut Program, &OpView<'_>, &[BlockValue]) -> Option<BlockValue>;
 
 /// How a block program computes an op.
@@ -237,7 +237,7 @@ impl Fused {
 pub enum Small {
     /// The results are the operands.
     Alias,
-    /// Elements move to places that are known.
+    /// Elements move to places that are known when the program is built.
     Movement,
     DynamicSlice,
     DynamicUpdateSlice,
@@ -260,7 +260,8 @@ pub struct Row {
     /// returns a step.
     pub steps: &'static [Build],
     /// How small programs compute the op if block programs do not compute it and it is no view. `None` if they do not.
-    /// Ops that block programs compute, and views, need none: small programs compute them, too.
+    /// Ops that block programs compute, views, and elementwise ops on complex numbers need none: small programs compute
+    /// them, too.
     pub small: Option<Small>,
 }
 

@@ -43,7 +43,7 @@ pub(super) struct FoldKernel {
     input_count: usize,
     /// The number of bytes of an element of each array.
     sizes: Vec<usize>,
-    /// The number of elements of a result.
+    /// The number of results for each array.
     count: usize,
 }
 

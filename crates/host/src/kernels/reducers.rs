@@ -16,8 +16,8 @@ pub fn reducer(kind: ReduceKind) -> Reducer {
     }
 }
 
-/// Expands to `$with!(T, widen, op, narrow)` for the element type `T` and the function of a kind of reduction, which
-/// works on widened numbers. Expands to `None` if there is no such function.
+/// Expands to an expression that is `$with!(T, widen, op, narrow)` for the element type `T` and the function of a kind
+/// of reduction, which works on widened numbers, or `None` if there is no such function. `T` is `u8` for truth values.
 macro_rules! by_reducer {
     (@integer $T:ty, $kind:expr, $with:ident) => {
         match $kind {

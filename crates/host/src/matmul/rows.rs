@@ -303,7 +303,7 @@ struct State {
     left: Vec<[u32; 2]>,
     /// The sums: for each two vectors of columns, those of all rows.
     sums: Vec<u32>,
-    /// The number of rows, padded to whole tiles.
+    /// The number of rows, padded as [`padded_rows`] states.
     rows: usize,
 }
 

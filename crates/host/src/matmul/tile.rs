@@ -27,7 +27,7 @@ pub struct Tile {
     pub step: usize,
     /// Packs one panel of lines at arbitrary addresses.
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
-    /// Packs panels of lines whose elements are adjacent.
+    /// Packs panels of lines whose elements of the same depth are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
     /// Adds the products of a block of panels to its sums, and writes the sums that are complete.
     pub multiply: unsafe fn(&Block<'_>),

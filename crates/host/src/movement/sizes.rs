@@ -1,7 +1,7 @@
 //! The sizes by which copies are divided.
 
 /// About the number of bytes of a part of a copy or fill. One worker does a part. What cannot be divided may have more,
-/// and the last part of a copy may have fewer.
+/// and the last part may have fewer.
 pub const PART: usize = 1 << 19;
 /// If a kernel moves fewer bytes than this in all, no worker is woken.
 pub const SMALL: usize = 1 << 18;

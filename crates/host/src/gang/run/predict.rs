@@ -36,8 +36,8 @@ pub struct Given {
 #[derive(Clone, Copy, Debug)]
 pub struct Predicted {
     pub memory: RunMemory,
-    /// The number of the visit of a step at which the peak is reached, where the first visit of the run is number 1. If
-    /// the memory cannot be counted, this is the last visit before that. It is 0 if no step was visited.
+    /// The number of the visit of a step by whose end the peak was reached. The first visit of the run has number 1. If
+    /// the memory cannot be counted, this is the last visit that began. It is 0 if no step was visited.
     visit: usize,
 }
 

@@ -32,7 +32,8 @@ pub struct Builder<'a, 'm> {
     pub is_in_region: bool,
     /// The largest number of real elements of an array that becomes a small one.
     pub max_size: usize,
-    /// The arrays that ops compute from constants alone. They become words when an op reads them.
+    /// The arrays that ops compute from constants alone. They become words when an op reads them or the program returns
+    /// them.
     known: HashMap<Value, Literal>,
     held: HashMap<Value, Held>,
     /// The values in `held`, in the order in which they were added.

@@ -39,7 +39,7 @@ fn name(plan: &PlanCx<'_>, ops: &[Op]) -> String {
     format!("small({})", names.join(", "))
 }
 
-/// The number of turns for which a loop counts in estimates of work.
+/// The number of turns for which a loop counts in the estimate of a step's work.
 const TURNS: u64 = 1024;
 
 /// Returns an estimate of the work of an op, if each loop has this number of turns.
@@ -54,7 +54,7 @@ fn work(plan: &PlanCx<'_>, op: Op, turns: u64) -> u64 {
 
 struct SmallKernel {
     program: Program,
-    /// An estimate of the work for each instance, without that of loops, whose turns take steps when they run.
+    /// An estimate of the work for each instance, without that of the turns of loops, which take steps when they run.
     work: u64,
 }
 
