@@ -22,7 +22,7 @@ impl Pointer {
     }
 }
 
-/// The number of bytes of an array on each side of a position.
+/// The number of bytes of an array before a position, and from it on. Both are 0 for a position beyond the array.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     before: usize,

@@ -7,7 +7,8 @@ use shardwise_base::DType;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The number of rounds of a measurement, each of which has [`CHAINS`] multiply-adds of vectors.
+/// The number of rounds of each part of a measurement. A round has [`CHAINS`] multiply-adds, of vectors or, without
+/// AVX2, of single numbers.
 const ROUNDS: usize = 200_000;
 
 /// The number of chains of multiply-adds that do not depend on each other.
@@ -68,7 +69,7 @@ mod x86 {
     use crate::peak::{CHAINS, ROUNDS};
     use std::arch::x86_64::*;
 
-    /// Declares a function that computes [`CHAINS`] chains of multiply-adds, and returns a lane of their sum.
+    /// Declares a function that computes [`CHAINS`] chains of multiply-adds, and returns a lane of their sum plus 1.
     macro_rules! chains {
         ($name:ident $features:literal $splat:ident $fused:ident $add:ident $first:ident) => {
             #[target_feature(enable = $features)]

@@ -41,7 +41,7 @@ const SPIN: Duration = Duration::from_micros(50);
 pub enum Effort {
     /// Less than about 60 microseconds in all: the calling thread runs all parts.
     Small,
-    /// About 60 microseconds in all or more: helpers run parts, too.
+    /// About 60 microseconds in all or more: helpers may run parts, too.
     Large,
 }
 
@@ -79,11 +79,11 @@ struct Job<'a> {
     /// The guard of the thread that called [`Workers::run`].
     guard: Guard,
     failure: Mutex<Option<Failure>>,
-    /// The recorder of the workers' runs, and the key of the call. `None` if nothing records them.
+    /// The recorder of the workers' runs, and the key of the call. `None` if the call is not recorded.
     recorder: Option<(std::sync::Arc<Recorder>, usize)>,
 }
 
-/// The reason why a part ended early.
+/// The reason why a call ends early: a stop in a part or after one, or the panic of a part.
 enum Failure {
     Stop(Stop),
     Panic(Box<dyn Any + Send>),

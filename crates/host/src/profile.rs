@@ -19,7 +19,7 @@ pub struct Instructions {
     worker_count: usize,
     device_count: usize,
     all: Arc<[Instruction]>,
-    /// For each step, by its `id`, the index of its instruction.
+    /// For each step, by its `id`, the index of its instruction, or 0 for a step that was left out of the plan.
     of_step: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ struct Rows<'a> {
     device_count: usize,
     writers: Writers,
     instructions: Vec<Instruction>,
-    /// For each step, by its `id`, the index of its instruction.
+    /// For each step, by its `id`, the index of its instruction, or 0 for a step that was left out of the plan.
     of_step: Vec<usize>,
 }
 

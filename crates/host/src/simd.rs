@@ -31,7 +31,7 @@ pub enum Level {
     Portable,
     /// AVX2, FMA and F16C.
     Avx2,
-    /// AVX-512 F, BW, DQ and VL.
+    /// AVX-512 F, BW, DQ and VL, with all of [`Level::Avx2`].
     Avx512,
 }
 

@@ -3,7 +3,7 @@
 use shardwise_base::{AxisRef, Mesh, Positions};
 use std::sync::{Arc, OnceLock};
 
-/// A grid of processes, which are the positions along some axes of a mesh.
+/// A grid of processes: the positions along some axes of a mesh, or, without a mesh, the partitions of some replicas.
 #[derive(Clone, Debug)]
 pub struct Frame {
     /// The mesh with the axes of the grid, or `None` for a grid without a mesh.

@@ -41,7 +41,7 @@ pub enum Attr {
     },
     /// `array<i1: true, false>`.
     Bools(Vec<bool>),
-    /// `#stablehlo<comparison_direction LT>`, or `#stablehlo<precision DEFAULT>`.
+    /// `#stablehlo<comparison_direction LT>`, or `#stablehlo.result_accuracy_mode<DEFAULT>`.
     Enum {
         dialect: Arc<str>,
         kind: Arc<str>,

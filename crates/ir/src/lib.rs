@@ -49,5 +49,6 @@ pub use view::OpView;
 /// The most dimensions that a tensor may have: far beyond any use, and few enough that each has a factor in a rule.
 pub const MAX_RANK: usize = 1024;
 
-/// How deep regions may nest: every walk over regions is a recursion of at most this depth.
+/// The largest nesting depth of regions inside of a function's own region. It limits the recursion of walks over
+/// regions.
 pub const MAX_REGION_DEPTH: usize = 128;

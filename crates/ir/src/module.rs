@@ -12,12 +12,12 @@ pub enum Visibility {
     Private,
 }
 
-/// The attributes of a function's argument or result, without `sdy.sharding`. The sharding of an argument is stored
-/// with the argument's value, and that of a result in [`Func::result_shardings`].
+/// The attributes of a function's argument or result, without its sharding. The sharding and other facts of an argument
+/// are stored with the argument's value, and the sharding of a result in [`Func::result_shardings`].
 pub type FuncArgAttrs = Attrs;
 
-/// The name of the attribute that holds the type of the whole array of an argument or result of the main function, if
-/// the type in the function is that of each device's part.
+/// The name of the attribute of a function's argument or result that holds the type of the whole array without padding,
+/// if the type in the function is padded or that of each device's part.
 pub const GLOBAL_TYPE: &str = "shardwise.global_type";
 
 /// A function: its name, the attributes of its arguments and results, and its body.

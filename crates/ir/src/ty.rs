@@ -83,7 +83,7 @@ pub enum Type {
     /// A token, which orders effects.
     Token,
     Tuple(Vec<Type>),
-    /// The result of a collective that has been started.
+    /// A collective that has been started, with the types of its results.
     Future(Vec<Type>),
 }
 

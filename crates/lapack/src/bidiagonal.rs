@@ -58,8 +58,8 @@ pub(crate) struct Bidiagonal {
     meter: Meter,
 }
 
-/// The bound of the iteration, which fails on a matrix of `n` rows after this number times `n^2` steps. One turn on a
-/// block of `k` rows has `k - 1` steps.
+/// The bound of the iteration, which fails on a matrix of `n` rows after about this number times `n^2` steps. One turn
+/// on a block of `k` rows has `k - 1` steps. The least threshold of the iteration is proportional to this number, too.
 const MAX_ITERATIONS: usize = 6;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

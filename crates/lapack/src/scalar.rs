@@ -8,7 +8,7 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 /// The relative distance of 1 to the next number below.
 pub(crate) const EPS: f64 = f64::EPSILON / 2.0;
 
-/// A real or complex number in 64 bits.
+/// A real number of 64 bits, or a complex one whose parts have 64 bits each.
 pub trait Scalar:
     Copy
     + Debug

@@ -7,7 +7,7 @@
 use crate::lanes::{Lanes, power_of_two};
 
 const LOG2_E: f32 = std::f32::consts::LOG2_E;
-/// The first of the two parts whose sum is `ln 2`. It has 16 bits, so its small multiples are exact.
+/// The first of the two parts whose sum is nearly `ln 2`. It has 15 bits, so its small multiples are exact.
 const LN2_HI: f32 = 0.693_145_75;
 const LN2_LO: f32 = 1.428_606_8e-6;
 /// Adding this to a number of at most 2^22 in magnitude rounds the number to an integer, which the low bits of the sum

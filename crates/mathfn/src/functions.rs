@@ -35,9 +35,9 @@ macro_rules! functions {
 
         /// Expands to `$with! { $given unary_functions { .. } binary_functions { .. } }`, with a row for each function:
         /// the op code, the name in block programs and in the machine's code, the method of words and vectors, the
-        /// functions of this crate on `f32` and `f64`, and `formula` if there is a formula over lanes for `f32`, else
-        /// `scalar`. An engine makes all other mentions of the function from the
-        /// row, but for the levels of vector instructions that compute it faster.
+        /// functions of this crate on `f32` and `f64`, and `formula` if the function on `f32` is made to compute all
+        /// lanes of a vector together, else `scalar`. An engine makes all other mentions of the function from the row,
+        /// but for the levels of vector instructions that compute it faster.
         #[macro_export]
         macro_rules! with_functions {
             ($d with:ident! $d($d given:tt)*) => {

@@ -30,10 +30,11 @@ fn lgamma_by_shift(x: f64) -> Double {
     stirling(z) - double::ln(product)
 }
 
-/// From here on the series below have 31 digits.
+/// From this argument on, the series below have about 31 digits.
 const SERIES_FROM: f64 = 24.0;
 
-/// `B(2k) / 2k` as fractions: the series of digamma, and with a further factor those of `ln gamma`.
+/// `B(2k) / 2k` for `k` from 1 on, as fractions: the coefficients of the series of digamma. Divided by `2k - 1`, they
+/// are those of the series of `ln gamma`.
 const BERNOULLI: [(f64, f64); 13] = [
     (1.0, 12.0),
     (-1.0, 120.0),

@@ -27,7 +27,8 @@ pub enum Batched<'f> {
     None(&'static str),
 }
 
-/// Builds the results of the batch, all with the new leading dimension. Fails if the op cannot be batched.
+/// Builds the results of the batch. All that are tensors have the new leading dimension. Fails if the op cannot be
+/// batched.
 pub type Batch<'f> = Box<dyn Fn(&mut BatchCx<'_, '_, '_>) -> Result<Vec<Value>, Diagnostic> + 'f>;
 
 impl<'f> Batched<'f> {

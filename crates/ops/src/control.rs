@@ -44,7 +44,7 @@ pub struct CustomCall;
 /// `sdy.named_computation`: a region that replaces a call.
 pub struct NamedComputation;
 
-/// Writes the facts that are the same for all ops whose regions the engine runs.
+/// Writes the facts that are the same for all ops whose regions or functions the engine runs.
 macro_rules! control {
     () => {
         answer!(class = Other);

@@ -36,7 +36,7 @@ pub type Tangents<'f> = Box<dyn Fn(&mut TangentCx<'_, '_, '_>) -> Vec<Option<Val
 pub enum Transposed<'f> {
     /// This function builds the cotangent of each operand that is linear ([`CotangentCx::is_linear`]).
     By(Cotangents<'f>),
-    /// The transform transposes the regions of the op.
+    /// The transform transposes the regions of the op, or refuses the op if it cannot.
     Structure,
     /// The op is never part of a derivative, or has no transpose, for this reason.
     None(&'static str),

@@ -13,7 +13,7 @@ use crate::{OPS, Opcode, build, quantized};
 use shardwise_base::{Diagnostic, Diagnostics, Literal, Note, NoteKind};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Module, OpView, Type, Value};
 
-/// The facts of all of these ops.
+/// The facts of the ops whose sizes are operands, such as `dynamic_pad`.
 pub struct Dynamic;
 
 /// The static form of an op.

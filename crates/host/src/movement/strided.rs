@@ -358,7 +358,7 @@ unsafe fn transpose_edge<T: AnyBitPattern>(tile: &[u8], to: *mut T, stride: isiz
     }
 }
 
-/// An element that can be transposed in tiles of a cache line's side.
+/// An element type of which square tiles can be transposed. The lines of a tile have the length of a cache line.
 trait Tile: Copy + Default {
     /// Writes the transpose of a tile, with lines that are `stride` bytes apart. The lines of `tile` are `PITCH` bytes
     /// apart. Panics if `tile` is too short.

@@ -29,7 +29,7 @@ pub struct SlotInfo {
     pub count: usize,
     /// The number of bytes of each instance's buffer, or `usize::MAX` if it overflows.
     pub bytes: usize,
-    /// The location in the program that defines the value.
+    /// The location of the value's definition in the program, or that of the op for which a step prepares the value.
     pub loc: Loc,
 }
 
@@ -85,13 +85,14 @@ pub struct Step {
     pub kind: StepKind,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Slot>,
-    /// The instances that are computed, of every output.
+    /// The points whose instances are computed. All outputs have these points, except that further outputs of an alias,
+    /// a loop or a branch may have others. A step without outputs runs once for each point.
     pub points: Points,
-    /// The numbers of the instances that are computed.
+    /// The numbers of all points of `points`, ascending.
     pub instances: Vec<usize>,
     pub loc: Loc,
-    /// The ops that it computes, in program order, or the op for which it prepares an operand. For a [`Watch`], these
-    /// are the ops of the step that it watches.
+    /// The ops that it computes, in an order in which they can run, or the op for which it prepares an operand. For a
+    /// [`Watch`], these are the ops of the step that it watches.
     pub ops: Vec<Op>,
     /// True if it only copies an operand to the layout in which another step needs it: in another order, or with
     /// padding.
@@ -104,8 +105,8 @@ pub struct Step {
     /// An estimate of the number of element operations or multiply-adds of a kernel, for each instance. It is 0 for
     /// steps of other kinds.
     pub work: u64,
-    /// The slots that the block of this step defines and that no later step of the block reads or returns, but this one
-    /// reads or defines. Their buffers are released after this step.
+    /// The slots whose buffers are released after this step: those that its block defines, as parameters or as outputs
+    /// of steps, and does not return, and that this step is the last one of the block to read or define.
     pub drops: Vec<Slot>,
 }
 
@@ -139,7 +140,8 @@ pub fn measured_at_once(mut steps: &[Step]) -> impl Iterator<Item = &[Step]> {
 /// A slot that a step reads.
 pub struct Input {
     pub slot: Slot,
-    /// For each instance of the step, the instance of the slot that it reads.
+    /// For each instance of the step, the instance of the slot that it reads: the one on the first device that holds
+    /// the former. Aliases, loops, branches and collectives find what they read in other ways.
     pub map: Vec<u32>,
     /// True if no instance of the slot is read by two instances of the step.
     is_read_once: bool,
@@ -162,7 +164,7 @@ pub enum StepKind {
         op: Op,
         captured: Vec<Value>,
     },
-    /// Passes the buffers on, possibly with another type of the same bytes.
+    /// Passes the buffers on, possibly with another type that has as many bytes.
     Alias,
     Kernel(Box<dyn Kernel>),
     /// Runs a collective by its reference, because there is no kernel. The inputs are as for [`StepKind::Evaluate`].
@@ -171,8 +173,8 @@ pub enum StepKind {
         captured: Vec<Value>,
         members: Members,
     },
-    /// Moves buffers between instances. Holds, for each instance, the instance from which it receives; `None` means
-    /// zeros.
+    /// Passes buffers from instance to instance. Holds, for each instance of the result, the instance of the operand
+    /// that it receives; `None` means zeros.
     Permute(Vec<Option<u32>>),
     /// Runs a loop, separately for each point of [`Divergence::apart`], and in lock-step for all instances of one
     /// point.
@@ -234,13 +236,13 @@ pub struct Watch {
 
 /// The groups of a collective.
 pub struct Members {
-    /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for a
-    /// device that is in no group and gets zeros.
+    /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for an
+    /// instance whose first device is in no group. It gets zeros.
     pub groups: Vec<Group>,
     /// For each instance of the result, its position in its group, or 0 for an empty group.
     pub positions: Vec<usize>,
-    /// For each instance of the result, the instance on the first device of its group. For an empty group, it is the
-    /// instance itself.
+    /// For each instance of the result, the instance of the result on the first device of its group. For an empty
+    /// group, it is the instance itself.
     pub firsts: Vec<usize>,
 }
 
@@ -249,8 +251,8 @@ pub struct Members {
 pub struct Divergence {
     /// The regions run for each of these points separately.
     pub apart: Points,
-    /// A collective in the regions whose groups need several instances of the predicate, which therefore must agree.
-    /// `None` if there is none.
+    /// The location of a collective in the regions whose groups need several instances of the predicate, which
+    /// therefore must agree. `None` if there is none.
     pub collective: Option<Loc>,
 }
 
@@ -283,8 +285,8 @@ pub trait Kernel: Send + Sync {
     }
 }
 
-/// The buffers of a value, one for each instance; `None` for those that were not computed. A list of one buffer, as on
-/// one device, allocates nothing.
+/// The buffers of a value, one for each instance; `None` for those that were not computed. The list may be empty if
+/// none was. A list of one buffer, as on one device, allocates nothing.
 pub type Buffers = SmallVec<[Option<Buffer>; 1]>;
 
 /// The buffers of the inputs or outputs of a step.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// A call is not recorded if the list has this many runs when the call begins. The list then takes about 28 MiB.
+/// A call is not recorded if the list has this many runs or more when the call begins. This many take 28 MiB.
 const MAX_RUNS: usize = 1 << 19;
 
 /// The key that stands for none.

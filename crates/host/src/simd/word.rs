@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use shardwise_mathfn as mathfn;
 use shardwise_mathfn::with_functions;
 
-/// Declares the methods of `Word` that are functions with formulas.
+/// Declares the methods of `Word` that are functions of `shardwise_mathfn`.
 macro_rules! declare {
     (unary_functions { $($_op:ident $_name:ident $unary:ident $($_formulas:ident)*,)* }
      binary_functions { $($_op2:ident $_name2:ident $binary:ident $($_formulas2:ident)*,)* }) => {
@@ -13,8 +13,8 @@ macro_rules! declare {
     };
 }
 
-/// A lane of 32 or 64 bits. `f*` methods read it as a float, `s*` methods as a signed and `u*` methods as an unsigned
-/// integer. Loads and stores need one readable or writable element at `p`.
+/// A lane of 32 or 64 bits. In names such as `fadd`, `sdiv` and `ule`, the first letter states whether it is read as a
+/// float, as a signed or as an unsigned integer. Loads and stores need one readable or writable element at `p`.
 pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The lane's width in bytes.
     const SIZE: usize;

@@ -5,7 +5,8 @@ use super::words::{Place, Words};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Computes small arrays from others, such as a sort. A routine has no state, and runs on one thread.
+/// Computes small arrays from others, such as a sort. A routine keeps no state from call to call, and runs on one
+/// thread.
 pub(crate) trait Routine: Send + Sync {
     /// Computes the elements of all results. The bytes of each array are its elements, one after the other, and are
     /// aligned to 8 bytes.

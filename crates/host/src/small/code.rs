@@ -63,7 +63,7 @@ pub(crate) enum Action {
     /// elements has a part of the table, with the numbers of both factors of each product of its first element. The
     /// numbers of the next elements are larger by `steps` each, which are 0 or 1. `run` divides `len`.
     Dot { is_float: bool, len: u32, to: u32, run: u32, steps: [u32; 2], table: Range<u32> },
-    /// Copies a window of an array in words. The table has the words of the window that starts at 0.
+    /// Copies a window of an array in words. The numbers in the window's table are those of words of the program.
     Window { to: u32, window: Window },
     /// Copies `update` into a window of the array that starts at word `at`.
     Update { at: u32, update: Place, window: Window },
@@ -80,24 +80,24 @@ pub(crate) enum Action {
 /// which are alike and each of which has indices of its own. Their elements follow each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// The number of elements that follow each other in the array, and of which the table has the first.
+    /// The number of elements of a run. They follow each other in the array, and the table has the first.
     pub run: u32,
-    /// The part of [`Code::tables`] with the numbers of the window's elements, if all of its starts are 0.
+    /// The part of [`Code::tables`] with the number of the first element of each run of the first slice, if all of its
+    /// starts are 0.
     pub table: Range<u32>,
     /// The part of [`Code::starts`] with the starts of the window. It is empty if the window does not move.
     pub starts: Range<u32>,
-    /// The part of [`Code::tables`] with two numbers for each slice: by how many elements it comes later than if it
-    /// were the first, and by how many words its indices do. If it is empty, there is one slice, and both numbers are
-    /// 0.
+    /// The part of [`Code::tables`] with two numbers for each slice: the `base` and the `indices` of its [`Slice`]. If
+    /// it is empty, there is one slice, and both numbers are 0.
     pub slices: Range<u32>,
 }
 
 /// One slice of a window.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Slice {
-    /// The number of elements by which the slice comes later than if it were the first.
+    /// The number of elements by which the slice comes after the first one, if both have the same starts.
     pub base: u32,
-    /// The number of words by which its indices come later.
+    /// The number of words by which its indices come after those of the first slice.
     pub indices: u32,
 }
 
@@ -121,7 +121,8 @@ impl Window {
 /// The start of a window along one dimension of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
-    /// The scalar that states the start. It is clamped to the numbers from 0 to `most`.
+    /// The scalar that states the start of the first slice. Starts are clamped to the numbers from 0 to `most`, except
+    /// that [`Action::Put`] skips a slice with another start.
     pub index: Place,
     pub most: u32,
     /// The number of elements of the array from one index of the dimension to the next.
@@ -148,7 +149,7 @@ pub(crate) struct Code {
     pub words: Words,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
-    /// The number of the word of each constant, by its width, which is true for 64 bits, and by its bits.
+    /// The number of the word of each constant of one word, by its width, which is true for 64 bits, and by its bits.
     constants: HashMap<(bool, u64), u32>,
 }
 

@@ -76,7 +76,7 @@ struct Run<'c, 'a> {
     inputs: &'c mut [Bytes<'a>],
     /// The number of instructions in loops for which no step was taken yet.
     unpaid: u32,
-    /// The number of the next instruction.
+    /// The number of the instruction at which the interpreter begins.
     at: u32,
     /// True if the interpreter runs one instruction only.
     is_single: bool,

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The machine code of a program, which is made when the interpreter has run as long as making it takes.
 #[derive(Default)]
 pub(crate) struct Tier {
-    /// The number of instructions that the interpreter has run.
+    /// An estimate of the number of instructions that the interpreter has run.
     done: AtomicU64,
     native: OnceLock<Option<Native>>,
 }
 
-/// The number of times that the interpreter runs a program before its machine code is made: making it takes about as
-/// long as that.
+/// Machine code is made when the interpreter has run more instructions than this many times those of the program:
+/// making it takes about as long as that.
 const TIMES: u64 = 100;
 
 impl Tier {

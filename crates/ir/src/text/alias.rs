@@ -27,8 +27,8 @@ pub(super) struct Aliases<'t> {
     types: HashMap<&'t str, (Type, usize)>,
     function_types: HashMap<&'t str, (FunctionType, usize)>,
     locs: HashMap<&'t str, LocInfo>,
-    /// Locations in the order of the text, until the first one is needed. Then all are read, parts before the locations
-    /// that contain them.
+    /// The aliases of locations in the order of the text, until the first one is needed. Then all are read in this
+    /// order, which does not recurse if parts are defined before the locations that contain them.
     unread_locs: Vec<&'t str>,
     /// Aliases that are being read. A use of one of them is a mistake, because it would be defined by itself.
     open: Vec<&'t str>,

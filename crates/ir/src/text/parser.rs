@@ -19,7 +19,7 @@ pub struct Failed;
 /// mistake and returns [`Failed`].
 pub type Parsed<T> = Result<T, Failed>;
 
-/// A position in the text, at which mistakes are reported: mostly the one where a token starts.
+/// A position in the text, in bytes, at which mistakes are reported: mostly the one where a token starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct At(pub(super) usize);
 

@@ -19,14 +19,14 @@ pub struct PrintOptions {
     pub locations: bool,
     /// Prints the module, its meshes, its functions and every op in the generic form.
     pub generic: bool,
-    /// Prints the `shardwise.*` attributes of ops and values, such as reasons and shardings of inner arguments. Two of
-    /// them depend on other options: `shardwise.varying` also on `varying`, and `shardwise.no_sharding` on `as_mlir`
-    /// only.
+    /// Prints those facts of ops and values that are `shardwise.*` attributes in text, such as reasons and shardings of
+    /// inner arguments. The varying axes also need `varying`. `shardwise.no_sharding` does not depend on this option,
+    /// but on `as_mlir`.
     pub facts: bool,
     /// Prints as MLIR does: without the word `public` before a function's name, with the ops' own names for values, and
     /// without `shardwise.no_sharding`.
     pub as_mlir: bool,
-    /// Prints `shardwise.varying`, if facts are printed.
+    /// Prints `shardwise.varying` and `shardwise.arg_varying`, if facts are printed.
     pub varying: bool,
 }
 

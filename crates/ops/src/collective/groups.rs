@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub enum Groups {
     /// One group for each point of the other axes.
     Axes { mesh: Arc<Mesh>, axes: Vec<AxisRef> },
-    /// Lists of process ids, as imported.
+    /// Lists of ids, as imported. [`IdSpace`](super::IdSpace) states what they are the ids of.
     Dense(Vec<Vec<usize>>),
     /// One group of all processes, in their order.
     All,

@@ -79,7 +79,7 @@ impl CollectiveKind {
     }
 }
 
-/// The meaning of the numbers in dense groups.
+/// The meaning of the numbers in dense groups, and in the pairs of [`Permutation::Processes`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdSpace {
     /// Replicas. There is one collective for each partition.

@@ -72,16 +72,17 @@ impl AxisList {
 /// The sources and targets of a `collective_permute`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Permutation {
-    /// Each device sends to the one that is `by` positions further along the axes, around the ring if it `wraps`.
+    /// Each device sends to the one that is `by` positions further along the axes, or back if `by` is negative. Beyond
+    /// the last or first position, it goes on at the other end if it `wraps`, and otherwise sends to none.
     Shift { along: AxisList, by: isize, wraps: bool },
     /// The device at position `i` along `from` sends to the one at position `i` along `to`.
     ///
-    /// Both lists have the same parts of the mesh in different orders. Or their meshes have the same devices in
-    /// different orders, and each list has all axes of its mesh.
+    /// Both lists have the same parts of one mesh, in any orders. Or their meshes differ in axes or in the order of the
+    /// devices, and each list has all axes of its mesh.
     Reorder { from: AxisList, to: AxisList },
     /// Source and target, as positions along the axes.
     Pairs { along: AxisList, pairs: Vec<(usize, usize)> },
-    /// Source and target, as process ids.
+    /// Source and target, as ids of processes. [`IdSpace`](super::IdSpace) states what they are the ids of.
     Processes(Vec<(usize, usize)>),
 }
 
@@ -486,8 +487,8 @@ fn with_starts(list: &AxisList) -> Vec<(AxisRef, usize)> {
 
 /// A permutation, prepared to find the device that sends to the device at some coordinates.
 ///
-/// It is prepared once for a permutation, in time linear in its text (and in the number of devices, if meshes have them
-/// in different orders). Each answer takes time linear in the number of axes.
+/// It is prepared once for a permutation, in time about linear in its text, and in the lists of device ids of the
+/// meshes where these are needed. Each answer takes time about linear in the number of axes.
 pub struct Senders<'a> {
     mesh: &'a Mesh,
     rule: Rule<'a>,
@@ -540,10 +541,11 @@ impl<'a> Senders<'a> {
     }
 }
 
-/// An axis list, seen from a program whose mesh may have the same devices in another order.
+/// An axis list, seen from a program whose mesh may have other axes, or the devices in another order.
 struct Seen<'a> {
     list: &'a AxisList,
-    /// The positions of the program's devices and of the list's, if the orders differ.
+    /// The positions of the devices in the program's mesh and in the list's. `None` if both have the same axes and
+    /// devices.
     positions: Option<[Positions; 2]>,
 }
 

@@ -24,7 +24,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 /// The custom call's target.
 pub const RAGGED_ALL_TO_ALL: &str = "ragged_all_to_all";
 
-/// The facts of the custom call that has this target.
+/// The facts of the custom call with the target [`RAGGED_ALL_TO_ALL`].
 pub struct RaggedAllToAll;
 
 pub(crate) fn is_ragged(op: &OpView<'_>) -> bool {

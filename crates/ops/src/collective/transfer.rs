@@ -7,7 +7,7 @@ use shardwise_sharding::cost::CollectiveCost;
 /// The bytes that a collective moves for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather the results, for all others the
+    /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather all results, for all others all
     /// operands. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives.

@@ -4,8 +4,8 @@ use super::unary::{like, over, plus, scaled};
 use crate::make;
 use shardwise_ir::{Builder, Value};
 
-/// The Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 2 - 2`, from the highest coefficient to the
-/// lowest. The constant term is twice that of the sum. The numbers are those of the Cephes library.
+/// The coefficients of the Chebyshev series of `exp(-x) i0(x)` for `x` in [0, 8], in `x / 4 - 1`, from the highest to
+/// the lowest. The last one is twice the constant term of the sum. The numbers are those of the Cephes library.
 const BELOW_8: [f64; 30] = [
     -4.4153416464793395e-18,
     3.3307945188222384e-17,
@@ -39,7 +39,8 @@ const BELOW_8: [f64; 30] = [
     0.6767952744094761,
 ];
 
-/// The Chebyshev series of `exp(-x) sqrt(x) i0(x)` for `x` of at least 8, in `32 / x - 2`.
+/// The coefficients, in the same form, of the Chebyshev series of `exp(-x) sqrt(x) i0(x)` for `x` of at least 8, in
+/// `16 / x - 1`.
 const FROM_8: [f64; 25] = [
     -7.233180487874754e-18,
     -4.830504485944182e-18,

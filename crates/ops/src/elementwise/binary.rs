@@ -303,8 +303,8 @@ pub const MAXIMUM: Binary = Binary {
     ..row!("maximum")
 };
 
-/// The minimum, by the order of [`MAXIMUM`]. Of complex numbers of which the first is not less, the result is the
-/// second.
+/// The minimum, by the order of [`MAXIMUM`]. For floats, it is NaN if either operand is. Of complex numbers of which
+/// the first is not less, the result is the second.
 pub const MINIMUM: Binary = Binary {
     tangent: Some(chosen_tangent),
     float: Some((fns::min_f32, fns::min_f64)),

@@ -12,8 +12,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
 
-/// The largest number of vectors that an instruction computes or copies in line, or of words if it handles them one by
-/// one. The interpreter is as fast for more. Folds and products may have a few times as many.
+/// The largest number of vectors that the elements of an instruction in line fill. For conversions between widths and
+/// accesses to narrow elements, it is that of the elements. The interpreter is as fast for more. Folds and products may
+/// use a few times as many vectors.
 const MOST: usize = 16;
 
 impl<'c> Builder<'_, 'c> {

@@ -64,7 +64,7 @@ struct Piece {
 struct Known {
     /// Pieces that do not overlap, by the number of the first word.
     pieces: BTreeMap<usize, Piece>,
-    /// For each word, a vector all of whose lanes are this word.
+    /// Vectors all of whose lanes are one word, by the number of the word.
     splats: BTreeMap<usize, Value>,
 }
 

@@ -22,7 +22,7 @@ pub struct Operands {
     pub a: Value,
     /// The second operand of a binary operation, and any vector for unary ones.
     pub b: Value,
-    /// The bits of all lanes of `b`, if they are constant.
+    /// The bits of each lane of `b`, if it is known that all lanes are one constant.
     pub constant: Option<u64>,
     /// The number of lanes that count.
     pub lanes: usize,

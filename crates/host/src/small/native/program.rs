@@ -27,7 +27,8 @@ pub struct Functions {
     pub starts: Vec<u32>,
 }
 
-/// The largest number of instructions of a part, and of a program without parts. Larger functions take long to compile.
+/// The largest number of instructions of a part. A program with no more has no parts. Larger functions take long to
+/// compile.
 const MOST: usize = 512;
 
 /// Returns the machine code of a program, or `None` if this machine has none, or as [`Compiler::function`] does.
