@@ -47,7 +47,7 @@ struct Open {
     predicate: Option<Predicate>,
 }
 
-/// What is kept for an isolated region, which is a function's body or the body of a manual computation.
+/// The part of [`Open`] that only an isolated region has: a function's body, or the body of a manual computation.
 #[derive(Default)]
 struct Wall {
     /// Values from outside that are used inside, each with the argument that stands for it.

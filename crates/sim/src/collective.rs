@@ -40,7 +40,7 @@ pub(crate) enum Exchange {
     Broadcast,
 }
 
-/// Which of the machine's fractions of a link's rate applies.
+/// The fraction of a link's rate that applies, by the name of the machine's constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Efficiency {
     Ring,
