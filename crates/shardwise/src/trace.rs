@@ -43,16 +43,16 @@ struct Open {
     region: Region,
     /// `Some` if the region is isolated: it cannot use values from outside directly.
     wall: Option<Wall>,
-    /// `Some` if the region may run on some devices and not on others.
+    /// `Some` if devices may decide differently whether to run this region. Regions around it may have predicates too.
     predicate: Option<Predicate>,
 }
 
-/// The inputs of an isolated region: a function's body, or the body of a manual computation.
+/// The part of [`Open`] that only an isolated region has: a function's body, or the body of a manual computation.
 #[derive(Default)]
 struct Wall {
     /// Values from outside that are used inside, each with the argument that stands for it.
     imports: Vec<(Traced, Traced)>,
-    /// `Some` if the region is per-device code over more axes than the code around it.
+    /// `Some` if the region is the body of a manual computation.
     scope: Option<Arc<Scope>>,
 }
 
@@ -66,12 +66,14 @@ struct Depth {
 
 pub(crate) struct Finished {
     pub module: Module,
-    /// The arrays that are passed for its last arguments.
+    /// The arrays that are passed for the last arguments of `@main`, in order.
     pub captured: Vec<Array>,
-    /// The stated layout of each result: the one that was asked for, or else the value's own, or `None` if there is
-    /// neither. Compiled programs do not record the axes that it is reduced over, nor axes of size 1.
+    /// The stated layout of each result: the one that was asked for, or else the value's own. If there is neither, it
+    /// is the replicated one in Explicit mode, and otherwise `None`. Compiled programs do not record the axes over
+    /// which it is reduced, nor axes of size 1.
     pub results: Vec<Option<base::Sharding>>,
-    /// Warnings about communication over Explicit axes that the program did not ask for, one for each line.
+    /// Warnings about communication over Explicit axes that the program did not ask for: one for each line, or for each
+    /// call whose line is not known.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -84,7 +86,8 @@ pub(crate) struct Trace {
     wrong: Found,
     pub mesh: Option<Mesh>,
     pub explicit: explicit::State,
-    /// The number of calls of functions with derivatives of their own.
+    /// The number of calls of functions with derivatives of their own so far. Calls that a rule makes of its own
+    /// function with equal types are not counted.
     customs: usize,
 }
 

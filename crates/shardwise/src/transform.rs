@@ -47,9 +47,10 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A transformed function, which is called like the function: `grad(f)(&x)`.
+/// A function that a transform returned. It is called like any function: `grad(f)(&x)`.
 ///
-/// `B` is how the transform was asked for. Transforms with options have methods that change it: `grad(f).argnums(..)`.
+/// `B` holds the options of the transform, or is `()` if it has none. Methods change the options:
+/// `grad(f).argnums(..)`.
 ///
 /// # Mistakes that rustc finds
 ///
@@ -80,7 +81,7 @@ pub struct Transform<'f, A: Args, R: 'static, B = ()> {
 
 type Apply<'f, T, R> = Box<dyn Fn(&T, At) -> Result<R> + Send + Sync + 'f>;
 
-/// A function that takes the tuple of its arguments.
+/// A function that takes its owned arguments: one as itself, and several as a tuple.
 type Source<'f, T, R> = Arc<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>;
 
 struct Shared<'f, T, R> {
@@ -225,8 +226,8 @@ mod tests {
         x.to_vec::<f32>().unwrap();
     }
 
-    /// The calls, with the number of programs that each consists of. The sizes of the arrays are those of no other
-    /// test.
+    /// The calls, with the number of programs that each compiles when it is made for the first time. The test calls
+    /// them with arrays of sizes that no other test uses.
     const CALLS: [(&str, usize, Call); 14] = [
         ("grad", 1, |x| read(&grad(loss)(x))),
         ("value_and_grad", 1, |x| read(&value_and_grad(loss)(x).1)),

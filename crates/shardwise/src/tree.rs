@@ -25,7 +25,7 @@ scoped! {
     static HAS_FLOAT0: bool = false;
 }
 
-/// The payload that unwinds if a tree is too deep.
+/// The payload with which functions unwind if a tree is too deep.
 pub(crate) struct TooDeep;
 
 impl TooDeep {
@@ -58,13 +58,14 @@ pub(crate) fn checked<R>(loc: impl FnOnce() -> Loc, f: impl FnOnce() -> R) -> Re
 }
 
 /// A value made of arrays: an `Array`, or a tuple of at most eight, `Vec`, `Option`, `[T; N]`, `BTreeMap<String, T>` or
-/// `#[derive(Tree)]` struct of trees.
+/// `#[derive(Tree)]` struct of trees. Keys and states of optimizers are trees, and a [`Static`] is a tree without
+/// leaves.
 ///
 /// A `float0` array, the gradient of integers ([`float0`](crate::float0)), is no leaf: functions of trees leave it as
 /// it is. So optimizers, checkpoints and collectives skip it.
 ///
-/// Vectors and maps nest at most 256 deep. Calls of traced functions return `tree-depth` for a deeper tree, and the
-/// functions of [`tree`](crate::tree) panic with it.
+/// Vectors and maps nest at most 256 deep. Calls of traced functions report `tree-depth` for a deeper tree. The
+/// functions of [`tree`](crate::tree) end the trace with it, and panic outside of a trace.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays",
     label = "expected `Array`, or a tuple, `Vec`, `Option` or `#[derive(Tree)]` struct of them",
@@ -154,7 +155,7 @@ enum Part {
     Index(usize),
 }
 
-/// The position of a leaf in a tree. Formats as `.layers[3].wq`.
+/// The position of a leaf, or of a tree in another one. Formats as `.layers[3].wq`, and as nothing for the whole tree.
 #[derive(Default, Clone, PartialEq, Eq, Debug)]
 pub struct Path(Vec<Part>);
 
@@ -204,7 +205,8 @@ impl fmt::Display for Path {
 }
 
 /// A tree whose leaves can have another type: `Params<Array>`, `Params<P>`. Tuples, `Vec`, `Option`, `[T; N]` and maps
-/// of such trees are such trees, and so is a struct with `#[derive(Tree)]` and a parameter for its leaves.
+/// of such trees are such trees, and so is a struct with `#[derive(Tree)]` and a parameter without bounds for its
+/// leaves.
 #[diagnostic::on_unimplemented(
     message = "the leaves of `{Self}` cannot have another type",
     note = "a struct needs a parameter for the type of its leaves: `#[derive(Tree)] struct Params<T = Array> {{ .. }}`"

@@ -18,7 +18,8 @@ struct Batching;
 /// The names of the attributes that describe a gather or a scatter.
 struct Names {
     record: &'static str,
-    /// The name of the list of the operand's dimensions that are indexed and do not appear in the result.
+    /// The name of the list of the operand's dimensions, other than batching dimensions, that the result of a gather or
+    /// the updates of a scatter lack.
     collapsed: &'static str,
     batching: &'static str,
     index_batching: &'static str,

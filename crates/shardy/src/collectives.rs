@@ -104,11 +104,12 @@ struct Conversion<'a> {
     shape: &'a [usize],
     mesh: Arc<Mesh>,
     target_mesh: Arc<Mesh>,
-    /// The axes of the current layout that come after the common prefix with the target.
+    /// The axes of each dimension of the current layout that come after the common prefix with the target.
     ins: Axes,
     outs: Axes,
     current: Vec<Vec<AxisRef>>,
-    /// The factor by which the number of shards of each dimension may still grow in the current collective.
+    /// The factor by which the number of shards of each dimension may still grow in the current collective. A
+    /// permutation first removes the axes that it replaces.
     room: Vec<usize>,
     held: HashSet<AxisRef>,
     /// The dimension and the position in it of each axis of `outs`, as these were after the last slice or permutation,

@@ -50,7 +50,7 @@ const PRIORITIES: [&str; 6] = [BASIC[0], BASIC[1], AGGRESSIVE[2], "run-op-priori
 const EXPORT: [&str; 3] =
     ["enable-insert-explicit-collectives", "remove-all-gather-reduce-scatter-for-cmv1", "inline-meshes"];
 
-/// All passes, in the order of import, propagation and export.
+/// All passes, roughly in the order of import, propagation and export. Most pipelines are at the end.
 pub const SHARDY_PASSES: &[ShardyPass] = passes! {
     "sdy-lift-inlined-meshes" [] meshes::lift, "defines each mesh once, by name";
     "sdy-inline-meshes" [] meshes::inline, "writes each mesh out where it is used";

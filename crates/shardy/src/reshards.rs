@@ -60,7 +60,8 @@ struct Ruled {
     op: Op,
     rule: Rule,
     mesh: Arc<Mesh>,
-    /// The shardings of the operands, then of the results; `None` for values without one.
+    /// The shardings of the operands, then of the results; `None` for values without one. An operand behind propagation
+    /// barriers has that of the value in front of them.
     shardings: Vec<Option<Sharding>>,
 }
 

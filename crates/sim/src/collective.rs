@@ -35,11 +35,12 @@ pub(crate) enum Exchange {
     AllReduce,
     /// An all-to-all. The bytes are those that a device has.
     AllToAll,
-    /// A move from one device to all or from all to one. The bytes are those of the array.
+    /// A broadcast from one device to all, or a reduction of the arrays of all to one. The bytes are those of the array
+    /// on one device.
     Broadcast,
 }
 
-/// The fraction of a link's rate that applies.
+/// The fraction of a link's rate that applies, by the name of the machine's constant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Efficiency {
     Ring,
@@ -52,14 +53,15 @@ pub(crate) enum Efficiency {
 pub(crate) struct Pattern {
     /// The number of steps, each with [`crate::machine::Constants::step_latency_s`].
     pub(crate) steps: f64,
-    /// The time beside steps and bytes.
+    /// The time beside steps and bytes, without the latency of the network between pods.
     pub(crate) extra_s: f64,
-    /// The bytes on the link that has the most, for each byte of the collective.
+    /// The bytes on the link that has the most, for each byte of the collective. With switches, a device has one link.
     pub(crate) link_load: f64,
     pub(crate) efficiency: Efficiency,
     /// The bytes of a device over the network between pods, for each byte of the collective.
     pub(crate) network_load: f64,
-    /// The bytes between the devices of a chip, for each byte of the collective.
+    /// The bytes that a device receives from the others of its chip, for each byte of the collective. It is 0 where all
+    /// messages are routed one by one, except for permutes.
     pub(crate) core_load: f64,
     pub(crate) links: LinkSet,
     /// The largest distances, in links, of neighbours in the ring that is used and in the order of the mesh. `None` if
@@ -245,9 +247,9 @@ impl BlockAxis {
 struct Block {
     axes: Vec<BlockAxis>,
     chips: usize,
-    /// The number of devices of the group on each chip.
+    /// The number of devices of the group on each chip. If it differs, the mean, rounded down.
     cores: usize,
-    /// The number of groups like this one that use the same chips.
+    /// The number of groups like this one, itself included, that use the same chips.
     groups_per_chip: f64,
     /// The changes by the wraps of a twisted torus, if the block has a whole short dimension and all long ones.
     twisted: Option<Twisted>,
@@ -258,7 +260,7 @@ struct Block {
 struct Twisted {
     /// The largest number of links between two chips.
     diameter: usize,
-    /// The bytes on a link in an all-to-all, for each byte that a chip has.
+    /// The bytes on the link that has the most in an all-to-all, for each byte that a chip has.
     all_to_all: f64,
 }
 

@@ -17,7 +17,8 @@ pub(crate) enum Place {
 pub(crate) struct Held {
     /// The time from which the value can be used.
     pub(crate) ready: Picoseconds,
-    /// The span that makes the value, or `None` if none does.
+    /// The span that makes the value, or for the result of an op that takes no time, that of its input that is ready
+    /// last. `None` if no span makes it.
     pub(crate) span: Option<SpanIndex>,
     pub(crate) place: Place,
     /// The bytes that are read with the value. They may be fewer than those of its type if its users compute it from

@@ -19,7 +19,8 @@ pub(crate) const SCALAR_ELEMENTS: usize = 64;
 pub(crate) enum Item {
     /// Ops that run as one, in program order. The last one makes the results.
     Group(Vec<Op>),
-    /// An op that takes no time: a constant, a reshape, arithmetic on scalars, or a value that its users compute.
+    /// An op that takes no time, such as a constant, a reshape, an op on few elements, or one whose result its users
+    /// compute.
     Free(Op),
     /// A collective, an asynchronous op, control flow, a call, or another op that the engine runs itself.
     Engine(Op),
@@ -74,7 +75,7 @@ struct Fusion<'a> {
     kinds: HashMap<Op, Kind>,
     /// The last op of each op's group.
     roots: HashMap<Op, Op>,
-    /// The product that each group has, or that an op of it uses.
+    /// The product that each group, by its last op, has or that an op of it uses.
     products: HashMap<Op, Op>,
     free: HashSet<Op>,
 }

@@ -24,7 +24,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The number of spans of a loop up to which its turns are simulated one by one. The others are like the last one.
+/// The number of spans of a loop up to which its turns are simulated one by one. The turns after that are like the last
+/// one.
 const LISTED_SPANS: usize = 50_000;
 
 pub(crate) fn simulate(module: &Module, body: &Body, topology: &Topology, mesh: &Arc<Mesh>) -> Timeline {
@@ -79,7 +80,7 @@ struct Host<'m> {
     lane: LaneIndex,
     spans: Vec<Span>,
     now: Picoseconds,
-    /// The turn of the innermost loop, or `None` outside of loops.
+    /// The turn of the innermost loop, counted from 0, or `None` outside of loops.
     turn: Option<u64>,
     allocations: Vec<Allocation>,
 }
@@ -90,7 +91,7 @@ struct Frame<'m> {
     uses: Uses,
     /// The span that made each value last.
     makers: HashMap<Value, usize>,
-    /// The allocation of each value that is in memory.
+    /// The allocation of each value that is in memory, except for the arguments of the program, which stay.
     held: HashMap<Value, usize>,
     plans: BTreeMap<Region, Rc<Plan>>,
 }

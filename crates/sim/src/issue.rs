@@ -35,7 +35,8 @@ pub struct Issued {
 pub enum Takes {
     /// Nothing: they take no time.
     Nothing,
-    /// Links, while the core runs other ops.
+    /// Links, while the core runs other ops. Each `async_start` counts here, also one of a slice, which runs on the
+    /// core.
     Links,
     /// The core, and for a collective that the core waits for, also links.
     Core,

@@ -13,7 +13,8 @@ use std::sync::{Arc, LazyLock};
 /// A constant of a machine, with its source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fact {
-    /// The value, in the unit that the constant's name ends with, if it ends with one.
+    /// The value, in the unit that the constant's name ends with, if it ends with one. But `peak_flops` are flops in a
+    /// second.
     pub value: f64,
     /// The document or the measurement from which the value comes.
     pub source: Arc<str>,
@@ -75,7 +76,8 @@ constants! {
     push_exposed
     /// The number of matrix units.
     matrix_units
-    /// The published peak rate of bf16. For a host, the measured one of f32.
+    /// The published peak rate of bf16, in flops in a second. For a host, the measured one of f32, or 0 if there is
+    /// none.
     peak_flops
     /// The number of bf16 products for one of f32, at default precision.
     passes_f32
@@ -113,7 +115,7 @@ constants! {
     vmem_bytes_per_s
     /// The time until the first bytes of a window arrive, and until the last ones are stored.
     dma_latency_s
-    /// The time that each further window adds.
+    /// The time that each further window adds, and that ops without a product take if they only use the fast memory.
     window_s
     /// 1 if the largest argument that fits into half of VMEM is there when the program starts.
     prefetches
@@ -127,7 +129,7 @@ constants! {
     hop_latency_s
     /// The fraction of a link's rate that collectives reach where not all axes are rings.
     line_efficiency
-    /// The fraction of a link's rate that collectives reach on rings.
+    /// The fraction of a link's rate that collectives reach on rings and through switches.
     ring_efficiency
     /// The fraction of a link's rate that permutes reach.
     permute_efficiency
@@ -141,7 +143,7 @@ constants! {
     contention
     /// 1 if all collectives may run beside other ops, and 0 if only all-gathers, permutes and broadcasts may.
     async_reductions
-    /// The rate between a chip and its host.
+    /// The rate between a device and its host.
     host_bytes_per_s
     /// The rate of a device to other pods or nodes.
     nic_bytes_per_s
@@ -405,7 +407,7 @@ impl Section {
     }
 }
 
-/// Constants of chips that must not be 0, because the simulator divides by them.
+/// Constants of chips that must not be 0. The simulator divides by all of them except `host_chips`.
 const POSITIVE: [&str; 19] = [
     "devices_per_chip",
     "host_chips",

@@ -17,7 +17,7 @@ use shardwise_base::{DType, DTypeKind};
 use shardwise_ir::{Attr, OpView};
 use shardwise_ops::{Linear, Opcode, PropagationClass};
 
-/// How many powers of two are tried as numbers of windows, each of them also times 1.5.
+/// How many powers of two, from 1 on, are tried as numbers of windows, and each of them except 1 also times 1.5.
 const WINDOWS: u32 = 11;
 
 /// A product of matrices, once for each batch: `m x k` times `k x n`.

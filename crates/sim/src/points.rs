@@ -17,7 +17,7 @@ pub struct Point {
     pub topology: String,
     /// The measured time, in microseconds.
     pub measured_us: f64,
-    /// The rounding of the measured time, in microseconds.
+    /// The largest error of the measured time by rounding, in microseconds.
     pub rounding_us: f64,
     /// True if a constant of the machine was fitted to this point.
     pub is_fit: bool,

@@ -35,7 +35,7 @@ use shardwise_view::{Limits, MemoryLevel, PeakRate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The constants without which a host cannot be simulated.
+/// The constants of one word without which a host cannot be simulated. It also needs a `stream.BYTES`.
 pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_s", "speedup"];
 
 /// The other constants that have a name of one word.
@@ -44,7 +44,8 @@ const OPTIONAL: [&str; 4] = ["turn_s", "barrier_s", SMALL_OP, SMALL_ELEMENT];
 /// The time that an op of a small program takes beside its elements. Without it, a host has no small programs.
 pub(crate) const SMALL_OP: &str = "small_op_s";
 
-/// The time that an op of a small program takes for each element of its results.
+/// The time that an op of a small program takes for each element of its results, or for a reduction of its operand, or
+/// for 8 multiply-adds of a product if these take longer.
 pub(crate) const SMALL_ELEMENT: &str = "small_element_s";
 
 /// The words with which the other names start, except those of typical errors.

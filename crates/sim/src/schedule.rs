@@ -81,8 +81,9 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
     used
 }
 
-/// The largest distance, in places of a block, from the first op that was not issued to one that [`simulate`] issues
-/// next. Ops that are issued together take one place. The limit keeps values from waiting long for their uses.
+/// The largest distance, in places of a block, from the first op that was not issued to one that takes time and that
+/// [`simulate`] issues next. Ops that are issued together take one place. The limit keeps values from waiting long for
+/// their uses.
 ///
 /// [`simulate`]: fn@crate::simulate
 pub const LOOK_AHEAD: usize = 64;
@@ -95,7 +96,7 @@ const SHORT_LIFE: usize = 64;
 pub(crate) enum Kind {
     /// The item uses nothing.
     Free,
-    /// The item uses links, while the core runs on.
+    /// The item may use links while the core runs on.
     Transfer,
     /// The item uses the core.
     Core,

@@ -42,7 +42,7 @@ pub enum Overlap {
     Off,
     /// All-gathers, permutes, broadcasts and the collectives that the program starts run beside other ops. All others
     /// do so, too, if compilers for the machine make them asynchronous. If that is no faster than [`Overlap::Off`],
-    /// the result is that of `Off`.
+    /// [`simulate`] returns the timeline of `Off`.
     Auto,
     /// All collectives run beside other ops.
     Force,
@@ -191,7 +191,7 @@ struct Simulator<'m> {
     placement: Vec<usize>,
     overlap: Overlap,
     look_ahead: usize,
-    /// The ops that were issued in each block of the main function, in its last turn.
+    /// The ops that were issued in each block of the main function, in its last turn that was simulated.
     blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,
@@ -201,7 +201,7 @@ struct Simulator<'m> {
     memory: Vec<Allocation>,
     state: State,
     timeline: Timeline,
-    /// The turn of the innermost loop, or `None` outside of loops.
+    /// The turn of the innermost loop, counted from 0, or `None` outside of loops.
     turn: Option<u64>,
     /// The number of loops around the current op.
     loops: usize,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 const MAX_DEVICES: usize = 1 << 17;
 
-/// A number of chips of one kind, and how they are interconnected.
+/// A number of chips of one kind and how they are interconnected, or a number of devices on a host.
 ///
 /// # Examples
 ///
@@ -249,7 +249,7 @@ impl fmt::Display for Topology {
     }
 }
 
-/// Prints the sizes of a grid, plain or twisted, and the number of pods: `16x16*2`, `4x4x8_twisted`.
+/// Prints the sizes of a grid, plain or twisted, and the number of pods unless it is 1: `16x16*2`, `4x4x8_twisted`.
 struct Grid<'a>(&'a [usize], bool, usize);
 
 impl fmt::Display for Grid<'_> {

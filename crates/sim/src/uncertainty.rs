@@ -13,8 +13,8 @@ use std::sync::LazyLock;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Class {
     Product,
-    /// Elementwise ops and reductions. For a chip, all that computes and takes no longer for its flops than for its
-    /// data.
+    /// Elementwise ops, reductions and small programs. For a chip, all that computes and takes no longer for its flops
+    /// than for its data.
     Element,
     /// Other ops with a rate of their own.
     Op,

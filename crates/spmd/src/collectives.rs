@@ -161,9 +161,9 @@ fn reason_of(view: &OpView<'_>) -> Arc<Reason> {
 struct Scatter {
     /// For each dimension, the axes that are summed over and split in one step.
     axes: Vec<Vec<AxisRef>>,
-    /// For each dimension, the axes that are only split.
+    /// For each dimension, the axes by which it is split after that.
     sliced: Vec<Vec<AxisRef>>,
-    /// The axes that are only summed over.
+    /// The other axes that are summed over. Some of them may also be in `sliced`.
     summed: Vec<AxisRef>,
     kind: ReduceKind,
     /// The layout after all dimensions are split.

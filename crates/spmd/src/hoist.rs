@@ -33,7 +33,8 @@ use std::sync::Arc;
 /// The part of the estimated memory by which moved values may enlarge it.
 const GROWTH: f64 = 0.05;
 
-/// The number of bytes by which moved values may enlarge the memory of a program in any case.
+/// The number of bytes by which moved values may enlarge the memory of a program in any case. Other layouts may do so
+/// too, and prices count larger values as moved in each turn of a loop.
 pub(crate) const ROOM: u64 = 16 << 20;
 
 /// Moves Shardy's collectives of the main function that are over no Explicit axes out of loops in which they are
@@ -183,7 +184,7 @@ struct Turn<'a> {
     region: Region,
     /// The ops of the region, but not those of the regions in it.
     ops: FxHashSet<Op>,
-    /// The ops of the region whose results are the same in every turn.
+    /// The ops of the region that may run in front of the loop: their results are the same in every turn.
     invariant: FxHashSet<Op>,
 }
 
@@ -293,7 +294,7 @@ struct Room<'t, 'a> {
     limit: u64,
     /// The bytes that are held at each op of the region.
     profile: Vec<u64>,
-    /// For each value, the ops of the region that read it.
+    /// For each value, the ops of the region that read it, themselves or in their regions.
     readers: FxHashMap<Value, Vec<Op>>,
 }
 

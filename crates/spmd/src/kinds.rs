@@ -41,7 +41,7 @@ struct OpKey {
     /// The code of the op, or `None` for the arguments of a region.
     code: Option<OpCode>,
     attrs: Attrs,
-    /// The types of the operands, then of the results.
+    /// The types of the operands, then of the results, or the types of the arguments.
     types: SmallVec<[Type; 4]>,
     operand_count: usize,
     /// For an op in a region, the numbers of its operands among the values that regions of the op define. The list is

@@ -21,7 +21,7 @@ pub struct Pass {
     pub run: fn(Module, &mut Context) -> Result<Module, Diagnostics>,
     /// One line of description for `opt --list-passes` and for the docs.
     pub describes: &'static str,
-    /// The guarantees that hold after this pass and did not hold before.
+    /// The guarantees that hold from this pass on, each up to the pass that it names as the last.
     pub ensures: &'static [Guarantee],
 }
 
@@ -149,7 +149,7 @@ const DEFER: &str = "defer";
 const PREPARING: usize = 4;
 
 /// A function that is called for each stage with its number, the name of the pass that made it, and the module. Stage 0
-/// is the input, with the name `input`.
+/// is the input, with the name `input`. A pass that is left out has no stage, and its number is not used.
 pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 
 /// Options of the partitioner.
@@ -157,7 +157,7 @@ pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
     /// True to verify the input and the module after each pass, and what the passes guarantee. Debug builds always do,
-    /// except that [`run_steps`] then leaves out the guarantees.
+    /// except that [`run_steps`] and [`run_passes`] then leave out the guarantees.
     pub verify: bool,
     /// The options that the passes know, and their warnings.
     pub context: Context,

@@ -14,7 +14,8 @@ use shardwise_sharding::{AxisList, Factor, IfMissing, Rule, TensorFactors};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The largest number of ops by which a source is computed, with each op counted as often as its result is used.
+/// The largest number of ops by which a source is computed, with each op counted as often as its result is used, and
+/// the largest number of values that are looked at to find them.
 const MAX_OPS: usize = 16;
 
 /// An operand with at least this many times fewer elements than the source, or with at most one, may be used as it is.

@@ -8,14 +8,14 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nth<const I: usize>;
 
-/// Types that select arguments of a function that takes `A`: [`Nth::<1>`](Nth), or a tuple of at most four positions.
+/// Types that select arguments of a function that takes `A`: [`Nth::<1>`](Nth), or a tuple of one to four such types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select arguments of this function",
     label = "expected `Nth::<0>`, or a tuple of positions as `(Nth::<0>, Nth::<2>)`",
     note = "positions are counted from 0, and each must be that of an argument"
 )]
 pub trait Positions<A: Args>: Copy + Send + Sync + 'static {
-    /// The tree of the selected arguments: one argument as itself, or several as a tuple.
+    /// The tree of the selected arguments: for a position the argument itself, and for a tuple a tuple.
     type Picked: Tree;
     /// Returns the selected arguments.
     #[doc(hidden)]

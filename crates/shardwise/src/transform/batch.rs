@@ -60,10 +60,10 @@ where
     Batch { f: Arc::new(move |args| f.apply(args).finish()), options, at: Location::caller() }.transform()
 }
 
-/// A function of `A` that returns `R`, for a batch.
+/// The type of `vmap(f)` for a function `f` of `A` that returns `R`.
 type Mapped<'f, A, R> = Transform<'f, A, R, Batch<'f, A, R>>;
 
-/// A batch of a function: what [`Transform`] keeps for `vmap(f).in_axes(..)`.
+/// A function and the options of its batch: what [`Transform`] keeps for `vmap(f).in_axes(..)`.
 pub struct Batch<'f, A: Args, R> {
     f: Source<'f, A::Owned, R>,
     options: Options<A::Owned, R>,
@@ -195,8 +195,8 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
 }
 
 // ── axes of trees
-/// Types that name a dimension for each leaf of a tree `T`: a dimension as `0` or `-1`, or `None`, for all leaves, or a
-/// tree of them.
+/// Types that name the mapped dimension of each leaf of a tree `T`: for all leaves a dimension, as `0` or `-1`, or
+/// `None` if they have none; a tuple, array or vector of such values; or [`by_path`](crate::by_path).
 #[diagnostic::on_unimplemented(
     message = "these axes do not fit the arrays",
     label = "expected axes for `{T}`, found `{Self}`",

@@ -167,7 +167,8 @@ enum OwnRule<'f, T, R> {
     Vjp(Box<VjpRule<'f, T, R>>),
 }
 
-/// A call whose rule is being traced. A rule may call its own function, and such a call is this one again.
+/// A call whose rule is being traced. A rule may call its own function. With arguments of the same form, types and
+/// layouts, such a call is this one again.
 #[derive(Clone)]
 struct Started {
     function: usize,
@@ -260,7 +261,7 @@ impl Call {
     }
 }
 
-/// The functions of one call that are being traced.
+/// The state of tracing the functions of one call.
 struct Tracing<'a, T, R> {
     args: &'a T,
     /// The results of the function, once they are known.

@@ -16,14 +16,14 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Types that a differentiated function can return: an array, a pair of it and of results that are not differentiated,
-/// or a `Result` of one of these.
+/// Types that a function whose gradient is computed can return: an array, a pair of it and of results that are not
+/// differentiated, or a `Result` of one of these.
 #[diagnostic::on_unimplemented(
     message = "the derivative of a function that returns `{Self}` is not defined",
     label = "expected a function that returns `Array`, or `(Array, T)` with further results in the tree `T`"
 )]
 pub trait Loss: Returns {
-    /// The results that are not differentiated.
+    /// The results that are not differentiated, or `()` if there are none.
     type Aux: Tree;
     /// Returns the result that is differentiated, and the others.
     #[doc(hidden)]
@@ -651,7 +651,7 @@ struct Once<R, X> {
     aux: X,
     /// The function of tangents or cotangents.
     rest: Linear,
-    /// The leaves of the arguments that have derivatives.
+    /// The leaves of the arguments that have derivatives, as ascending indices of all leaves.
     wrt: Vec<usize>,
 }
 

@@ -575,7 +575,7 @@ fn running_out_of_memory_leaves_the_old_checkpoint() {
     assert!(said(read, &folder).starts_with("error[run-memory]"));
 }
 
-/// The environment variable with the folder to which a child process saves, which runs only the next test.
+/// The environment variable with the folder to which a child process saves. Such a process runs only the next test.
 const CHILD: &str = "SHARDWISE_TEST_CHECKPOINT";
 
 fn version(version: i32) -> Vec<Array> {

@@ -73,10 +73,11 @@ fn op(name: &str) -> Op {
     }
 }
 
-/// The cases in which JAX has a type and we have an error, with the reasons.
+/// The cases, by the starts of their lines, in which JAX has a type and we have an error, with the reasons.
 const REFUSED: [(&str, &str); 1] = [("astype | f32[8,16]{U:Y}", "each device would round a part of the sum")];
 
-/// A type as text: dtype, sizes, axes of each dimension, `{U:Y}`, `{R:Y}`.
+/// A type that a case states as text, as `f32[8@X,16]{U:Y}`: dtype, sizes, axes of each dimension, and the axis over
+/// which it is unreduced (`U`) or reduced (`R`), if there is one.
 struct Type {
     dtype: DType,
     shape: Vec<usize>,
@@ -146,7 +147,7 @@ struct Case<'a> {
     text: &'a str,
     op: Op,
     types: Vec<Type>,
-    /// JAX's type, or `error Class`.
+    /// JAX's type, or for gradients the types of all of them, separated by spaces, or `error Class`.
     expected: &'a str,
 }
 

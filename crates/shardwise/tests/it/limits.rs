@@ -150,7 +150,7 @@ fn another_thread_cancels() {
 }
 
 // ── failures of allocation
-/// A program with its name. It returns the elements of its result.
+/// A program with its name. It returns the elements of its result, or those of one shard of it.
 type Case = (&'static str, fn() -> Result<Vec<f32>>);
 
 const CASES: [Case; 9] = [

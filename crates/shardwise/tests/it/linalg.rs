@@ -5,7 +5,8 @@ use shardwise::{grad, jvp, vmap};
 
 type Unary = fn(&Array) -> Array;
 
-/// Functions of square matrices, each made into one array. Signs that are free cancel.
+/// Functions of square matrices, each made into one array. Where eigenvectors or singular vectors are used, their free
+/// signs cancel.
 const FUNCTIONS: &[(&str, Unary)] = &[
     ("cholesky", |a| linalg::cholesky(spd(a))),
     ("qr", |a| linalg::qr(a).1),

@@ -117,11 +117,12 @@ struct Case<'a> {
     operand: &'a str,
     in_spec: &'a str,
     manual: &'a str,
-    /// JAX's type, or `error Class` and what it names.
+    /// JAX's type inside the map, followed by ` -> ` and the result's type if the case has a layout and an `out` step,
+    /// or `error Class` and what it names.
     expected: &'a str,
 }
 
-/// Our type, or the code and text of our mistakes.
+/// Our types in the form of [`Case::expected`], or the codes and the text of our mistakes.
 type Outcome = Result<String, (String, String)>;
 
 impl<'a> Case<'a> {

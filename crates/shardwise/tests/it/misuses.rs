@@ -40,7 +40,7 @@ fn name() -> &'static str {
     std::hint::black_box("X")
 }
 
-/// The place where the misuse is listed, JAX's behaviour, the code that is expected here, and the misuse.
+/// The section in which the misuse is listed, JAX's behaviour, the code that is expected here, and the misuse.
 type Row = (&'static str, &'static str, &'static str, fn() -> Result<()>);
 
 #[rustfmt::skip]

@@ -91,8 +91,8 @@ fn trees_nest_so_deep() {
 }
 
 // ── elsewhere
-/// Functions, each of which uses its argument in another way. The tests call them with an array of a trace where it
-/// cannot be used.
+/// Functions, each of which uses its argument in another way. The tests call them, except for the fifth, with an array
+/// of a trace where it cannot be used.
 const USES: [fn(&Array) -> Array; 6] = [
     |x| x + 1.0,
     |x| x.shard(Mesh::explicit([("X", 2)]).unwrap().sharding(P!("X"))),

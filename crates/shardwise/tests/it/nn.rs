@@ -44,7 +44,8 @@ fn convolve(options: Conv) -> Array {
     nn::conv(&image(), &draw(31, [3, 2, 4, 6]), options)
 }
 
-/// A case of `testdata/nn.txt`, and its tolerance in ulps of the largest value.
+/// The name of a case of `testdata/nn.txt`, its tolerance in ulps of the largest value, and the function that computes
+/// it here.
 type Case = (&'static str, f64, fn() -> Array);
 
 #[rustfmt::skip]

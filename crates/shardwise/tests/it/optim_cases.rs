@@ -5,8 +5,8 @@ use shardwise::optim::{self, Chain, Schedule, adafactor, adam, adamw, add_decaye
 use shardwise::optim::{clip_by_global_norm, constant, cosine, linear, lion, scale, sgd, warmup_cosine};
 use shardwise::prelude::*;
 
-/// The distance from optax's parameters that is allowed, in ulps of the largest parameter. A step in the sign of a mean
-/// near 0 could differ by more, but none does.
+/// The distance from optax's values that is allowed, in ulps of the largest value of the case: a parameter after any
+/// step, or a value of the schedule. A step in the sign of a mean near 0 could differ by more, but none does.
 const TOLERANCE: f64 = 2.0;
 
 fn draw(seed: u64) -> Vec<Array> {

@@ -41,7 +41,7 @@ fn group(over: Over, device: usize) -> Vec<usize> {
     members
 }
 
-/// The dtypes, each with numbers of steps and of different values up to which all results are exact.
+/// The dtypes, each with the largest numbers of steps and of different values with which all results are exact.
 const DTYPES: [(DType, usize, usize); 10] = [
     (I32, 5, 1 << 30),
     (I8, 5, 100),

@@ -48,7 +48,7 @@ pub(super) enum Kind {
     Engine,
     /// It computes each element of its result from one element of each operand, or has no operands.
     Elementwise,
-    /// It folds elements along some dimensions.
+    /// It folds elements along some dimensions or in windows.
     Reduce,
     /// It only changes where elements are.
     View,
@@ -95,7 +95,8 @@ fn is_reduction(view: &OpView<'_>) -> bool {
     is_one && Product::of(view).is_none() && sizes().is_some_and(|(from, to)| from.rank() >= to.rank())
 }
 
-/// The largest number of real elements of an array of a small program outside of loops. Source: the host engine.
+/// The largest number of real elements of an array of a small program outside of loops. A complex number counts as two,
+/// and arrays of which a slice or gather reads a part may be larger. Source: the host engine.
 const SMALL_SIZE: usize = 1024;
 
 /// The largest number in a loop whose arrays have at most [`SMALL_SIZE`] on average. Source: the host engine.

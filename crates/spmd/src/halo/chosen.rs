@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Default)]
 struct Chosen {
     name: &'static str,
-    /// The op's name; empty if the strategy is the same for all ops.
+    /// The op's name without its dialect; empty if the strategy is the same for all ops.
     op: String,
     uneven: bool,
     several_hops: bool,

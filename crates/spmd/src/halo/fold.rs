@@ -15,7 +15,7 @@ pub(super) struct Fold<'a> {
     pub windows: &'a mut Windows,
     pub need: &'a Need,
     pub dim: usize,
-    /// The initial values, which stand for elements that no device has.
+    /// The initial values, one for each input, which stand for elements that no device has.
     pub inits: &'a [Value],
     pub total: &'a mut Total<'a>,
 }

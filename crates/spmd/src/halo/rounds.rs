@@ -9,7 +9,8 @@ use shardwise_base::budget;
 use std::ops::Range;
 
 /// The largest number of permutes in [`Exchange::Rounds`], and the largest distance between the first and the last
-/// block of a range in [`Exchange::Alike`]. More permutes would not be worth their latency.
+/// block of a range in [`Exchange::Alike`]. More permutes would not be worth their latency. For windows with totals, it
+/// limits the distance between the blocks before or after a total, and the totals that a device receives in steps.
 pub(super) const MAX_ROUNDS: usize = 16;
 
 /// The largest number of devices along a dimension for which ranges that do not follow the blocks are planned. The

@@ -46,7 +46,8 @@ pub(crate) struct Steps {
     pub is_received_first: bool,
 }
 
-/// A device receives the total that the device `ahead` positions further has of a run of blocks.
+/// A device receives the total that the device `ahead` positions further has of a run of blocks. If `ahead` is 0, it
+/// takes its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub ahead: i64,

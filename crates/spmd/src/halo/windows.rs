@@ -10,7 +10,7 @@ use shardwise_ops::reducer::nothing;
 use shardwise_ops::{Fill, make, make_collective};
 use std::sync::Arc;
 
-/// Fetches windows along one dimension that is split over `along`.
+/// Builds the ops by which devices, numbered along the axes `along`, fetch windows or boxes from each other.
 pub(super) struct Windows {
     along: AxisList,
     /// The reason of the next op that moves data.

@@ -93,9 +93,10 @@ pub(super) struct Rated {
     number: usize,
     /// The price of the site without the moves of operands.
     own: u64,
-    /// The part of the price that is for bytes between devices.
+    /// The part of the price that is for bytes between devices. The moves of operands that are summed first are counted
+    /// with their whole price.
     pub bytes: u64,
-    /// The bytes that a device receives without those of `moves`.
+    /// The bytes that a device receives in all runs of the site, without those of `moves`.
     received: u64,
     /// The price of the op's work on one device, unless it is a product.
     work: u64,
@@ -107,7 +108,8 @@ pub(super) struct Rated {
     shards: Option<usize>,
 }
 
-/// A layout in which a site needs a value, the price of moving the value there, and the bytes that a device receives.
+/// A layout in which a site needs a value, the price of moving the value there, and the bytes that a device receives,
+/// both for all runs of the site.
 #[derive(Clone, Copy, PartialEq)]
 struct Move {
     to: Layout,

@@ -74,12 +74,13 @@ const TRADE_EFFORT: usize = 20_000;
 const COPY_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
+/// Trades of dimensions and moves of copies may exceed it.
 pub(crate) const MAX_EFFORT: (usize, usize) = (130_000, 4);
 
 /// The limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// The effort that the search may make: for the function, and in addition for each of its sites.
+    /// The effort that the search may make, as for [`MAX_EFFORT`].
     pub effort: (usize, usize),
     /// True if sums over devices are taken where they arise.
     pub keeps_sums: bool,

@@ -61,7 +61,8 @@ pub(super) struct GroupData {
 pub(super) struct SiteData {
     pub kind: SiteKind,
     pub class: Class,
-    /// How often the site runs.
+    /// How often the site runs, by an estimate where this is not known. An op whose result stays the same in a loop may
+    /// count as running in front of it.
     pub runs: u64,
     /// The groups of an op's operands and results, or of the two ends of an edge; `None` for values without one. An
     /// edge to a layout has only its first end here.
@@ -71,8 +72,8 @@ pub(super) struct SiteData {
 pub(super) enum SiteKind {
     /// An op that runs along the factors of a rule.
     Op { op: Op, kind: OpKind, served: Served },
-    /// An edge of the data flow. The value is moved to the layout of the target. `is_zeros` states whether it is zero
-    /// everywhere.
+    /// An edge of the data flow. The value is moved to the layout of the target. `is_zeros` states whether it is known
+    /// to be zero everywhere.
     Edge { from: Value, to: Target, is_zeros: bool },
 }
 
@@ -142,7 +143,7 @@ struct Build<'a> {
     zeros: EntityVec<Value, bool>,
     sources: Sources<'a>,
     turns: Turns,
-    /// How often the current region runs.
+    /// How often the current region runs, by an estimate where this is not known.
     runs: u64,
 }
 

@@ -92,7 +92,7 @@ struct Line {
 
 #[derive(Clone, PartialEq)]
 struct Parts {
-    /// The lengths in which parts are sent.
+    /// The lengths in which parts are sent, the longest first.
     lengths: Vec<usize>,
     /// The parts of each needed block.
     of: Vec<Vec<Part>>,

@@ -11,7 +11,7 @@ struct Digits<'a> {
     to: &'a Sharding,
     exchange: Exchange,
     given: &'a [usize],
-    /// The shape, padded to multiples of the numbers of shards.
+    /// The shape, each dimension padded to a multiple of its number of shards in the layout that pads it more.
     shape: Vec<usize>,
     dtype: DType,
 }

@@ -43,15 +43,16 @@ const FEW_ROUNDS: u64 = 4;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
     pub kind: StepKind,
-    /// The layout after the step. For the last step this is the target itself, unless the target is replicated on a
-    /// mesh with axes of other sizes: it is then the replicated layout on the mesh of the source.
+    /// The layout after the step. For the last step this is the target without unreduced axes and axes of size 1,
+    /// unless the target is replicated on a mesh with axes of other sizes: it is then the replicated layout on the mesh
+    /// of the source.
     pub to: Sharding,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
 }
 
 /// The work of planning: the number of edges that are looked at, or as much work on boxes. When it is spent, paths are
-/// no longer searched for.
+/// no longer searched for, and after twice as much no exchanges of boxes.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     done: usize,

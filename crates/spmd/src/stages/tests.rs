@@ -9,9 +9,9 @@ use shardwise_ops::{OPS, make};
 
 /// The change that makes a mutant of a pass.
 enum Mutant {
-    /// The pass does nothing: it returns the module of the pass before it.
+    /// The pass does nothing: it returns the module of the pass before it, or the first pass its input.
     Skips,
-    /// The pass runs, followed by this change.
+    /// The pass runs, followed by this change of the main function.
     Spoils(fn(&mut Func)),
 }
 use Mutant::{Skips, Spoils};
@@ -137,7 +137,7 @@ func.func private @unused(%a: tensor<6x5xf32>) -> tensor<6x5xf32> {
   return %a : tensor<6x5xf32>
 }"#;
 
-/// A sum over the devices by their numbers, in a manual computation.
+/// A sum over devices, which are named by their numbers, in a manual computation.
 const MANUAL: &str = r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%c: tensor<4xf32>) {
