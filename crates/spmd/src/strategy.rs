@@ -20,11 +20,11 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The shardings of the operands, then of the results.
+/// The shardings of the operands, then of the results. `None` for a value that takes no part, such as a token.
 pub(crate) type Shardings = SmallVec<[Option<Sharding>; 4]>;
 
-/// For each operand, how often the op runs for each time that the operand is moved: the turns of the loops that do not
-/// change it. [`NEVER`] if it is made again where it is wanted in another layout.
+/// For each operand, how often the op runs for each time that the operand is moved, at least 1, or [`NEVER`] if it is
+/// not moved, but made again where it is wanted in another layout. [`Turns`](crate::turns::Turns) counts it.
 pub(crate) type Served = SmallVec<[u64; 4]>;
 
 /// States that an operand is never moved.
@@ -64,7 +64,7 @@ pub(crate) struct Decision {
     pub assignment: Assignment,
     /// The closed layout of each tensor while the op runs; `None` if the tensor takes no part.
     pub layouts: Shardings,
-    /// The axes over which results are partial.
+    /// The axes over which results are partial after the op. Empty if it is an op that gathers them itself.
     pub partial: Vec<AxisRef>,
     /// The axes over which the op gathers partial results itself.
     pub gathered: Vec<AxisRef>,
@@ -192,7 +192,7 @@ pub(crate) struct Traits {
     rule: Arc<Rule>,
     pub types: SmallVec<[Option<TensorType>; 4]>,
     pub operand_count: usize,
-    /// The price of running the op unsplit.
+    /// The price of running the op unsplit, in bytes as [`local_work`] counts them.
     pub work: u64,
     /// For each factor, how the op runs if it is split.
     modes: Vec<RunMode>,

@@ -19,7 +19,7 @@ const MANY: u64 = 1000;
 /// The loops around the op that is being processed.
 pub(crate) struct Turns {
     scopes: Vec<Scope>,
-    /// The bytes that values moved in front of loops may still take on each device.
+    /// The bytes that values moved in front of loops may still take on each device. 0 if the mesh has Explicit axes.
     room: u64,
 }
 
@@ -32,9 +32,9 @@ enum Scope {
 
 struct Turn {
     trips: u64,
-    /// The values that the region defines and that are not the same in every turn.
+    /// The arguments of the region and the results of its ops that are not known to be the same in every turn.
     changing: FxHashSet<Value>,
-    /// The results of the region's ops that are the same in every turn.
+    /// The results of the region's ops that are known to be the same in every turn.
     computed: FxHashSet<Value>,
     /// For each argument that is carried unchanged, its value in front of the loop.
     initial: FxHashMap<Value, Value>,

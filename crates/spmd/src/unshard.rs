@@ -25,7 +25,8 @@ fn func(module: &Module, func: &Func) -> Func {
     out
 }
 
-/// Replaces constraints, reshards and Shardy's collectives by their operands, and copies all other ops.
+/// Replaces constraints, reshards and Shardy's collectives by their operands, and copies all other ops, without the
+/// shardings among their attributes except for those of manual computations.
 struct Unshard;
 
 impl<'s> Rewrite<'s> for Unshard {

@@ -5,7 +5,7 @@ pub struct Mutator {
     state: u64,
 }
 
-/// Pieces of text that have a meaning for the parser.
+/// Pieces of text to insert. Most have a meaning for the parser, and some have characters of several bytes.
 const WORDS: &[&str] = &[
     "(",
     ")",

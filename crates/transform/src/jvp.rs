@@ -101,7 +101,8 @@ struct Scope<'s> {
     module: &'s Module,
     body: &'s Body,
     cloner: Cloner<'s>,
-    /// The tangent of each value, or `None` if it is zero or values of this type have none.
+    /// The tangent of each value that was visited, or `None` if it is zero or values of this type have none. That of a
+    /// future is the tangent of its value.
     tangents: EntityVec<Value, Option<Value>>,
 }
 

@@ -161,7 +161,7 @@ struct Reverse<'s> {
     source: &'s Body,
     /// The known values in the body that is being built.
     cloner: Cloner<'s>,
-    /// The values that depend on tangents.
+    /// True for each tangent, and for each float or complex value that depends on one.
     linear: EntityVec<Value, bool>,
     cotangents: EntityVec<Value, Option<Value>>,
     split: HashMap<Op, Split>,

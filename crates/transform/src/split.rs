@@ -36,7 +36,7 @@ pub fn residuals(module: &Module, func: &Func, args: usize, results: usize) -> V
 struct Parts {
     first: Vec<Op>,
     second: Vec<Op>,
-    /// The values of the first part that the second one uses, except constants.
+    /// The values and arguments of the first part that the second one uses or returns, except constants.
     kept: Vec<Value>,
 }
 

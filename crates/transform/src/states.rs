@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 /// The states of all values of a body along manual axes.
 ///
-/// A state that the program records is taken as it is. The others are inferred: arguments of a manual computation vary
-/// over the axes that split them, results of an op over the axes over which an operand varies, and collectives and
-/// positions along axes as their kind says.
+/// The states that the program records are used. The others are inferred: arguments of a manual computation vary over
+/// the axes that split them, results of an op over the axes over which an operand or the condition of a loop or branch
+/// around it varies, and collectives and positions along axes as their kind says.
 pub struct States {
     pub mesh: Arc<Mesh>,
     pub values: EntityVec<Value, ManualAxes>,
@@ -251,10 +251,11 @@ pub(crate) struct Sums<'s> {
     own: EntityVec<Value, AxisSet>,
     /// The axes over which the cotangent of a linear value is a summand on each device, until it is added up.
     pending: EntityVec<Value, AxisSet>,
-    /// The ops before whose transposes the cotangents of their results are added up.
+    /// The ops before whose transposes the cotangents of their results are added up. Collectives and linear calls are
+    /// such ops even if they are not in the set.
     complete: HashSet<Op>,
-    /// The number of times that the region that defines a value runs in one run of the body. A loop whose number of
-    /// turns is not known counts as one turn.
+    /// About how often the region that defines a value runs in one run of the body: every branch counts as taken, and a
+    /// loop whose number of turns is not known as one turn.
     turns: EntityVec<Value, f64>,
 }
 

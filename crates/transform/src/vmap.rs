@@ -37,7 +37,8 @@ pub struct Batch<'a> {
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces, if it has
     /// one.
     pub axis: Option<&'a str>,
-    /// The axes of a mesh over which the new dimension is split where the function states a layout, major to minor.
+    /// The axes over which the new dimension is split where the function states a layout, major to minor. Axes that the
+    /// mesh of a layout does not have are left out. If none is left, the dimension is open.
     pub layout: &'a [String],
 }
 
@@ -45,7 +46,7 @@ pub struct Batch<'a> {
 #[derive(Clone, Debug)]
 pub struct Batched {
     pub func: Func,
-    /// Functions to which `func` refers, and which the module does not have yet.
+    /// Functions to which `func` refers, directly or through others of them, and which the module does not have yet.
     pub added: Vec<Func>,
     /// For each result, whether it has the leading dimension. The others are the same for all indices.
     pub mapped: Vec<bool>,
@@ -134,7 +135,7 @@ struct Mapped {
 #[derive(Default)]
 struct Made {
     added: Vec<Func>,
-    /// The names of the batches of functions with derivatives of their own.
+    /// The names of the batches of functions with derivatives of their own, and of those of their rules.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     taken: HashSet<Arc<str>>,
 }

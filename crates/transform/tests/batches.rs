@@ -24,7 +24,8 @@ fn choices(count: usize) -> impl Iterator<Item = Vec<usize>> {
     (1..1usize << count.min(6)).map(move |mask| (0..count).filter(|i| mask >> i & 1 == 1).collect())
 }
 
-/// The ops whose batch has more than twice as many ops for some choice of mapped operands, each with the reason.
+/// The ops of which the batch of the example has more than twice as many ops as the example, for some choice of mapped
+/// arguments, each with the reason.
 const LARGER: &[(&str, &str)] = &[
     ("chlo.scan", "it becomes a loop"),
     ("stablehlo.batch_norm_grad", "its features are one dimension, so that it becomes the ops of its formula"),

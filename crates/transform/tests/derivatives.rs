@@ -594,8 +594,8 @@ fn fourier_transforms() {
     }
 }
 
-/// The largest difference between an op and the ops of which it consists, as a part of one plus the absolute value of
-/// the expected number.
+/// The largest allowed difference of a number of a batch that computes in another order, as a part of one plus the
+/// absolute value of the expected number.
 const REORDERED: f64 = 1e-12;
 
 /// A region that combines two numbers by the logarithm of the sum of their exponentials.

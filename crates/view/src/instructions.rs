@@ -46,8 +46,8 @@ pub struct InstructionKey {
     pub source: Option<String>,
     /// The name scopes, joined by `/`. Empty if there are none.
     pub scope: String,
-    /// The number of the instruction, from 0, among those with the same ops, source and scope inside of the same span
-    /// and in the same turn of a loop.
+    /// The number of the instruction, from 0, among those of a lane with the same ops, source and scope inside of the
+    /// same span and in the same turn of a loop.
     pub order: usize,
 }
 

@@ -31,7 +31,7 @@ pub struct MemoryLevel {
     pub name: String,
     /// The number of bytes that it holds.
     pub bytes: f64,
-    /// The number of bytes that are read and written in a second.
+    /// The largest number of bytes that can be read and written in a second.
     pub bytes_per_s: f64,
 }
 

@@ -19,7 +19,7 @@ const SCRIPTS: [&str; 2] = [include_str!("page/model.js"), include_str!("page/pa
 /// The largest number of instructions in each table of the text for browsers without scripts.
 const FALLBACK_INSTRUCTIONS: usize = 200;
 
-/// The number that stands for a fact that is not known.
+/// The number that stands for a fact that is not known, and for an empty text other than the name of a span.
 const UNKNOWN: i64 = -1;
 
 impl Timeline {

@@ -243,7 +243,8 @@ impl TracePacket {
 struct Flows {
     /// The flows that start at each span.
     out: Vec<Vec<u64>>,
-    /// The number of the first flow that ends at each span. The others follow.
+    /// The number of the first flow that ends at each span, from 1. The others follow. If no flow ends at the span, the
+    /// number of the next flow.
     first_in: Vec<u64>,
 }
 

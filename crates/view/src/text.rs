@@ -158,8 +158,8 @@ impl Timeline {
 }
 
 /// Prints a title, a summary, a table of the instructions in the order of their first runs, a table of those on the
-/// links, the largest values in memory at the peak, and the critical path if the spans say for what they wait. What is
-/// not known is left out.
+/// links, the largest values in memory at the peak, and the critical path, or the start of a long one, if the spans say
+/// for what they wait. What is not known is left out.
 impl fmt::Display for Timeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text(usize::MAX))

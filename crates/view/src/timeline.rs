@@ -17,7 +17,8 @@ entity! {
     pub SpanIndex "span"
 }
 
-/// One run of a program: who does what at which time. What its maker does not know is absent, never zero.
+/// One run of a program, or several that follow each other ([`Timeline::append`]): who does what at which time. What
+/// its maker does not know of a span is absent, never zero.
 ///
 /// # Examples
 ///
@@ -31,11 +32,11 @@ entity! {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    /// The name of the program: its file or its function.
+    /// The name of the program: its file or its function. There may be several, joined by commas.
     pub program: String,
     /// How the times were obtained.
     pub maker: Maker,
-    /// The number of devices that run the program.
+    /// The number of devices that run the program, or 0 if the engine measured nothing.
     pub device_count: usize,
     /// The lanes, in the order in which they are shown.
     pub lanes: EntityVec<LaneIndex, Lane>,
@@ -60,7 +61,7 @@ pub struct Timeline {
 pub enum Maker {
     /// An engine ran the program and measured it.
     Measured {
-        /// The engine and the machine: `host, 2 workers`.
+        /// The engine and the machine: `host, 2 workers`. Empty if the engine measured nothing.
         machine: String,
     },
     /// A simulator predicted the times.
@@ -73,7 +74,7 @@ pub enum Maker {
 /// A resource that does one thing at a time, apart from spans inside of spans.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lane {
-    /// The name, such as `worker 0` or `link x+`.
+    /// The name, such as `worker 0` or `links x+ x-`.
     pub name: String,
     /// The kind of the resource.
     pub kind: LaneKind,
@@ -86,7 +87,7 @@ pub enum LaneKind {
     Program,
     /// The unit of a device that computes.
     Core,
-    /// A directed link between devices, or all links of a device along one axis in one direction.
+    /// Links that communication uses together: those along some axes in some directions, a switch, or a network.
     Link,
     /// A thread of the host engine.
     Worker,
@@ -101,7 +102,7 @@ pub enum SpanKind {
     Collective,
     /// A loop or a branch. The spans inside of it have their own entries.
     Control,
-    /// The lane waits for another one.
+    /// The lane waits for another one, or for the other devices.
     Wait,
 }
 
@@ -118,10 +119,12 @@ pub struct Span {
     pub start: Picoseconds,
     /// The end of the span.
     pub end: Picoseconds,
-    /// The full names of the ops that ran, more than one if they were fused: `stablehlo.dot_general`.
+    /// The full names of the ops that ran: `stablehlo.dot_general`. There are several if they were fused or are shown
+    /// together, and none if they are not known.
     pub ops: Vec<String>,
     /// The place in the program that made the ops, with the scopes in which it did. For communication that the
-    /// partitioner added, the place of the op that needs it. [`Loc::UNKNOWN`] if it is not known.
+    /// partitioner added, the place of the op that needs it. If small instructions are shown together, the place of one
+    /// of them, or of the loop or branch around them. [`Loc::UNKNOWN`] if it is not known.
     pub loc: Loc,
     /// The types of the results, if they are known: `f32[128,256]`.
     pub shape: Option<String>,
@@ -158,7 +161,7 @@ pub struct Span {
 /// instructions that were measured together, those whose work is not known are left out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Work {
-    /// The number of additions and multiplications, if it is known.
+    /// The number of arithmetic operations, such as additions and multiplications, if it is known.
     pub flops: Option<u64>,
     /// The bytes that are read from and written to the memory of the device, if they are known.
     pub memory_bytes: Option<u64>,

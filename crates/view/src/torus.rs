@@ -1,6 +1,7 @@
 //! Distances, shortest ways and rings on grids of chips, whose dimensions may be rings, and on twisted tori.
 
-/// A grid of chips, each of which is linked with its neighbours along each dimension.
+/// A grid of chips, each of which is linked with its neighbours along each dimension. The chips along a dimension may
+/// form a ring.
 ///
 /// In a *twisted* torus, a short dimension has k chips and a long one 2k. The link from the last chip of a short
 /// dimension leads to the first one of the chips that are k further along every long dimension. So no chip is far from

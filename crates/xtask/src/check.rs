@@ -58,7 +58,7 @@ fn derivatives(seed: u64, count: u64) -> (String, bool) {
     (report + &wrong.join("\n"), wrong.is_empty())
 }
 
-/// The number of programs to which mutants are applied.
+/// The largest number of programs to which mutants are applied.
 const MUTATED: usize = 400;
 
 /// Returns true if the checks find a mutant in the program of a seed, or panic, and false if they do not. Returns

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 /// The outcome of a program that has ended or was stopped.
 pub struct Outcome {
-    /// The status with which the program ended, or `None` if it exceeded its time limit and was stopped.
+    /// The status with which the program ended, or `None` if its standard output was still open at the time limit, and
+    /// it was stopped.
     pub status: Option<ExitStatus>,
     pub stdout: String,
     pub stderr: String,

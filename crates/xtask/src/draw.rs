@@ -41,7 +41,7 @@ struct Comment {
     /// The line of the item, from 1.
     line: usize,
     text: String,
-    /// The item up to its body, on one line.
+    /// The item up to its body, or up to its first line that ends with `{`, `}`, `;` or `,`, on one line.
     signature: String,
 }
 

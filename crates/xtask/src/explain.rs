@@ -47,7 +47,7 @@ const WANTED: f64 = 0.6;
 const MAX_TIME: Duration = Duration::from_secs(2);
 
 /// The bytes that the device that receives most receives in a program: now, after the best remedy that was found, and
-/// at least. Also the time for the explanation.
+/// at least. Also the numbers of specs and of tried changes, and the time for the explanation.
 struct Outcome {
     name: String,
     specs: usize,

@@ -55,9 +55,10 @@ const SANITIZER_SLOWDOWN: u64 = 12;
 const MAX_SLOWDOWN: u32 = 60;
 /// The number of cases of each kind if neither a time nor a count is given.
 const DEFAULT_COUNT: u64 = 1_000;
-/// The least number of valid programs with which a strategy that is chosen too rarely fails the run.
+/// If at least this many valid programs ran, a strategy that was chosen too rarely fails the run.
 const ENOUGH_PROGRAMS: u64 = 3_000;
-/// The virtual memory of a worker in KiB. Memory that bypasses the account of its 64 MB is a finding.
+/// The largest virtual memory of a worker in KiB, without the address sanitizer. A worker that needs more dies, and
+/// this is a finding, because its account has 64 MB.
 const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
@@ -302,7 +303,7 @@ fn reports(child: &mut Child) -> mpsc::Receiver<Report> {
     reports
 }
 
-/// A case that ended.
+/// A case that ended, or whose worker died or was stopped.
 struct Case {
     kind: CaseKind,
     seed: u64,
@@ -322,7 +323,7 @@ struct Tally {
     /// The number of programs that contain an op, among those that ran.
     ops: BTreeMap<(CaseKind, u16), u64>,
     features: BTreeMap<(CaseKind, String), u64>,
-    /// The number of programs with an op that runs by a strategy, among those that ran.
+    /// The number of programs with an op that runs by a strategy, or in a special case of one, among those that ran.
     strategies: BTreeMap<(CaseKind, String), u64>,
     /// The number of injected failures, by their names, such as `write reported` and `write not reached`.
     injected: BTreeMap<String, u64>,

@@ -13,7 +13,8 @@ use shardwise_base::{AxisRef, Mesh, counted};
 pub struct Chips {
     /// The name of the topology: `v5e:2x4`.
     pub name: String,
-    /// The links of a pod, x first. With switches, one dimension with the number of devices of a node.
+    /// The links of a pod, x first. With switches, and for a host, there is one dimension with the number of devices of
+    /// a node or of the host.
     pub torus: Torus,
     /// The number of devices of a chip.
     pub devices_per_chip: usize,
@@ -31,7 +32,7 @@ enum Hop {
     Switch,
     /// The number of links along each dimension.
     Links(Vec<usize>),
-    /// To another pod.
+    /// Over the network, to another pod or node.
     Network,
 }
 

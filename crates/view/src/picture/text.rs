@@ -15,7 +15,7 @@ pub struct Style {
     /// longer if three cells do not fit.
     pub width: usize,
     /// The number of lines that the picture should not exceed. Planes and rows are left out for this, but at least two
-    /// planes and four rows are kept, so that a picture may have more lines.
+    /// planes and four rows are kept, so that a picture may have more lines. Of a plane, at most 16 rows are shown.
     pub height: usize,
     /// True if blocks are in colour, and boxes are drawn with characters that are not ASCII.
     pub is_rich: bool,
@@ -138,7 +138,8 @@ fn clipped(line: &str, style: &Style) -> String {
 
 /// A plane of an array: the shards of the dimensions before the last two, and the grid of the last two.
 pub struct Plane<'a> {
-    /// The elements of the dimensions before the last two: `[0:2,4:8,:,:]`. Empty if there are no such dimensions.
+    /// The elements of the dimensions before the last two: `[0:2,4:8,:,:]`. Along an axis of per-device code, the
+    /// coordinate, as in `[X=1,:,:]`. Empty if there are no such dimensions.
     pub name: String,
     pub grid: Grid<'a>,
 }

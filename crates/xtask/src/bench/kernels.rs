@@ -34,7 +34,7 @@ const LEAST_MEAN: f64 = 1.0 / 0.6;
 const MOST_RECORDING: f64 = 0.02;
 const LONG_INSTRUCTION_US: f64 = 2.0;
 
-/// The times of a program, in microseconds.
+/// A program, and what was measured of it. Times are in microseconds.
 struct Kernel {
     name: String,
     jax: f64,

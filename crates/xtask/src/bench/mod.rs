@@ -29,7 +29,7 @@ pub struct Options {
     /// Use few and short rounds, for a first impression
     #[arg(long)]
     quick: bool,
-    /// Measure only programs whose names contain this
+    /// Measure only programs whose names, or those of their packages, contain this
     #[arg(long, default_value = "")]
     only: String,
     /// Measure the programs in this folder alone, to which `oracle/packages.py` has exported them
@@ -44,7 +44,8 @@ pub struct Options {
 #[derive(Clone, Copy)]
 struct Effort {
     rounds: usize,
-    /// The seconds for the calls of one program by one side in one round.
+    /// The seconds for the calls of one program by one side in one round. A third of it for kernels, and
+    /// a tenth for programs of packages.
     seconds: f64,
     /// The number of compilations by JAX in one round. We compile four times as often.
     compilations: usize,
@@ -53,7 +54,7 @@ struct Effort {
 const FULL: Effort = Effort { rounds: 5, seconds: 1.0, compilations: 3 };
 const QUICK: Effort = Effort { rounds: 2, seconds: 0.2, compilations: 1 };
 
-/// The programs whose calls are timed, with the names in `oracle/bench_jax.py`.
+/// The programs whose calls are timed on all devices and on one, with the names in `oracle/bench_jax.py`.
 const CALLS: &[&str] =
     &["chapter", "matmul_f32", "matmul_bf16", "transformer_forward", "transformer_train", "call_overhead"];
 /// Per-device programs, whose calls are timed only on all devices.

@@ -33,7 +33,7 @@ struct Row {
     entry: Entry,
     jax: f64,
     ours: f64,
-    /// The largest difference from JAX's results, or why they cannot be compared.
+    /// The largest difference from JAX's results, or why the comparison failed.
     difference: String,
 }
 

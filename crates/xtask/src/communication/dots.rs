@@ -34,7 +34,7 @@ pub struct Options {
 }
 
 const MESHES: [&[usize]; 6] = [&[2, 4], &[8], &[2, 2, 2], &[2, 3], &[4], &[2, 3, 2]];
-/// The largest length of a chain.
+/// The largest length of a chain: its number of products.
 const LONGEST: usize = 3;
 
 /// `x · w0 · w1 · …`, from left to right.

@@ -60,7 +60,7 @@ const ELEMENTS: usize = 1 << 14;
 /// In the second study, the least number of elements of a tensor for each device, before its dimensions are made
 /// uneven.
 const ELEMENTS_PER_DEVICE: usize = 1 << 10;
-/// The number of rounds of permutes in which a plan has to reach the bound.
+/// The largest number of rounds of permutes in which a plan has to reach the bound.
 const MAX_ROUNDS: usize = 16;
 
 struct Case {

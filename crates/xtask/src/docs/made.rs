@@ -11,12 +11,12 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Expr, Lit, Pat, Signature, Stmt, Token};
 
-/// A place where a diagnostic is made.
+/// A diagnostic, and a file that makes it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Made {
     pub code: String,
     pub severity: &'static str,
-    /// The message as in the source, with `{..}` for the values that are filled in.
+    /// The message as in the source, with `{..}` for the values that are filled in. [`UNTRACED`] if it is not found.
     pub message: String,
     pub file: String,
 }
@@ -63,7 +63,7 @@ struct Function {
     file: Rc<str>,
     is_closure: bool,
     parameters: usize,
-    /// The strings in the body that consist of words.
+    /// The strings in the body that consist of words ([`words_of`]).
     says: Vec<String>,
     /// The names of the functions that the body calls by a path.
     callees: Vec<String>,
@@ -94,7 +94,7 @@ enum Bound {
     Instance(String),
 }
 
-/// A parameter of a function, by the indices of the function and the parameter.
+/// A parameter of a function, by the indices of the function and the parameter. `self` has no index.
 #[derive(Clone, Copy, PartialEq)]
 struct Parameter {
     function: usize,

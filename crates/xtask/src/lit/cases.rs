@@ -88,7 +88,7 @@ pub struct Case {
     pub name: String,
     /// The function with everything that it refers to and the text between functions, or the whole program.
     pub text: String,
-    /// The index, in the file, of the program with the function.
+    /// The index of the program with the function among those that [`cases`] returns.
     pub program: usize,
     /// True if the text is the whole program, because it is inside a `module`, or because at most one function of it
     /// has CHECK lines.

@@ -111,7 +111,7 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// A RUN line of a file. The texts to check are its programs, followed by its cases.
+/// A RUN line of a file. The texts to check are its programs, followed by its cases that are not whole programs.
 struct Asked {
     /// The path relative to the given folder.
     name: String,

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// The number of cases in one request to JAX.
 const CHUNK: usize = 10;
-/// The time limit for counting the models, most of which JAX takes to start.
+/// The time limit for counting the models. Most of the time is needed to start JAX.
 const LIMIT: Duration = Duration::from_secs(300);
 /// Cases with at most this tolerance are in `f64` already.
 const NARROWEST: f64 = 1e-9;
@@ -270,7 +270,7 @@ struct Row {
 #[derive(Default)]
 struct Report {
     known: Vec<OtherDerivative>,
-    /// The number of differences for each listed entry.
+    /// The number of cases that differ or fail as a listed entry says, by the index of the entry.
     met: BTreeMap<usize, usize>,
     rows: BTreeMap<String, Row>,
     /// The number of cases of each function that JAX can transform.

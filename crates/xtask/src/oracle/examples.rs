@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The chapter's code and problems, each of which has a twin. The other examples have none: `overhead` and the `u` ones
-/// show features that JAX does not have, and the block of `transformer_block` is compared with JAX's in
-/// `testdata/transformer`.
+/// show features that JAX does not have, the block of `transformer_block` is compared with JAX's in
+/// `testdata/transformer`, and the losses of `t1_train_transformer` with those in `testdata/training.txt`.
 pub const ALL: [&str; 12] = [
     "c01_auto_matmul",
     "c02_constraint",

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The time limit for a batch.
+/// The time limit for a batch, and for each other script.
 const LIMIT: Duration = Duration::from_secs(1200);
 
 /// A request to the judges.
@@ -77,7 +77,7 @@ pub struct Response {
     id: usize,
     pub ok: bool,
     pub reason: String,
-    /// For a request about many files: `equal`, `unknown` or the difference.
+    /// For a request about pairs of files, one for each pair: `equal`, `unknown` or the difference.
     #[serde(default)]
     pub verdicts: Vec<String>,
     /// The results of programs that were run.

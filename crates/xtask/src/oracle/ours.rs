@@ -40,7 +40,7 @@ pub fn run_all(shardwise: &Path, programs: &[Program], checks: &[Check], work: &
     Ok((verdicts, jobs))
 }
 
-/// One call of the command.
+/// A check of a program, for which the command is called once or twice.
 struct Task {
     program: usize,
     check: Check,

@@ -148,7 +148,7 @@ fn with_priorities(mut module: Module, seed: u64) -> Module {
 
 enum Verdict {
     Equal,
-    /// jaxlib refuses the module or crashes on it, or its passes fail.
+    /// jaxlib refuses the module, crashes on it or takes too long, or its passes fail.
     Unknown,
     Different(String),
 }

@@ -144,8 +144,8 @@ struct Row {
     interpreted: usize,
     compiled: usize,
     different: usize,
-    /// The largest distance in units of `tolerance`, or 0 if that is `None`. Results with a distance that cannot be
-    /// counted are left out.
+    /// The largest distance, in the ulps that `tolerance` counts, or 0 if that is `None`. Results with a distance that
+    /// cannot be counted are left out.
     worst: u64,
     tolerance: Option<Tolerance<'static>>,
 }
@@ -154,7 +154,7 @@ struct Row {
 struct Report {
     known: Vec<OtherValues>,
     rows: BTreeMap<&'static str, Row>,
-    /// The number of differences for each listed entry.
+    /// The number of programs that differ as a listed entry says, by the index of the entry.
     met: BTreeMap<usize, usize>,
     wrong: Vec<String>,
     unknown: Vec<String>,

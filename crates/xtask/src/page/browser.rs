@@ -15,7 +15,7 @@ const DRIVER: &str = "CHROMEDRIVER";
 const HELP: &str = "the page needs Chromium and its driver to be tested: on Debian, `apt-get install chromium \
                     chromium-driver`; elsewhere, set CHROMEDRIVER to the path of `chromedriver`";
 
-/// The longest time for an answer of the driver.
+/// The longest time for which the driver may send nothing of an answer.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A running browser. It ends when this is dropped.

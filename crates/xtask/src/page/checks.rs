@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A check of an open page, and its name.
 pub type Check = (&'static str, fn(&Browser) -> Result<()>);
 
-/// The checks, each of which leaves the page as it was.
+/// The checks. One that passes leaves the page as it was.
 pub const CHECKS: &[Check] = &[
     ("panels", panels_have_contents),
     ("wheel", the_wheel_zooms),
@@ -27,7 +27,7 @@ const ENTER: &str = "\u{e007}";
 /// The key Escape in WebDriver's notation.
 const ESCAPE: &str = "\u{e00c}";
 
-/// The size of the window, without those of small windows.
+/// The width and the height of the window in pixels, except while small windows are checked.
 pub const SIZE: [u32; 2] = [1200, 840];
 
 fn text(browser: &Browser, id: &str) -> Result<String> {

@@ -36,7 +36,7 @@ const STEP: [&str; 2] = ["testdata/transformer/tiny_train.mlir", "testdata/trans
 /// The machine of the predicted step.
 const TOPOLOGY: &str = "v5e:2x4";
 
-/// The number of ops of the large program.
+/// The number of ops of the large program, and of lines of the text beside the large timeline.
 const OPS: usize = 50_000;
 
 /// The number of spans of the large timeline.

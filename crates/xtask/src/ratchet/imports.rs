@@ -82,7 +82,7 @@ fn home(modules: &BTreeMap<Names, Mentions>, module: &Names, path: &[String], de
     imported(&at, rest).or(Some(at))
 }
 
-/// The names of other modules that a source mentions.
+/// The imports and paths of a source, and its modules for tests.
 #[derive(Default)]
 struct Mentions {
     uses: Vec<Import>,
@@ -92,7 +92,7 @@ struct Mentions {
     tests: Vec<String>,
 }
 
-/// A name that a `use` brings into a module.
+/// A name that a `use` brings into a module, or `*` for all names of another module.
 struct Import {
     name: String,
     path: Names,

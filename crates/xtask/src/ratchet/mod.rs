@@ -30,7 +30,7 @@ pub struct Exceptions {
     pub tables: BTreeSet<String>,
     #[serde(default)]
     pub long_files: BTreeMap<String, usize>,
-    /// The number of times that `unsafe` occurs in each file that needs it. All others forbid it.
+    /// The number of times that `unsafe` occurs in each file that needs it. It must not occur in others.
     #[serde(default)]
     pub unsafe_code: BTreeMap<String, usize>,
     /// Element types for which an op that has a kernel on the host engine is evaluated, by op: `f32 i32`.

@@ -31,7 +31,7 @@ pub struct Instruction {
     pub opcode: String,
     /// The shape of the result, or of each array in it if the result is a tuple. Tokens are left out.
     pub shapes: Vec<Shape>,
-    /// The names of the operands.
+    /// The names of the operands, without `%`.
     pub operands: Vec<String>,
     /// The text between the parentheses, such as `0` for `parameter(0)`.
     pub argument: String,

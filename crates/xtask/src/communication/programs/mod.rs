@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
 struct Row {
     family: String,
     name: String,
-    /// Our counts, or why we cannot partition the program.
+    /// Our counts, or why there are none: the program cannot be read or partitioned.
     ours: Result<Tally, String>,
     /// XLA's counts, or why there are none.
     theirs: Result<Tally, String>,

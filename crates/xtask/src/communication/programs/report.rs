@@ -15,7 +15,7 @@ pub struct Report<'r> {
     pub seed: u64,
     /// Training steps that are not as they must be, with the reasons.
     pub steps: &'r [String],
-    /// Programs whose values differ, with the reasons.
+    /// Programs whose values differ or that did not run to their end in time, with the reasons.
     pub wrong: &'r [String],
     /// True if values were compared.
     pub is_checked: bool,
@@ -75,7 +75,7 @@ impl Both<'_> {
 const HEAD: [&str; 10] =
     ["program", "ours", "xla", "xla*", "ours/xla*", "with 1 KiB", "runs", "xla's", "flops", "xla's"];
 
-/// The sums over some programs.
+/// Sums and counts of some programs, and the mean ratio of their bytes.
 struct Sums {
     count: usize,
     ours: u64,

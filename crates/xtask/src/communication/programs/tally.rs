@@ -7,7 +7,7 @@ use shardwise_ops::window::WindowDim;
 pub struct Tally {
     /// Bytes if every collective costs its full price on every device. No all-reduce counts as a reduce-scatter.
     pub plain: u64,
-    /// Bytes that every device receives.
+    /// Bytes that every device receives by the strict count, other than through permutes.
     everywhere: u64,
     /// Bytes that each device receives in addition, through permutes. Devices beyond the end of the list receive none.
     by_device: Vec<u64>,

@@ -18,7 +18,7 @@ const EXPERTS: u64 = 8;
 const WORDS: u64 = 96;
 /// The bytes of both weights of all layers.
 const WEIGHTS: u64 = 2 * LAYERS * WIDTH * HIDDEN * 4;
-/// The bytes of the activations.
+/// The bytes of all activations between two layers.
 const ACTIVATIONS: u64 = ROWS * WIDTH * 4;
 
 /// Returns the bytes that each of `n` devices receives to gather parts of an array of `bytes` bytes, or to sum it into
