@@ -72,7 +72,8 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// The largest difference in ulps that `expect_close` allows if `max_ulp_difference` is absent or negative.
+/// The largest difference in ulps that `expect_close` allows if `max_ulp_difference` is absent, negative or at least
+/// 2^63.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
