@@ -10,7 +10,7 @@ use shardwise_base::DType;
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
 use std::collections::HashMap;
 
-/// Builds the results of an op with others. Fails with the reason why they cannot be built.
+/// A function that builds the results of an op from other ops. Fails with the reason why they cannot be built.
 pub type Expansion<'f> = Box<dyn Fn(&mut ExpandCx<'_, '_, '_>) -> Result<Vec<Value>, &'static str> + 'f>;
 
 /// The inputs of an expansion: an op, and its operands in the body that is being built.

@@ -18,16 +18,16 @@ use shardwise_base::compare::{element_text, indices, ulps};
 use shardwise_base::{Bool8, DType, Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
-/// `check.expect_*`, which compares two values, or a value and a constant.
+/// The ops `check.expect_*` that compare two values, or a value and a constant.
 pub struct Expect;
 /// `check.expect_serialized_eq`, which compares a value with one that a probe has recorded.
 pub struct ExpectProbed;
 /// `interpreter.probe`: the identity, but the engine records each of its values.
 pub struct Probe;
-/// `interpreter.print`.
+/// `interpreter.print`, which prints a value.
 pub struct Print;
 
-/// `interpreter.run_parallel`: a grid of programs, `programs[replica][partition]`.
+/// `interpreter.run_parallel`, which runs a grid of programs, `programs[replica][partition]`.
 pub struct RunParallel;
 
 /// The difference that two values may have.
@@ -72,14 +72,15 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// The largest difference in ulps that `expect_close` allows without `max_ulp_difference`.
+/// The largest difference in ulps that `expect_close` allows if `max_ulp_difference` is absent, negative or at least
+/// 2^63.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
     form(op.name().strip_prefix("check.")?, op)
 }
 
-/// Writes a function that consists of this line and the return.
+/// Writes a function that consists of this text and the return.
 macro_rules! example {
     ($line:literal) => {
         concat!(

@@ -37,7 +37,7 @@ use std::ops::Range;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RuleFact {
     Rule(Rule),
-    /// Shardings are not propagated through the op by factors, for this reason.
+    /// The op has no factor rule, for this reason.
     None(&'static str),
 }
 
@@ -61,9 +61,11 @@ impl RuleFact {
 /// The rounds of propagation in which an op takes part (Shardy's op-priorities).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PropagationClass {
-    /// One factor for each dimension, the same in every tensor.
+    /// Ops with one factor for each dimension, the same in every tensor but scalars. They take part from the first
+    /// rounds on.
     Elementwise,
-    /// Reshapes, transposes, and moves between a device and its host, which keep all elements.
+    /// Reshapes, transposes, and moves between a device and its host, which keep all elements. They take part from the
+    /// first rounds on.
     PassThrough,
     /// Dynamic slices and their updates, which propagate only forward in the first rounds.
     DynamicSlice,
@@ -72,7 +74,7 @@ pub enum PropagationClass {
     Other,
 }
 
-/// The reduction that combines partial results over a sharded reduction factor.
+/// A known reduction, such as that which combines partial results over a sharded reduction factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReduceKind {
     Add,
@@ -171,7 +173,9 @@ fn constant_number(op: &OpView<'_>) -> Option<f64> {
 /// The typing of an op in Explicit mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplicitPolicy {
-    /// By its factor rule. A conflict is an error that asks for a sharding. Partial sums of a reduction are combined.
+    /// By its factor rule. If the layout is ambiguous or data would have to move, the program decides the layout, or
+    /// the obvious one is taken if there is one and the mesh allows it. Partial sums of a reduction are combined.
+    /// Without a rule, a result has the layout of the operand that flows into it, or is whole.
     ByRule,
     /// By the rule along which shardings propagate, which has other factors than the rule of the partitioner.
     ByPropagation,
@@ -190,7 +194,7 @@ pub enum Splits {
     /// All factors that pass through.
     Anywhere,
     /// The factors that split every tensor into equal parts. The results of the op depend on positions in the whole
-    /// array, including its padding.
+    /// array, including its padding, or its rule states the sizes of the whole array.
     Evenly,
     /// The factors that all of the op's tensors have. A part of the result cannot be computed if the operand lacks the
     /// factor.
@@ -200,7 +204,7 @@ pub enum Splits {
     InSameBlocks,
 }
 
-/// An op that reads values further back than another one.
+/// An op with the same result as another one, which reads values further back.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReadThrough {
     pub code: OpCode,
@@ -214,15 +218,15 @@ pub enum PartialResult {
     /// The op computes it from slices of its operands along these factors. The operands `once` are initial values,
     /// which only one of the partial results may include.
     OfSlices { once: Range<usize> },
-    /// The op is rewritten when it becomes local. Its attributes contain sizes or positions along these factors, so it
-    /// cannot be evaluated on slices unchanged.
+    /// The op may not be evaluated on slices unchanged, for example because its attributes contain sizes or positions
+    /// along these factors. This is also the answer of ops without such factors.
     Rewritten,
 }
 
 /// The condition under which the results of an op are constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Constness {
-    /// The results are constants, which are part of the op.
+    /// The op has no operands, and its results are constants.
     Literal,
     /// The results are constants if all operands are. It is better to copy the op for each user than to have one
     /// sharding for all users.
@@ -265,9 +269,9 @@ pub enum Semantics {
     /// The engine runs the op itself, and decides which regions or functions run and how often: control flow, calls,
     /// tokens, probes.
     Control,
-    /// The engine computes the results from values of several devices.
+    /// The engine computes the results, which depend on the device or on values of several devices.
     Collective,
-    /// The op never runs. It is a mark for passes, and the identity otherwise.
+    /// The op never runs. It is a mark for passes, and its results, if it has any, are operands.
     Identity,
 }
 
@@ -279,13 +283,14 @@ pub struct Cost {
     pub bytes_written: u64,
 }
 
-/// A group of values that must have the same sharding, which is stored on `owner`.
+/// A group of values that must have the same sharding, which is stored on `owner`. At a manual computation, the values
+/// inside lack the manual axes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFlowEdge {
-    /// Operands of the op and results of inner regions.
+    /// Operands of the op, and values that inner regions return.
     pub sources: Vec<Value>,
     pub owner: Value,
-    /// Arguments of inner regions.
+    /// Arguments of inner regions other than the owner.
     pub targets: Vec<Value>,
 }
 
@@ -481,7 +486,7 @@ pub trait Facts: Sync {
     fn example(&self, op: Opcode) -> &'static str;
 }
 
-/// Writes a fact for which many ops have the same answer, in the implementation of [`Facts`].
+/// Writes one or several facts for which many ops have the same answer, in the implementation of [`Facts`].
 macro_rules! answer {
     // A function of its operands: it is computed by `eval` and has no effects.
     (pure) => {

@@ -19,7 +19,7 @@ use shardwise_sharding::RuleBuilder;
 const TARGET: &str = "shardwise.inspect";
 const ID: &str = "shardwise.id";
 
-/// A mark: what its attributes say.
+/// A mark, a call of `@shardwise.inspect`, as its attributes describe it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inspect {
     /// The number by which the program finds the mark again.

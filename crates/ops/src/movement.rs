@@ -65,11 +65,11 @@ pub enum Fill {
     /// Any: they are not used.
     Any,
     Zero,
-    /// The element that changes no other one when it is added: -0 for floats.
+    /// The element that changes no other one when it is added: -0 for floats that have it, and 0 for other types.
     Nothing,
     /// The value of this operand, a scalar.
     Operand(usize),
-    /// The elements at the same positions of the window that was fetched before.
+    /// The elements at the same positions of the window that was fetched before. Any, if there is none.
     Before,
 }
 
@@ -100,12 +100,13 @@ pub struct WindowsDim {
     pub folded: Option<usize>,
 }
 
-/// The inputs of [`Movement::run`].
+/// The inputs of [`Movement::run`] and of [`Movement::total`].
 pub struct WindowsCx<'a, 'b> {
     pub op: OpView<'a>,
     /// The dimensions along which the operands are windows.
     pub dims: Vec<WindowsDim>,
-    /// The op's operands, with windows in place of those that are read.
+    /// The op's operands, with windows in place of those that are read: the last window of an operand that is read
+    /// several times. For [`Movement::total`], blocks or totals are in their place.
     pub operands: Vec<Value>,
     /// The windows of all reads along the last one of `dims`, in the order of [`Movement::reads`]. Empty for
     /// [`Movement::total`].

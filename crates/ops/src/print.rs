@@ -25,14 +25,15 @@ const FORMAT: &str = "shardwise.format";
 const AXES: &str = "shardwise.axes";
 const BATCHES: &str = "shardwise.batches";
 
-/// A print: what its attributes say.
+/// A print, a call of `@shardwise.print`, as its attributes describe it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Print {
     /// The texts around the values. There is one more than values.
     texts: Vec<String>,
     /// The names of the axes along which the first operands are coordinates.
     axes: Vec<String>,
-    /// For each batch, the outermost one first, the numbers of the operands that have its dimension.
+    /// For each batch, the outermost one first, the numbers of the operands that have its dimension, coordinates
+    /// included.
     batches: Vec<Vec<usize>>,
 }
 

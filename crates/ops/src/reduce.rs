@@ -377,12 +377,13 @@ fn is_identity(op: &OpView<'_>, i: usize, kind: ReduceKind) -> bool {
     value.is_some_and(|v| v.get_f64(0) == identity.get_f64(0))
 }
 
-/// The positions in the input of the elements of one result element: rows, as `shardwise_mathfn::order` defines them.
+/// The positions in the input of the elements that each result element combines: rows, as `shardwise_mathfn::order`
+/// defines them.
 struct Rows {
-    /// The start of each row, counted from the first element of the result element. Empty if rows have no elements.
+    /// The start of each row of a result element, counted from the first element. Empty if the input has no elements.
     starts: Data<usize>,
     len: usize,
-    /// The position of the first element of each result element.
+    /// The position of the first element that each result element combines, or 0 if the input has no elements.
     bases: Data<usize>,
 }
 

@@ -243,7 +243,7 @@ fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
     eval::copy(&part.reshaped(&shape[..]), &Layout::whole(&shape), out, &to, &shape);
 }
 
-/// The attributes with the numbers of operands and results.
+/// The attributes with the numbers of inputs and carries, and with those of outputs and carries.
 pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
 
 pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {

@@ -58,8 +58,8 @@ impl Schema {
 /// list means the same as an absent field. Readers leave it out, except in `stablehlo.output_operand_alias`.
 pub struct AttrSpec {
     pub name: &'static str,
-    /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. `None` if the
-    /// specification does not number it.
+    /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. The library's own ops
+    /// have such labels too. `None` if the specification does not number the attribute.
     pub label: Option<&'static str>,
     pub kind: AttrKind,
     pub presence: Presence,
@@ -76,7 +76,7 @@ impl AttrSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     Required,
-    /// It may be absent, which has the same meaning as this value.
+    /// It may be absent. This text says what that means, as a value or in words.
     Optional(&'static str),
 }
 
@@ -129,7 +129,7 @@ pub enum AttrKind {
     Shardings,
     /// For each value, the order of its dimensions in memory.
     Layouts,
-    /// A value with this description, which the op's own check reads. It must not ignore values of other kinds.
+    /// A value with this description, which the op's own check reads. That check must not ignore values of other kinds.
     Own(&'static str),
 }
 
@@ -304,9 +304,9 @@ impl ResultLabels {
 pub enum OnQuantized {
     /// The op converts to or from quantized values.
     Converts,
-    /// The op computes with the floats that quantized values represent. All values with float or quantized elements
-    /// must be quantized per tensor, by types that differ in scales and zero points only. The labels are of the
-    /// constraints on which values may be quantized, and on how equal their types must be.
+    /// The op computes with the floats that quantized values represent. If one value is quantized, all values with
+    /// float or quantized elements must be quantized per tensor, by types that differ in scales and zero points only.
+    /// The labels are of the constraints on which values may be quantized, and on how equal their types must be.
     Computes { which: &'static str, alike: &'static str },
     /// The op adds the floats that its two operands represent, which may be quantized along dimensions.
     Adds(&'static QuantizedSum),
@@ -318,10 +318,11 @@ pub enum OnQuantized {
     Moves(&'static str),
     /// The op moves the integers of quantized values, which may be quantized along a dimension.
     MovesAxis(&'static QuantizedMove),
-    /// The op accepts quantized values as any others, because only its regions, the engine or nothing computes with
-    /// them.
+    /// The op accepts quantized values as any others, because it does not itself compute with the floats that they
+    /// represent.
     Any,
-    /// The op accepts quantized values as any others, but they must be quantized as a whole, not along a dimension.
+    /// The op accepts quantized values as any others, but its operands must be quantized as a whole, not along a
+    /// dimension.
     PerTensor,
     /// The op accepts no quantized values.
     Refuses,
@@ -366,11 +367,12 @@ pub struct QuantizedSum {
     pub which: &'static str,
     /// All must have the same storage type.
     pub storage: &'static str,
-    /// All must represent the same floats.
+    /// All must represent floats of the same type.
     pub expressed: &'static str,
     /// The result must be quantized along a dimension exactly if an operand is.
     pub per_axis: &'static str,
-    /// The result must be quantized along the dimension of the first operand, and of the second.
+    /// The result must be quantized along the dimension of the first operand, and of the second, if these are quantized
+    /// along one.
     pub axes: [&'static str; 2],
 }
 
@@ -388,7 +390,7 @@ pub struct QuantizedProduct {
     pub fits_axis: fn(&OpView<'_>, usize) -> bool,
     /// Both operands must have the same storage type.
     pub storage: &'static str,
-    /// Operands and result must represent the same floats.
+    /// Operands and result must represent floats of the same type.
     pub expressed: &'static str,
     /// The result must not be quantized along a dimension if the second operand is not.
     pub per_tensor: &'static str,
@@ -419,8 +421,8 @@ impl QuantizedProduct {
 pub struct QuantizedMove {
     /// The label of the operand's elements.
     pub operand: &'static str,
-    /// Operand and result must be quantized alike, except for the dimension. Their scales and zero points must be
-    /// equal too, unless the op has a function `scales`.
+    /// Operand and result must both be quantized along a dimension, and alike except for that dimension. Their scales
+    /// and zero points must be equal too, unless the op has a function `scales`.
     pub alike: &'static str,
     /// The result must be quantized along the dimension that the operand's quantized dimension becomes.
     pub axis: &'static str,
@@ -434,11 +436,11 @@ pub struct QuantizedMove {
 /// The names of an op's values in text, without `%`.
 #[derive(Clone, Copy)]
 pub enum Names {
-    /// Each value has a number as its name.
+    /// Each value has a number in its name, such as `0` for a result and `arg0` for an argument.
     Numbered,
     /// A name for each result. The results are numbered if there are more or fewer names.
     Results(&'static [&'static str]),
-    /// The name of every argument of the op's regions.
+    /// The name of every argument of the op's regions. A number is added if it is taken.
     RegionArgs(&'static str),
     /// The names of the results, which depend on their types.
     By(fn(&OpView<'_>) -> &'static [&'static str]),

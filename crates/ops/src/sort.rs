@@ -294,7 +294,7 @@ fn comes_first(keys: &[Keys], a: usize, b: usize) -> bool {
     false
 }
 
-/// The comparison of two keys, for which the comparator is true.
+/// The comparison of the keys of the first and the second position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
     Less,

@@ -8,9 +8,9 @@ use crate::schema::*;
 use shardwise_base::{Diagnostic, Diagnostics, Literal};
 use shardwise_ir::{Attr, OpView, Type, Value};
 
-/// `after_all`, `create_token`.
+/// `after_all` and `create_token`, whose results are tokens.
 pub struct Token;
-/// `tuple`, `get_tuple_element`.
+/// `tuple`, which makes a tuple, and `get_tuple_element`, which reads an element of one.
 pub struct Tuple;
 /// `send`, `recv`, `infeed`, `outfeed`: communication with the host, or between devices for `send` and `recv` without
 /// `is_host_transfer`. Only a grid of programs that the interpreter runs can communicate like this.

@@ -42,10 +42,11 @@ pub struct Call<'a> {
 pub struct Kernel {
     infer: Box<Infer>,
     run: Box<Run>,
-    /// The rule as text, with or without sizes.
+    /// The kernel's own rule as text, with or without sizes. A rule that is written on the op has precedence.
     rule: Option<String>,
     reduce: Option<ReduceKind>,
-    /// The kernel that computes a batch, of which all operands and results have a new leading dimension.
+    /// The name of the kernel that computes a batch, of which all operands and results have a new leading dimension, if
+    /// one was named.
     batched: Option<String>,
 }
 

@@ -27,7 +27,7 @@ entity! {
     pub(crate) BlockId "b"
 }
 entity! {
-    /// The body of a function in a draft.
+    /// A body in a draft, see [`Frame`].
     pub(crate) FrameId "frame"
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Frame<'m> {
     /// The name of the copy if the function is a copy of `func` that remains a function, and `None` otherwise.
     pub copy_name: Option<Arc<str>>,
     pub block: BlockId,
-    /// The location of the call; unknown for a function that remains a function.
+    /// The location of the call, within those of the calls around it; unknown for a function that remains a function.
     pub caller: Loc,
     /// True if the body replaces a call and is a clone. The first call of a function takes its body. All other calls
     /// get clones, whose lists of uses are built anew.
@@ -62,8 +62,8 @@ pub(crate) enum NodeKind {
         source: Op,
     },
     Edge(Edge),
-    /// An edge at an argument or at a call of a function that remains a function. The owner keeps a sharding of its
-    /// own, and the sources are found from the calls later.
+    /// An edge at an argument of a function that remains a function, or at a result of a call of one. The owner keeps a
+    /// sharding of its own at first, and the sources are found from the calls later.
     FuncEdge(Edge),
     /// A constraint that import inserted for an op of the frame's function.
     Constraint(Op),
@@ -81,9 +81,9 @@ pub(crate) struct Use {
 pub(crate) struct Edge {
     /// The operands whose values flow into the owner: of the op that has the edge, and of the terminators of its
     /// regions. Those of a [`NodeKind::FuncEdge`] are operands of calls, or of the callee's terminator; the list is
-    /// empty until they are found.
+    /// empty until they are found, and if no call calls the function.
     pub sources: SmallVec<[Use; 2]>,
-    /// The block arguments and results other than the owner.
+    /// The block arguments other than the owner that share its sharding.
     pub targets: SmallVec<[ValueId; 2]>,
     pub manual: Option<Box<shardwise_sharding::ManualEdge>>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct OpNode {
     pub parent: BlockId,
     /// True if the op was erased. It then counts as no user of its operands, also while its block still lists it.
     pub is_erased: bool,
-    /// True if nothing needs the op. A dead op takes no part in propagation.
+    /// True if nothing needs the op. A dead op counts as no user, takes no part in propagation and is not exported.
     pub is_dead: bool,
 }
 
@@ -114,7 +114,8 @@ pub(crate) struct ValueNode<'m> {
     pub loc: &'m Loc,
     pub def: Def,
     pub sharding: Option<Sharding>,
-    /// The uses, oldest first. An entry is stale if the operand has been set to another value.
+    /// The uses, oldest first. An entry is stale if the operand has been set to another value, or if the op is erased
+    /// or dead.
     uses: SmallVec<[Use; 1]>,
     /// The result of the edge that holds the sharding of this value; `None` if the value holds it itself.
     pub edge: Option<ValueId>,
@@ -132,7 +133,7 @@ pub(crate) struct Draft<'m> {
     /// True if shardings are taken as they are written. Otherwise axes of size 1 are dropped, and manual axes that a
     /// sharding of a manual computation does not mention are added to its replicated axes.
     pub is_as_written: bool,
-    /// The functions that remain functions, in their order.
+    /// The functions that remain functions, in their order, followed by copies of them.
     pub roots: Vec<FrameId>,
     /// The calls that remain calls, with the functions that they call.
     pub calls: BTreeMap<OpId, FrameId>,
@@ -142,7 +143,7 @@ pub(crate) struct Draft<'m> {
     pub blocks: EntityVec<BlockId, Block>,
     /// Sets of values that must have equal shardings.
     pub groups: Vec<Vec<ValueId>>,
-    /// The names of the functions.
+    /// The names of the functions of the module and of copies of them.
     pub names: Names,
 }
 

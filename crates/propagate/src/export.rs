@@ -24,7 +24,8 @@ pub(crate) enum Edges {
     Sink,
     /// Each edge is an op `sdy.data_flow_edge` or `sdy.func_data_flow_edge`, except at ops that become functions.
     Keep,
-    /// Each edge is an op `sdy.data_flow_edge`, except the edges at calls of functions that remain functions.
+    /// Each edge is an op `sdy.data_flow_edge`, except the edges at arguments and calls of functions that remain
+    /// functions, which are exported as with `Sink`.
     SinkFuncs,
 }
 

@@ -18,7 +18,7 @@ pub const MAX_OPS: usize = 4_000_000;
 /// The largest depth of blocks, including those of calls. It bounds the recursion of all walks over a draft.
 pub const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 
-/// Which calls are replaced by the bodies of their callees.
+/// The calls that are replaced by the bodies of their callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Replaced {
     None,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The names that are taken. A name that is taken gets a number. All names share one counter.
+/// The names that are taken. A new name that is among them gets a number. All names share one counter.
 #[derive(Default)]
 pub struct Names {
     taken: HashSet<Arc<str>>,

@@ -27,7 +27,8 @@ pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     }
 }
 
-/// Cache of the rules of ops that treat each element separately, by the number of operands and the shape.
+/// Cache of the rules of ops with one result that treat each element separately, by the number of operands and the
+/// shape.
 #[derive(Default)]
 pub struct Pointwise(FxHashMap<(usize, SmallVec<[usize; 4]>), Arc<Rule>>);
 

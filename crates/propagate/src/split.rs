@@ -46,7 +46,8 @@ pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> 
     Ok(())
 }
 
-/// The functions and named computations with an op whose results need not be constants even if its operands are.
+/// The functions and named computations, found so far, with an op whose results need not be constants even if its
+/// operands are.
 #[derive(Default)]
 struct Impure {
     funcs: HashSet<Arc<str>>,
@@ -111,7 +112,8 @@ struct Split<'a, 'm> {
     draft: &'a mut Draft<'m>,
     impure: &'a mut Impure,
     groups: &'a FxHashMap<ValueId, Vec<OpId>>,
-    /// The results of [`size_of_copy`] for the functions that remain functions, callees before callers.
+    /// The results of [`size_of_copy`] for the functions that were split so far, callees before callers, and for copies
+    /// of them. Empty if no call remains a call.
     sizes: &'a mut FxHashMap<FrameId, usize>,
     /// Ops that are copied for each use: constants and broadcast scalars.
     copied: FxHashSet<OpId>,

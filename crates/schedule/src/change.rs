@@ -34,7 +34,7 @@ pub(crate) enum Like {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Variant {
-    /// A loop over pieces.
+    /// Products in pieces, in an unrolled loop.
     Pieces(Ways),
     /// A scatter and a gather in place of a sum.
     Split,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const MAX_MEMBERS: usize = 64;
 
-/// Sums in one block, none of which is used before the last one.
+/// Sums in one block, none of which is used by or before the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct Combine {
     pub(crate) members: Vec<Op>,

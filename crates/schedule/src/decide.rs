@@ -22,7 +22,8 @@ pub struct Options {
     pub memory_growth: f64,
     /// The part of the memory of a device that may be used.
     pub memory_share: f64,
-    /// The number of ops that may be simulated to try changes.
+    /// The number of ops that may be simulated to try changes. The change that exceeds it is still tried in all of its
+    /// ways.
     pub op_budget: usize,
 }
 
@@ -73,21 +74,22 @@ impl fmt::Debug for Scheduled {
 /// The decision on a change, made or not.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Decision {
-    /// The ops that are changed, and into what.
+    /// The ops that are or would be changed and, if a change was simulated that fits into memory, into what.
     pub what: String,
     /// The origin of the first product beside a gather or scatter. For other changes, it is that of the first
     /// collective.
     pub loc: Loc,
-    /// The number of places that are alike, which are decided together.
+    /// The number of places that are alike, which are decided together. On a host, the number of collectives.
     pub count: usize,
-    /// True if the change was made.
+    /// True if the change was made and was not undone later.
     pub is_taken: bool,
-    /// The predicted time of the program without the change.
+    /// The predicted time of the program without the change, but with those that were made before it, in the order of
+    /// the trial. On a host, that of the given program.
     pub before: Picoseconds,
     /// The predicted time of the program with it, in the order of the trial. `None` if it was not simulated, or if no
     /// way to make it that was simulated fits into memory.
     pub after: Option<Picoseconds>,
-    /// The reason for the decision, as a sentence.
+    /// The reason for the decision, in words without a full stop.
     pub why: String,
 }
 
@@ -185,14 +187,16 @@ fn peak(timeline: &Timeline) -> u64 {
     timeline.peak_memory().map_or(0, |peak| peak.bytes)
 }
 
-/// How far ahead ops are issued when the order is written. Smaller numbers keep fewer values in memory.
+/// How far ahead ops are issued when the order is written, in the order in which these are tried. Smaller numbers keep
+/// fewer values in memory.
 const LOOK_AHEADS: [usize; 4] = [LOOK_AHEAD, 16, 4, 1];
 
 struct Search<'a> {
     topology: &'a Topology,
     overlap: Overlap,
     options: &'a Options,
-    /// The largest peak of memory that a changed program may have, unless the program had a larger one before.
+    /// The largest peak of memory that a program may have in the order that is written. While changes are tried, a
+    /// larger peak may stay as it is.
     most: u64,
     /// The number of ops that may still be simulated.
     budget: usize,
@@ -203,9 +207,9 @@ struct Search<'a> {
 struct Class {
     like: Like,
     sites: Vec<Site>,
-    /// The time for which the core waits for the collectives.
+    /// The time for which the core waits for the collectives, in all their runs.
     exposed: Picoseconds,
-    /// The time of the collectives.
+    /// The time of the collectives, in all their runs.
     transfer: Picoseconds,
 }
 

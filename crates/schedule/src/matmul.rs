@@ -60,7 +60,7 @@ pub(crate) struct Product {
     pub(crate) gathered: Option<usize>,
     /// The size of a piece.
     pub(crate) chunk: usize,
-    /// The element type of the products of pieces, and that in which they are added.
+    /// The element type of the products of pieces, and that in which they are added, if they are.
     pub(crate) partial: DType,
     pub(crate) sums: DType,
 }

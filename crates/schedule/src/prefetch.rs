@@ -20,7 +20,7 @@ use shardwise_ops::control::{Counter, counter};
 use shardwise_ops::{Effects, Opcode, Semantics, make};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The largest number of ops that are computed once more for the next turn.
+/// The largest number of ops that are computed once more for the next turn's operand of one gather.
 const MAX_SOURCES: usize = 16;
 
 #[derive(Clone, Debug)]

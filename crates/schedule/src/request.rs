@@ -19,7 +19,7 @@ use shardwise_sim::{Overlap, Topology};
 pub struct Request {
     /// The machine, or `None` for the one that the program's mesh states.
     pub topology: Option<Topology>,
-    /// The collectives that run beside other ops. The default is `auto`.
+    /// The collectives that are to run beside other ops, `auto` by default.
     pub overlap: Overlap,
 }
 

@@ -48,9 +48,10 @@ pub(crate) struct Ring<'a> {
     /// The position of the device along the axes.
     me: Value,
     numbers: BTreeMap<i64, Value>,
-    /// The first element of each piece, by the number of steps up the ring.
+    /// The position of the first element of each piece that was needed so far, by the number of steps up the ring.
     starts: BTreeMap<usize, Value>,
-    /// The gathered pieces, each with the number of steps up the ring that it came from.
+    /// The gathered pieces, each with the number of steps up the ring that it came from, which is negative for steps
+    /// down.
     pieces: Vec<(isize, Value)>,
 }
 

@@ -133,7 +133,7 @@ struct Order {
     steps: Vec<Step>,
     /// For each value that is not written yet, the step that has to be written before the value can be used.
     pending: BTreeMap<Value, Pending>,
-    /// The steps that take time.
+    /// The positions in `steps` of those that take time.
     timed: BTreeSet<usize>,
 }
 

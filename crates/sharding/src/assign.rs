@@ -34,20 +34,21 @@ use std::sync::Arc;
 pub struct AssignInput<'a> {
     pub rule: &'a Rule,
     pub mesh: &'a Arc<Mesh>,
-    /// The shardings of the operands, then of the results. The list of each dimension is maximal, as axes are in
-    /// programs. A tensor without a sharding has no axes, and moving it costs nothing.
+    /// The shardings of the operands, then of the results. In the list of each dimension, parts of an axis that
+    /// continue one another are merged, as in programs. A tensor without a sharding has no axes, and moving it costs
+    /// nothing.
     pub shardings: &'a [Option<&'a Sharding>],
     /// The cost of running the op unsplit, in bytes that could be moved in that time. It is divided by the number of
     /// shards. With 0, running the op on every device costs nothing.
     pub work: u64,
     /// Reduction factors that remain split as in the first tensor that has them, at any cost, because the program
-    /// places their sums. A factor that these axes do not fit is chosen like any other.
+    /// places their sums. If these axes do not fit a factor, its axes are chosen among those that tensors have for it.
     pub summed: &'a [Factor],
     /// The axes over which a product may be split although no tensor has them. The caller leaves out the axes that are
     /// manual around the op and the axes over which types state the layouts.
     pub free: &'a [AxisRef],
-    /// The choices that are known of a product, for all of whose layouts with the same rule, tensors and mesh they are
-    /// the same. Without them, choices are listed anew.
+    /// The choices listed so far for products with the same rule, tensors and mesh, which other layouts of the tensors
+    /// use again. Without it, choices are listed anew. The assignment is the same.
     pub known: Option<&'a KnownChoices>,
 }
 
@@ -77,9 +78,9 @@ pub trait Prices {
 /// The price of moving a tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Price {
-    /// The bytes that the device that receives most receives.
+    /// The bytes that the device that receives most receives, for one run of the op.
     pub bytes: u64,
-    /// The price of starting the collectives, in bytes.
+    /// The price of starting the collectives, in bytes that could be moved in that time, for one run of the op.
     pub starts: u64,
 }
 
@@ -90,9 +91,10 @@ pub struct Price {
 pub struct LeastPrice {
     /// The bytes of an element; 0 if nothing is known about the price.
     pub element_bytes: u64,
-    /// The least price of starting to move anything.
+    /// The least price of starting to move anything, in bytes.
     pub start: u64,
-    /// The number of runs, which is not 0. It is `u64::MAX` if the tensor is never moved.
+    /// The number of runs of the op for which the tensor is moved once, which is not 0. It is `u64::MAX` if the tensor
+    /// is never moved.
     pub runs: u64,
 }
 
@@ -113,7 +115,8 @@ pub struct Assignment {
     pub price: u64,
 }
 
-/// The tensors, by index (operands, then results), whose axes for a factor were chosen (`won`) and were not (`lost`).
+/// The tensors with a factor, by index (operands, then results): those that have the chosen axes for it (`won`), and
+/// those that have others or none, or axes that do not fit (`lost`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FactorConflict {
     pub factor: Factor,
@@ -121,7 +124,7 @@ pub struct FactorConflict {
     pub lost: Vec<usize>,
 }
 
-/// A choice that was not taken.
+/// The second best choice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunnerUp {
     pub axes: Vec<AxisList>,
@@ -192,8 +195,8 @@ enum Wanted {
     TwoBest,
 }
 
-/// For each tensor, the prices computed so far, by [`Search::key`]. There are few, as few choices have to be priced, and
-/// at most three times [`MAX_COMBINATIONS`].
+/// For each tensor, the prices computed so far, by [`Search::key`]. There are few, as few choices have to be priced,
+/// and at most three times [`MAX_COMBINATIONS`].
 type Known = RefCell<SmallVec<[SmallVec<[(u64, Price); 4]>; 4]>>;
 
 /// The candidate that is chosen for each factor. Factors that are not decided yet have candidate 0, which is not split
@@ -210,7 +213,8 @@ struct Cost {
 }
 
 /// The largest number of combinations that are compared one by one. With more, the factors are decided one after the
-/// other. It is also the largest number of partial choices that each step of [`Search::widen`] makes.
+/// other. It is also the largest number of partial choices that each step of [`Search::widen`] makes, and that are made
+/// to list [`KnownChoices`] once.
 const MAX_COMBINATIONS: usize = 4096;
 
 type Choice = (Vec<usize>, Cost);
@@ -230,8 +234,9 @@ struct Search<'a> {
     candidates: AllCandidates,
     /// The numbers of shards and the lower bounds of prices that belong to the candidates.
     bounds: Bounds,
-    /// For each factor of which some candidate needs exchanges, the bytes that a device receives in them with each
-    /// candidate, if all other factors are whole.
+    /// For each factor of which some candidate needs exchanges, the bytes that the device that receives most receives
+    /// in them with each candidate, if all other factors are whole. The candidates that [`Search::widen`] adds are not
+    /// in the list.
     exchanges: Vec<(Factor, Vec<u64>)>,
     /// The dimensions that consist of several factors.
     compounds: SmallVec<[&'a DimFactors; 2]>,

@@ -23,7 +23,8 @@ fn holds(direction: &str, order: Option<Ordering>) -> bool {
     }
 }
 
-/// Elements that can be compared as numbers and in IEEE's total order (-NaN < -inf < … < -0 < +0 < … < NaN).
+/// Elements that can be compared. Floats are compared as numbers or in IEEE's total order (-NaN < -inf < … < -0 < +0 <
+/// … < NaN). Other elements have one order. Complex numbers, whose order is lexicographic, have no total order.
 trait Comparable: Element {
     fn order(self, other: Self) -> Option<Ordering>;
     fn total_order(self, other: Self) -> Ordering;

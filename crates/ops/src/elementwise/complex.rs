@@ -126,7 +126,7 @@ fn large_exp_times(x: f64, share: f64, y: f64) -> f64 {
     root * share * y * root
 }
 
-/// A number below which the exponential is finite.
+/// A magnitude up to which arguments have a finite `exp`, `sinh` and `cosh`.
 const EXP_LIMIT: f64 = 709.0;
 
 /// Computes `sinh(x) * y` for a `y` of magnitude at most 1, without overflow of `sinh(x)` alone. If `y` is zero, the
@@ -328,7 +328,8 @@ pub fn atanh(z: Complex64) -> Complex64 {
     Complex64::new(re.copysign(z.re), 0.5 * angle)
 }
 
-/// The size of numbers from which on their squares are not computed.
+/// The magnitude of a part above which [`atanh`] does not use its square, which may overflow. Next to 1 and -1, it does
+/// not use the squares of imaginary parts below the reciprocal of this either, which may be 0.
 const ATANH_LIMIT: f64 = 1e150;
 
 pub fn atan(z: Complex64) -> Complex64 {

@@ -11,8 +11,10 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 /// `stablehlo.convert`: the same numbers in another type.
 ///
-/// Floats saturate when they become integers, and NaN becomes 0. Integers wrap. Every conversion to a float type of
-/// less than 32 bits is by way of `f32`.
+/// Floats that become integers are rounded toward zero and saturate, and NaN becomes 0. Integers that become integers
+/// wrap. Numbers that become booleans are false if they are 0, and true otherwise. Complex numbers that become real
+/// numbers or booleans lose their imaginary part first. Every conversion to a float type of less than 32 bits is by way
+/// of `f32`.
 pub struct Convert;
 
 impl Convert {

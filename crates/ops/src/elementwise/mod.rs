@@ -36,7 +36,7 @@ const fn stablehlo(results: ResultLabels, on_quantized: OnQuantized, syntax: Syn
     }
 }
 
-/// The schema of a `chlo` op of a family. No specification numbers its constraints.
+/// The schema of elementwise `chlo` ops. No specification numbers their constraints.
 const CHLO: Schema = Schema {
     attributes: NONE,
     operands: Operands::Each,
@@ -47,5 +47,5 @@ const CHLO: Schema = Schema {
     role: Role::Plain,
 };
 
-/// The flops that one transcendental function counts as.
+/// The flops that a transcendental function counts as for each element.
 pub const TRANSCENDENTAL: f64 = 10.0;

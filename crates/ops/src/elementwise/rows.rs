@@ -13,20 +13,20 @@ use shardwise_base::budget::Meter;
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Literal};
 use shardwise_ir::OpView;
 
-/// A function of the elements of one row, which writes as many results.
+/// A function of the elements of one row, which writes as many results into its last argument.
 pub type Map = fn(&[u8], &mut [u8]);
 
-/// A function of the elements of two rows of one length, which writes as many results.
+/// A function of the elements of two rows of one length, which writes as many results into its last argument.
 pub type Zip = fn(&[u8], &[u8], &mut [u8]);
 
-/// A function of one complex number, for each of the two types.
+/// A function of the elements of a row, whose arguments or results are complex, for each of the two complex types.
 #[derive(Clone, Copy)]
 pub struct ComplexMap {
     pub of_c64: Map,
     pub of_c128: Map,
 }
 
-/// A function of two complex numbers, for each of the two types.
+/// A function of the complex elements of two rows, for each of the two complex types.
 #[derive(Clone, Copy)]
 pub struct ComplexZip {
     pub of_c64: Zip,
@@ -47,7 +47,7 @@ impl ComplexZip {
     }
 }
 
-/// Returns a function of complex numbers as a [`ComplexMap`].
+/// Returns a function of complex numbers with complex results as a [`ComplexMap`].
 macro_rules! complex_map {
     ($f:expr) => {
         $crate::elementwise::rows::ComplexMap {
@@ -69,7 +69,7 @@ macro_rules! real_map {
 }
 pub(super) use real_map;
 
-/// Returns a function of two complex numbers as a [`ComplexZip`].
+/// Returns a function of two complex numbers with complex results as a [`ComplexZip`].
 macro_rules! complex_zip {
     ($f:expr) => {
         $crate::elementwise::rows::ComplexZip {
@@ -111,7 +111,7 @@ pub(super) fn zip<A: Pod, R: Pod>(x: &[u8], y: &[u8], to: &mut [u8], f: impl Fn(
     to.iter_mut().zip(x.iter().zip(y)).for_each(|(z, (&a, &b))| *z = f(a, b));
 }
 
-/// The number of elements of a row that the reference evaluation computes at once.
+/// The largest number of elements of a row that the reference evaluation computes at once.
 const ROW: usize = 1 << 12;
 
 /// Applies a function to each element of an array. The results have type `to`. The result for a splat is a splat.
@@ -162,7 +162,8 @@ fn each_row(x: &[&Literal], to: DType, f: impl Fn(&[&[u8]], &mut [u8])) -> Liter
 pub enum Rows {
     Map(Map),
     Zip(Zip),
-    /// A selection of elements of this many bytes. The first operand is a scalar or has an element for each result.
+    /// A selection of elements of this many bytes, 8 or 16. The first operand is a scalar or has an element for each
+    /// result.
     Select(usize),
 }
 
@@ -238,7 +239,7 @@ fn make_complex(part: DType) -> Option<Zip> {
 /// Returns the comparison of complex numbers as pairs of numbers, in lexicographic order, or `None` if the direction is
 /// none that is known.
 fn compare(direction: &str, dtype: DType) -> Option<Zip> {
-    /// Returns the function for each of the two types.
+    /// Returns the comparison with this operator, for each of the two types.
     macro_rules! by {
         ($f:tt) => {
             ComplexZip {

@@ -140,7 +140,8 @@ impl Facts for MakeComplex {
     );
 }
 
-/// `chlo.next_after`: the float next to the first operand in the direction of the second.
+/// `chlo.next_after`: the float next to the first operand in the direction of the second, or the second if both are
+/// equal.
 pub struct NextAfter;
 
 /// Returns the function that computes the float next to the first one in the direction of the second, by its bits. If

@@ -40,7 +40,7 @@ pub struct Unary {
     flops: f64,
     linear: Linear,
     slope: Slope,
-    /// The cotangent of the operand. `None` for an op that is not linear.
+    /// Builds the cotangent of the operand. `None` for an op that is not linear.
     transpose: Option<fn(&mut CotangentCx<'_, '_, '_>) -> Value>,
     pub(crate) schema: Schema,
     example: &'static str,
@@ -121,7 +121,7 @@ impl Unary {
 #[derive(Clone, Copy)]
 enum Slope {
     Linear,
-    /// The op is piecewise constant, or defined on integers only.
+    /// The op is piecewise constant, or defined on integers and booleans only.
     Zero,
     /// The tangent is that of the operand times this function of the operand and the result.
     Of(fn(&mut Builder<'_>, Value, Value) -> Value),
@@ -241,7 +241,8 @@ impl Facts for Unary {
     answer!(elementwise);
 }
 
-/// Builds a row's label, schema and example. The functions are added to it.
+/// Builds a row with its label, schema and example, and no functions. Unless other values are added, it has one flop
+/// for each element, is not linear, and has the derivative 0.
 macro_rules! row {
     (@$dialect:literal $stem:literal $x:literal $ty:literal $schema:expr) => {
         Unary {
@@ -295,7 +296,7 @@ const RESULT_ACCURACY: &[AttrSpec] = &[optional(
     "as exact as the op is by default",
 )];
 
-/// Builds the row of a transcendental function of floats and perhaps of complex numbers.
+/// Builds the row of a function of floats, and perhaps of complex numbers, that counts as [`TRANSCENDENTAL`] flops.
 macro_rules! transcendental {
     ($slope:expr, $f32:expr, $f64:expr, $complex:expr, $($row:tt)*) => {
         Unary { float: Some(($f32, $f64)), complex: $complex, flops: TRANSCENDENTAL, slope: $slope, ..row!($($row)*) }

@@ -20,7 +20,8 @@ pub(crate) enum Number {
 ///
 /// Integers wrap. Floats that become integers are rounded toward zero and saturate, and NaN becomes 0. Zero becomes
 /// false, and all other numbers, NaN included, become true. Numbers that become floats of less than 32 bits are rounded
-/// to f32 first. Complex numbers that become real numbers or booleans lose their imaginary part before anything else.
+/// to f32 first, and integers that become `complex<f32>` are rounded to f64 first. Complex numbers that become real
+/// numbers or booleans lose their imaginary part before anything else.
 pub(crate) trait Numeric: Element {
     fn to_number(self) -> Number;
     fn from_number(n: Number) -> Self;

@@ -16,7 +16,7 @@ use std::array;
 /// The largest prime factor of a length that is transformed without a convolution.
 const LARGEST_FACTOR: usize = 31;
 
-/// The largest number of elements of a row that are computed between two polls.
+/// The largest number of elements of a row that are computed before they are reported to the meter.
 const UNPOLLED: usize = 1 << 13;
 
 /// Two arrays between which the passes of a transform go back and forth.
@@ -27,7 +27,7 @@ pub struct Plan {
     n: usize,
     /// `exp(-2 pi i k / n)` for each `k` less than `n`. Empty for a convolution.
     roots: Data<Complex64>,
-    /// The factors of `n`, in the order of the passes. Empty for a convolution.
+    /// The factors of `n`, in the order of the passes. Empty for a convolution, and if `n` is 1.
     factors: Vec<usize>,
     chirp: Option<Chirp>,
 }
@@ -36,8 +36,8 @@ pub struct Plan {
 struct Chirp {
     /// `exp(-pi i k^2 / n)` for each `k` less than `n`.
     factors: Data<Complex64>,
-    /// The transform of the conjugates of `factors`, as a periodic array of the convolution's length, divided by that
-    /// length.
+    /// The transform of a periodic array of the convolution's length, divided by that length. The array has the
+    /// conjugate of `factors[k]` at `k` and at `-k`, and zeros elsewhere.
     spectrum: Data<Complex64>,
     convolution: Box<Plan>,
 }
@@ -152,12 +152,12 @@ pub fn exchanged(z: Complex64) -> Complex64 {
     Complex64::new(z.im, z.re)
 }
 
-/// One pass over lines of which `m` times the radix elements are to be transformed and `s` are next to each other.
+/// One pass over rows of `s` elements, as many as `m` times the radix. Each column of these rows is to be transformed.
 struct Pass<'p> {
     m: usize,
     s: usize,
     roots: &'p [Complex64],
-    /// The number of roots per root of the number of elements that are to be transformed.
+    /// The distance in `roots` between neighbouring roots for transforms of a column's length.
     stride: usize,
 }
 

@@ -14,10 +14,11 @@ use shardwise_ir::OpView;
 /// The largest number of lines that are transformed together.
 const LINES: usize = 8;
 
-/// The largest number of elements of lines that are transformed together, if there are several.
+/// The largest number of elements of lines that are transformed together, if there are several, with the room that
+/// [`room`] returns.
 const PANEL: usize = 1 << 14;
 
-/// The least number of elements of a part of a step, except for the last part.
+/// The least number of elements of the lines of a part of a step, except for the last part.
 const PART: usize = 1 << 14;
 
 /// A transform of arrays of one type.

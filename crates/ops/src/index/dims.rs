@@ -36,7 +36,8 @@ const GATHER_LISTS: [&str; 4] =
 const SCATTER_LISTS: [&str; 4] =
     ["update_window_dims", "inserted_window_dims", "input_batching_dims", "scatter_indices_batching_dims"];
 
-/// Dimension numbers, under the names that gather uses (and scatter's in parentheses).
+/// The dimension numbers of a gather or a scatter. Each field states its name in the attribute of gather, and that of
+/// scatter in parentheses.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct IndexDims {
     /// `offset_dims` (`update_window_dims`): the slices' window dimensions.

@@ -12,7 +12,7 @@
 //! For other machines, it uses names such as `Qr` and `Eigh`, which are read as well. A call may state layouts of its
 //! operands and results in memory. They are ignored, because engines choose these layouts themselves.
 //!
-//! [`Call`] is what a custom call asks for: the only place that knows names and options. [`Call::run`] computes one
+//! [`Call`] is what a custom call asks for: the only place that knows names and options. [`Batch::run`] computes one
 //! matrix, from bytes to bytes, and all engines use it. The algorithms are in `shardwise-lapack`.
 
 mod run;
@@ -32,23 +32,25 @@ use shardwise_ir::{Attr, Attrs, OpView, TensorType, Type, Value};
 pub use shardwise_lapack::{Form, Side, System, Triangle, Vectors};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
-/// A routine with its options. Routines of LAPACK have its names, without the letter of the element type.
+/// A routine with its options. Routines of LAPACK have its names for real matrices, without the letter of the element
+/// type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routine {
-    /// Cholesky factors.
+    /// Cholesky factors. The other triangle is that of the operand.
     Potrf(Triangle),
     /// Cholesky factors with zeros in the other triangle, and with NaN behind a minor that is not positive: the op
     /// `cholesky`.
     Cholesky(Triangle),
     /// Solutions of triangular systems.
     Trsm(System),
-    /// LU factors, with pivots as LAPACK counts them.
+    /// LU factors, with pivots that are counted from 1.
     Getrf,
     /// LU factors, with pivots that are counted from 0, and the permutation that they make.
     LuDecomposition,
     /// QR factors, with the vectors of reflectors in place of Q.
     Geqrf,
-    /// QR factors with pivots.
+    /// QR factors of matrices whose columns are reordered, in the form of [`Routine::Geqrf`], with the order, which is
+    /// counted from 1.
     Geqp3,
     /// The first columns of Q.
     Orgqr,
@@ -64,7 +66,7 @@ pub enum Routine {
     Geev { with_left: bool, with_right: bool },
     /// Schur decompositions.
     Gees { with_vectors: bool },
-    /// Hessenberg forms. The rows are counted from 1.
+    /// Hessenberg forms, of the rows and columns from `low` to `high`, which are counted from 1.
     Gehrd { low: usize, high: usize },
     /// Tridiagonal forms.
     Sytrd(Triangle),
@@ -72,7 +74,7 @@ pub enum Routine {
     Gtsv,
 }
 
-/// The request of a custom call.
+/// The routine that an op computes: a custom call, or one of the ops `cholesky` and `triangular_solve`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
     pub routine: Routine,
@@ -84,9 +86,9 @@ pub struct Call {
 enum Kind {
     /// The element type of the matrices.
     Same,
-    /// The type of their absolute values.
+    /// The real type of the same precision as the matrices.
     Real,
-    /// The type of their eigenvalues.
+    /// The complex type of the same precision as the matrices.
     Complex,
     /// i32.
     Int,
@@ -328,7 +330,7 @@ impl Routine {
     }
 }
 
-/// The shapes of operands and results without the dimensions of the batch.
+/// The dimensions of the batch, and the shapes of the operands without them.
 struct Shapes<'a> {
     batch: &'a [usize],
     operands: Vec<&'a [usize]>,

@@ -46,7 +46,7 @@ stored! {
     Complex64: Complex64, f64, Complex64, |z| z, |z| z;
 }
 
-/// The dimensions of a call by which its arrays are divided into matrices: what [`Call::run`] needs to know.
+/// A call and the sizes by which its arrays are divided into matrices: what [`Batch::run`] needs to know.
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub call: Call,

@@ -37,8 +37,8 @@ pub enum ShardyCollective {
     },
     /// The result has any sharding with as many shards in each dimension.
     CollectivePermute,
-    /// The result has any sharding on the same mesh. Devices send each other blocks if both shardings can be written
-    /// with the same digits ([`super::exchange`]), and boxes otherwise.
+    /// The result has any sharding on the same mesh. Devices send each other the blocks ([`super::exchange`]) or boxes
+    /// that they lack, or gather the whole array if both take too many rounds.
     Exchange,
     AllReduce {
         axes: Vec<AxisRef>,

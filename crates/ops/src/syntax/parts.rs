@@ -4,11 +4,11 @@ use shardwise_base::DType;
 use shardwise_ir::text::{Parsed, Parser, Part, Printer};
 use shardwise_ir::{Attr, Attrs, OpView};
 
-/// `[0:4, 1:9:2]`: the start, the limit and the stride of a slice in each dimension.
+/// `[0:4, 1:9:2]`: the start, the limit and the stride of a slice in each dimension. A stride of 1 may be left out.
 pub(crate) struct Ranges;
 /// `e5m10`: the bits that `reduce_precision` keeps.
 pub(crate) struct Bits;
-/// `batching_dims = [0] x [0], contracting_dims = [2] x [1]`
+/// `batching_dims = [0] x [0], contracting_dims = [2] x [1]`. Batching dimensions are left out if there are none.
 pub(crate) struct DotDimensions;
 
 impl Part for Ranges {

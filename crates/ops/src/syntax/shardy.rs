@@ -9,11 +9,11 @@ use shardwise_ir::{Attr, OpView, Type};
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AxesShape {
     None,
-    /// `{"x"}`
+    /// One list: `{"x"}`.
     Flat,
-    /// `[{"x"}, {}]`
+    /// A list for each dimension: `[{"x"}, {}]`.
     PerDim,
-    /// `[{"x"}: 0->1]`
+    /// Moves between dimensions: `[{"x"}: 0->1]`.
     Moves,
 }
 
@@ -36,7 +36,7 @@ impl AxesShape {
     }
 }
 
-/// A collective: the form of its axes, their attribute, and whether a reduction other than a sum can be written.
+/// A collective: the form of its axes, their attribute, and whether the name of a reduction may come before them.
 pub(crate) struct CollectiveForm {
     axes: AxesShape,
     attr: &'static str,
@@ -125,7 +125,7 @@ fn check_identity(op: &OpView<'_>) -> Option<()> {
     fits.then_some(())
 }
 
-/// `sdy.data_flow_edge %0 sharding=<..> : T`
+/// `sdy.data_flow_edge %0 sharding=<..> : T`. The sharding may be absent.
 pub(crate) struct EdgeForm;
 
 impl CustomForm for EdgeForm {

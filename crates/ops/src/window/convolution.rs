@@ -41,7 +41,7 @@ const LABELS: WindowLabels = WindowLabels {
     padding: "convolution_c4",
 };
 
-/// The roles of the dimensions of the three tensors.
+/// The roles of the dimensions of a convolution's input, kernel and output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConvDims {
     pub input_batch: usize,

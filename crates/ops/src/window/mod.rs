@@ -19,7 +19,7 @@ use crate::shapes::Pad;
 use shardwise_base::Literal;
 use shardwise_ir::{Attr, Attrs, OpView, Value};
 
-/// The sizes with which a window moves along one dimension.
+/// The size, stride, padding and dilations with which a window moves along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WindowDim {
     /// The number of elements of the window.
@@ -179,8 +179,8 @@ fn with_window(op: &OpView<'_>, window: &[WindowDim], dilations: &str) -> Attrs 
     op.attrs().clone().with("padding", padding).with(dilations, Attr::sizes(&steps))
 }
 
-/// The labels of the constraints on a window, in the order of the specification. The first of two labels is for the
-/// count of numbers, the second for their values.
+/// The labels of the constraints on a window. The first of two labels is for the count of numbers, the second for their
+/// values.
 struct WindowLabels {
     sizes: [&'static str; 2],
     strides: [&'static str; 2],

@@ -11,7 +11,8 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView, Permutation};
 use shardwise_schedule::{Options, schedule};
 use shardwise_sim::Overlap;
 
-/// A mistake, made in a scheduled program. The function returns true if it changed something.
+/// A mistake in a scheduled program: its name, and a function that makes it, which returns true if it changed
+/// something.
 type Mutant = (&'static str, fn(&Module, &mut Body) -> bool);
 
 const MUTANTS: [Mutant; 9] = [

@@ -34,7 +34,7 @@ pub struct Product {
     operands: [Vec<(Dim, usize)>; 2],
     /// The operand that is gathered and its dimension, or `None` if the result is scattered.
     gathered: Option<(usize, usize)>,
-    /// The dimension of the result that is scattered.
+    /// The dimension of the result that is scattered, if no operand is gathered.
     scattered: usize,
 }
 

@@ -18,10 +18,10 @@ pub(super) struct Bounds {
     /// The tensors; `None` if nothing is known about one.
     tensors: SmallVec<[Option<Tensor>; 4]>,
     /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
-    /// both before and after.
+    /// both before and after. The latter is 0 if some device holds nothing of it.
     blocks: Vec<[u64; 2]>,
     /// For each candidate of each summed factor of each summed tensor, the number of devices along those parts of the
-    /// candidate's axes over which the tensor should be split.
+    /// candidate's axes over which the tensor should be split, or a larger number.
     scattered: Vec<u64>,
     /// The factors over which results are summed.
     summed: SmallVec<[Factor; 2]>,
@@ -51,9 +51,9 @@ struct Dim {
     first: usize,
 }
 
-/// Partial choices, each of which decides one factor more than the one before. For each of them and each tensor, the list
-/// has the elements of a block along the decided factors, and of the part of it that a device may hold both before and
-/// after.
+/// Partial choices, each of which decides one factor more than the one before. For each of them and each tensor, the
+/// list has the elements of a block along the decided factors, and of the part of it that a device may hold both before
+/// and after.
 pub(super) type Decided = Vec<[u64; 2]>;
 
 impl Bounds {
@@ -268,7 +268,7 @@ mod tests {
     use std::borrow::Cow;
     use std::sync::Arc;
 
-    /// Prices of which only the element's size matters.
+    /// Prices of which only the lower bounds are stated, which are those of elements of 4 bytes.
     struct Bytes;
 
     impl Prices for Bytes {

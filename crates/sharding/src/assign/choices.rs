@@ -24,7 +24,7 @@ pub struct KnownChoices(RefCell<Vec<(Key, Option<Rc<Choices>>)>>);
 /// Everything that the choices of a product depend on.
 #[derive(PartialEq)]
 struct Key {
-    /// For each factor, whether the op can run split along it.
+    /// For each factor, true if the op can run split along it over arbitrary axes.
     may_split: SmallVec<[bool; 8]>,
     /// The parts of axes of which lists consist.
     parts: SmallVec<[AxisRef; MAX_PARTS]>,
@@ -77,7 +77,7 @@ struct Choices {
     picks: Vec<usize>,
     /// For each choice, the number of shards into which the work is split.
     shards: Vec<usize>,
-    /// For each choice, the number of elements along all factors that one device computes.
+    /// For each choice, the number of elements along all factors that one device computes, with padding.
     computed: Vec<u64>,
     tensors: Vec<Splits>,
 }
@@ -87,7 +87,7 @@ struct Splits {
     /// For each choice, the number of the way.
     of: Vec<usize>,
     count: usize,
-    /// The costs for each layout of the tensor that was met.
+    /// The costs for each layout of the tensor that was met, with the lower bound of its price.
     known: RefCell<Vec<(Sharding, LeastPrice, Rc<Costs>)>>,
 }
 
@@ -100,13 +100,13 @@ struct Costs {
     prices: Vec<Cell<Option<Price>>>,
 }
 
-/// A number that is no lower bound.
+/// The mark of a lower bound that was not needed yet.
 const UNKNOWN: u64 = u64::MAX;
 
 /// The lists of the first factors.
 #[derive(Clone, Copy)]
 struct Partial {
-    /// The parts of axes that they use.
+    /// The parts of axes that they use, a bit for each.
     taken: u64,
     shards: usize,
     /// The number of elements along these factors that one device computes.
@@ -218,13 +218,13 @@ impl Choices {
 struct Compared<'s, 'a> {
     search: &'s Search<'a>,
     choices: Rc<Choices>,
-    /// For each tensor, what it costs with its layout.
+    /// For each tensor, what it costs with its layout. `None` for a tensor without a layout, which costs nothing.
     costs: SmallVec<[Option<Rc<Costs>>; 4]>,
     /// For each factor, the positions of its candidates among those of the search, or [`OTHER`] or more for others.
     ranks: SmallVec<[SmallVec<[usize; 12]>; 4]>,
 }
 
-/// The rank of candidates that are not among those of a search, without their own order.
+/// The least rank of a candidate that is not among those of a search. The position of the candidate is added to it.
 const OTHER: usize = 1 << 32;
 
 impl<'s, 'a> Compared<'s, 'a> {
@@ -334,8 +334,8 @@ impl<'s, 'a> Compared<'s, 'a> {
         lower.get()
     }
 
-    /// Returns the cost of a choice, whose [`bound`](Compared::bound) is `rest`. Returns `None` as soon as the prices of
-    /// some tensors show that the total is more than `most`.
+    /// Returns the cost of a choice, whose [`bound`](Compared::bound) is `rest`. Returns `None` as soon as the prices
+    /// of some tensors show that the total is more than `most`.
     fn cost_up_to(&self, most: u64, mut rest: u64, choice: usize) -> Option<Cost> {
         budget::poll();
         let mut sum = Price::default();

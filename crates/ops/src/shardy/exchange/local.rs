@@ -16,7 +16,7 @@ pub fn build(b: &mut Builder<'_>, x: Value, exchange: &Exchange, after: &[usize]
 enum Part {
     /// The digit that this axis splits, before or after the exchange.
     Digit(AxisRef),
-    /// The minor digits of this dimension, which no layout splits.
+    /// The minor digits of this dimension, which neither layout splits.
     Rest(usize),
 }
 
@@ -130,7 +130,7 @@ fn shift_of(shifts: &Shifts, axis: AxisRef) -> usize {
 struct Rounds<'a> {
     exchange: &'a Exchange,
     sources: Vec<Source>,
-    /// The coordinates that differ between sender and receiver.
+    /// The coordinates that differ between sender and receiver in some round.
     moving: Vec<Source>,
     /// The size of each dimension without its digits.
     rests: Vec<usize>,

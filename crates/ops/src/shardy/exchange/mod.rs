@@ -27,7 +27,7 @@ pub(super) use local::build;
 use shardwise_base::{AxisRef, Mesh, Sharding};
 use std::sync::Arc;
 
-/// The largest number of rounds of permutations of one exchange.
+/// The largest number of rounds of permutations in which an exchange is carried out.
 pub const MAX_ROUNDS: usize = 16;
 /// The largest number of devices that send blocks to each other in these rounds. Their permutations are listed.
 const MAX_GROUP: usize = 256;
@@ -54,7 +54,7 @@ pub struct Exchange {
 }
 
 /// The coordinate of the sender along `held`: the coordinate of the receiver along `needed`, plus the round's shift if
-/// it `turns`.
+/// it `turns`, modulo the size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Source {
     held: AxisRef,
