@@ -196,9 +196,9 @@ pub struct Origin {
 pub struct Problem {
     pub tensors: EntityVec<TensorId, Tensor>,
     pub nodes: EntityVec<NodeId, Node>,
-    /// The main function's results, in order: identities from the value returned to the tensor of the result. Results
-    /// that are no tensors are left out. They are propagated in both directions before and after the nodes in each
-    /// round, for each strategy, and wake no nodes.
+    /// The main function's results that are tensors, in order: identities from the value returned to the tensor of the
+    /// result. They are propagated in both directions before and after the nodes in each round, for each strategy, and
+    /// wake no nodes.
     pub results: Vec<Node>,
     /// The members of each group.
     pub groups: Vec<Vec<TensorId>>,

@@ -866,7 +866,7 @@ fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> C
 pub struct Future {
     name: &'static str,
     at: &'static Location<'static>,
-    /// `None` once it is finished. `Err` has the mistakes of a collective that could not be started.
+    /// `None` once it is finished. If the collective could not be started, `Err` has an array with its mistakes.
     state: Option<Result<Started, Array>>,
 }
 

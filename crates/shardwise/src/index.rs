@@ -190,8 +190,8 @@ enum Fate {
     Pick(usize),
 }
 
-/// An index that has been resolved for one type. Index arrays and the scalar arrays at which slices start are operands,
-/// numbered from 1.
+/// An index that has been resolved for one type. Index arrays, also those that are scalars or the starts of slices, are
+/// operands, numbered from 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Plan {
     starts: Vec<Start>,

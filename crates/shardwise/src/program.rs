@@ -118,7 +118,7 @@ impl fmt::Display for DeviceGroups {
     }
 }
 
-/// The kinds of collectives. All devices are here those of one group.
+/// The kinds of collectives. In their descriptions, the devices are those of one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CollectiveKind {

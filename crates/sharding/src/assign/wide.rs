@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 /// padding.
 pub(super) const PADDING: u64 = 16;
 
-/// The largest number of parts of axes from which new lists are made and tried.
+/// The largest number of parts of axes of which lists are made that no tensor has. With more, none are made of them.
 pub(super) const MAX_PARTS: usize = 6;
 
 #[derive(Clone, Copy)]
