@@ -35,7 +35,8 @@ pub struct TypingQuery<'a> {
 /// The possible layouts of the results.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultLayouts {
-    /// The layouts of all results, by preference; never empty. The first is used by ops that do not ask the user.
+    /// The possible layouts, the preferred one first; never empty. Each has one layout for each result. The first is
+    /// used if the user is not asked.
     pub candidates: Vec<Vec<Layout>>,
     pub verdict: Verdict,
 }
@@ -50,7 +51,7 @@ pub enum Verdict {
     Ambiguous(Ambiguity),
 }
 
-/// The communication that a layout needs.
+/// A communication that a layout needs. The layout may need others too.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Move {
     /// Partial results over these axes are combined.
@@ -58,11 +59,12 @@ pub enum Move {
     /// Operand `operand` is split by `axes` along dimension `dim`. The op needs the dimension whole, another operand
     /// has it whole, or the results are not split by these axes.
     Whole { operand: usize, dim: usize, axes: AxisList },
-    /// Elements move between devices along dimension `dim` of operand `operand`, which is split by `axes`.
+    /// Elements move between devices along dimension `dim` of operand `operand`, which is split by `axes`. In a
+    /// reshape, `axes` split a group of dimensions, of which `dim` is the first that is split.
     Shift { operand: usize, dim: usize, axes: AxisList },
 }
 
-/// The reason why there are several possible layouts of the results.
+/// The reason why no layout of the results can be used without asking. There may still be a single candidate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ambiguity {
     /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
@@ -70,11 +72,11 @@ pub enum Ambiguity {
     /// One axis would split two dimensions of the results. Holds the axis and these dimensions.
     Twice { axis: AxisRef, dims: [usize; 2] },
     /// All operands with a reduced factor are split along it by the same axes, and the caller places the sum. Holds the
-    /// axes, and the operand and dimension of each.
+    /// axes of all such factors, and each operand and dimension that has one of these factors.
     Sum { axes: AxisList, holders: Vec<(usize, usize)> },
     /// In a reshape, `axes` split a group of dimensions of the operand, of which `dim` is the first that is split. They
     /// do not fit the dimensions of the result with the same elements, or only if elements move between several
-    /// dimensions.
+    /// dimensions. Or a dimension of the group is split although the one before it is not.
     Regroup { dim: usize, axes: AxisList },
 }
 
@@ -112,7 +114,7 @@ struct Holder {
 /// The axes of all operands for each factor.
 struct Held<'a> {
     q: TypingQuery<'a>,
-    /// For each factor, every operand that has it.
+    /// For each factor, every dimension of an operand that has it.
     factors: Vec<SmallVec<[Holder; 2]>>,
 }
 

@@ -18,19 +18,19 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 entity! {
-    /// A tensor that has a sharding: a value, all targets of a data-flow edge together, or a function's result.
+    /// A tensor that can have a sharding: a value, all targets of a data-flow edge together, or a function's result.
     pub TensorId "t"
 }
 
 entity! {
-    /// A node of a [`Problem`].
+    /// One of [`Problem::nodes`].
     pub NodeId "n"
 }
 
 /// The nodes to visit when a tensor changes. Most tensors have few.
 pub type Wakes = SmallVec<[NodeId; 4]>;
 
-/// A tensor that has a sharding.
+/// A tensor that can have a sharding.
 #[derive(Clone, Debug, Default)]
 pub struct Tensor {
     pub sharding: Option<Sharding>,
@@ -58,7 +58,7 @@ pub enum OpClass {
     /// transposes, edges.
     PassThrough,
     /// Takes part from the first round on, or from the second if an operand is shared, but only forward before the
-    /// third: dynamic slices and their updates.
+    /// third, and along factors that are not pass-through before the fourth: dynamic slices and their updates.
     Slice,
     /// Takes part from the third round on, and only backward before the last.
     Broadcast,
@@ -66,21 +66,23 @@ pub enum OpClass {
     Other,
 }
 
-/// An op with a rule, or a data-flow edge, whose operands are its sources and whose only result is its tensor.
+/// An op with a rule, a data-flow edge, whose operands are its sources and whose only result is its tensor, or one of
+/// [`Problem::results`].
 #[derive(Clone, Debug)]
 pub struct Node {
     pub rule: Arc<Rule>,
     pub operands: SmallVec<[TensorId; 4]>,
     pub results: SmallVec<[TensorId; 2]>,
     pub class: OpClass,
-    /// True if the op is elementwise for propagation: constraints, reshards and barriers are, reshapes and edges are
+    /// True if the op is elementwise for propagation: constraints and propagation barriers are, reshapes and edges are
     /// not.
     pub is_elementwise: bool,
-    /// True if an operand that is not of rank 0 has more than one use, or none.
+    /// True if an operand that is not of rank 0 has more than one use, or none. Always false for edges.
     pub has_shared_operand: bool,
-    /// The direction in every round, whatever the class (of a propagation barrier).
+    /// The direction in every round, whatever the class, for a propagation barrier; `None` for other nodes.
     pub fixed_direction: Option<Direction>,
-    /// True if axes are split even in conservative propagation, as edges and barriers do.
+    /// True if sub-axes propagate even in conservative propagation: for edges, propagation barriers and
+    /// [`Problem::results`].
     pub splits_axes: bool,
     /// For an edge of a manual computation, how the result's sharding is converted for the sources.
     pub manual: Option<ManualEdge>,
@@ -183,9 +185,9 @@ impl ManualEdge {
 pub struct Origin {
     pub tensor: TensorId,
     pub axis: AxisRef,
-    /// The node through which it propagated; `None` for a function's result.
+    /// The node through which it propagated; `None` for one of [`Problem::results`].
     pub node: Option<NodeId>,
-    /// The tensor of that node that had the axis.
+    /// The first of the node's other tensors that had the axis or a part of it.
     pub from: TensorId,
 }
 
@@ -194,8 +196,9 @@ pub struct Origin {
 pub struct Problem {
     pub tensors: EntityVec<TensorId, Tensor>,
     pub nodes: EntityVec<NodeId, Node>,
-    /// The main function's results, in order: identities from the value returned to the tensor of the result. They are
-    /// propagated in both directions before and after each round, and wake no nodes.
+    /// The main function's results that are tensors, in order: identities from the value returned to the tensor of the
+    /// result. They are propagated in both directions before and after the nodes in each round, for each strategy, and
+    /// wake no nodes.
     pub results: Vec<Node>,
     /// The members of each group.
     pub groups: Vec<Vec<TensorId>>,

@@ -55,7 +55,7 @@ pub enum FactorKind {
     Reduction,
     /// The op cannot run split: the factor must be whole on each device.
     NeedReplication,
-    /// Elements must move between devices (a halo, a shift, a reversal).
+    /// Elements may have to move between devices (a halo, a shift, a reversal).
     Permutation,
 }
 

@@ -21,11 +21,11 @@ use std::sync::Arc;
 /// How to propagate. The default is Shardy's default.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The strategies. Each runs until nothing changes, in every round.
+    /// The strategies. In every round, each runs until nothing changes, in this order.
     pub strategies: Vec<Strategy>,
-    /// True if there are five rounds: pass-through ops whose operands have one use; pass-through ops; pass-through
-    /// factors of all ops; all factors; everything. In the first two rounds, slices take part forward only, and in the
-    /// next two, broadcasts take part backward only. Otherwise there is one round with everything.
+    /// True if there are five rounds, each of which adds to the ones before: pass-through ops whose operands have one
+    /// use; pass-through ops; pass-through factors of all ops; all factors; everything. The first two rounds add slices
+    /// forward only, and the next two add broadcasts backward only. Otherwise there is one round with everything.
     pub op_priorities: bool,
     /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,

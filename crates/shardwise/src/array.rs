@@ -38,7 +38,8 @@ pub(crate) enum State {
     Mistake(Mistakes),
     /// The gradient of integers or bools: it has no elements. A use of its elements is this mistake.
     Float0(Mistakes),
-    /// A function's result whose layout is ambiguous. It is made when `.shard` states the layout.
+    /// A result of a function that leaves a layout to `.shard`, because it is ambiguous or because the mesh denies the
+    /// communication. The result is made when `.shard` states its layout.
     Undecided(Undecided),
 }
 
@@ -876,8 +877,8 @@ impl fmt::Debug for Shard {
 }
 
 /// Formats the values as NumPy prints them. A traced array, a type without a value and a `float0` array are formatted
-/// as their types. A mistake, a result whose layout is ambiguous, and an array whose value was deleted or cannot be
-/// made are formatted as their diagnostics.
+/// as their types. A mistake, a result whose layout `.shard` has to state, and an array whose value was deleted or
+/// cannot be made are formatted as their diagnostics.
 impl fmt::Display for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.state {
@@ -891,7 +892,8 @@ impl fmt::Display for Array {
     }
 }
 
-/// Formats the type, or the first message of a mistake or of a result whose layout is ambiguous. Never runs anything.
+/// Formats the type, or the first message of a mistake or of a result whose layout `.shard` has to state. Never runs
+/// anything.
 impl fmt::Debug for Array {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.check() {

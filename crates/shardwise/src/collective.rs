@@ -30,7 +30,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 // ── axes
-/// Types that name mesh axes, major to minor: `"X"`, `("X", "Y")`, `["X", "Y"]`. [`groups`] names parts of one axis.
+/// Types that name axes of the mesh, or of batches ([`vmap`](crate::vmap)), major to minor: `"X"`, `("X", "Y")`,
+/// `["X", "Y"]`. [`groups`] names parts of one axis of the mesh.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name mesh axes",
     label = "expected a name, or a tuple, array or slice of names"
@@ -865,7 +866,7 @@ fn start(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site<'_>) -> C
 pub struct Future {
     name: &'static str,
     at: &'static Location<'static>,
-    /// `None` once it is finished.
+    /// `None` once it is finished. If the collective could not be started, `Err` has an array with its mistakes.
     state: Option<Result<Started, Array>>,
 }
 

@@ -44,7 +44,8 @@ pub enum Overlap {
     Blocking,
     /// Sends the pieces to one neighbour, in `n - 1` steps. This uses one direction of each link.
     OneWay,
-    /// Sends the pieces to both neighbours, in `n / 2` steps: half of them in each direction.
+    /// Sends the pieces to both neighbours, in `n / 2` steps, rounded down: half of them in each direction. If `n` is
+    /// even, one more is sent down the ring than up.
     BothWays,
 }
 
@@ -392,7 +393,7 @@ impl Matmul {
 /// A gather that runs step by step: the pieces that pass through this device.
 struct Gather<'a> {
     m: &'a Matmul,
-    /// The last piece from each side, which is sent on next.
+    /// The last piece from each side, or the device's own piece if none has come. It is sent on next.
     passing: [Array; 2],
     flights: [Option<Future>; 2],
     steps: usize,

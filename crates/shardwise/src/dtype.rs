@@ -181,7 +181,7 @@ fn collect<T: base::Element, U: Clone>(literal: &Literal, f: impl Fn(T) -> U) ->
     out
 }
 
-/// A Rust number that is combined with an array. It takes the array's dtype.
+/// A Rust number or bool as an operand. If it is combined with an array, it takes the array's dtype.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Number {
     Float(f64),

@@ -207,8 +207,8 @@ pub(crate) struct Prepared {
     results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,
-    /// `Some` if the only result is a sum over devices: the program before partitioning, and the axes over which the
-    /// result may be left unreduced.
+    /// `Some` for a library function whose only result is a sum over devices that is reduced by default: the program
+    /// before partitioning, and the axes over which the result may be left unreduced.
     sum: Option<(Module, Vec<AxisRef>)>,
     /// The bytes that the program takes, estimated.
     pub bytes: usize,
@@ -295,7 +295,7 @@ fn sum(prepared: Arc<Prepared>, operands: &[&Array], at: At) -> Result<Array> {
 /// The results of a function that was traced as a program of its own.
 struct Traced {
     types: Vec<ShardedType>,
-    /// The reason why a result's layout is ambiguous, if one is.
+    /// The reasons why `.shard` has to state the layouts of results, if it has to.
     ambiguity: Option<Mistakes>,
     /// True if the only result is a sum over devices that may be reduced without asking.
     is_sum: bool,

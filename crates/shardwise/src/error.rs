@@ -13,7 +13,7 @@ pub struct Error(Vec<Arc<Diagnostic>>);
 /// `Result` with this crate's [`Error`] by default.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// One mistake or warning: its code, its location, and how to correct it.
+/// One mistake or warning: its code, its message, its location, and often how to correct it.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Diagnostic(pub(crate) base::Diagnostic);
 

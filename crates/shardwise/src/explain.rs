@@ -39,8 +39,8 @@ pub struct Remedy {
     /// The place of the layout: ``argument `arg0.w` ``, `argument 0` for one without a name, `result 0`, `.shard` or
     /// `a new .shard`.
     pub place: String,
-    /// The line of a `.shard`, or the line after which a new one is added, or the place of an argument; `None` if it is
-    /// not known.
+    /// The line of a `.shard`, the line after which a new one is added, the place of an argument, or the line that made
+    /// a result; `None` if it is not known.
     pub source: Option<SourceLocation>,
     /// The layout to write there: `P!("X", None)`. It is `no layout` where the program should state none.
     pub change_to: String,

@@ -71,7 +71,7 @@ pub(crate) struct Callee {
 pub(crate) enum Role {
     /// By the function's steps. Where a layout is ambiguous, the caller decides.
     Asks,
-    /// By the function itself, which knows how it runs. The layouts of its steps are never asked for.
+    /// By the function itself, which knows how it runs. An ambiguous layout counts as one for which data moves.
     Decides,
     /// By their users: the function makes arrays out of nothing.
     Makes,
@@ -108,7 +108,8 @@ struct Pending {
     is_inside: bool,
 }
 
-/// The reason why a value is pending. Everything that is made of the value shares it.
+/// The reason why a value is pending. A value that is made of pending ones has the reason of one of them, unless its
+/// own layout is ambiguous.
 #[derive(Clone)]
 struct Cause {
     why: Why,

@@ -331,10 +331,10 @@ pub struct Jit<'f, A: Args, R: 'static> {
     call: Box<A::Dyn<'f, Result<R>>>,
 }
 
-/// A function that takes the tuple of its arguments.
+/// A function that takes all of its arguments as one tree.
 type Applied<'f, T, R> = Box<dyn Fn(&T) -> Result<R> + Send + Sync + 'f>;
 
-/// A function and how it is compiled. `T` is the tuple of its arguments.
+/// A function and how it is compiled. `T` is the tree of all its arguments.
 struct Shared<'f, T, R: 'static> {
     f: Applied<'f, T, R>,
     /// Returns for each leaf of the arguments whether it is donated.
@@ -352,7 +352,7 @@ struct Shared<'f, T, R: 'static> {
 struct CallKey {
     form: Form,
     types: Vec<(TensorType, Option<base::Sharding>)>,
-    /// The mesh to which a `P` without a mesh refers inside the function.
+    /// The current mesh, to which a `P` without a mesh may refer inside the function.
     mesh: Option<Arc<base::Mesh>>,
     communicate: Option<base::Communicate>,
 }
@@ -823,9 +823,9 @@ fn check_types<T: Tree>(args: &T, form: &Form, types: &[ShardedType], at: At) ->
 
 /// A function that was compiled for one mesh and one type of each argument: `f(&x, &w)?`. A call returns
 /// `compiled-types` if the type of an argument differs, `tree-form` if the form of the arguments does,
-/// `compiled-traced` if an argument is traced, and the errors of [`Array::ready`] for the arguments. It also returns
-/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached, and the errors of ops that fail when they run.
-/// An argument in another layout is moved.
+/// `compiled-traced` if an argument is traced, and the errors of [`Array::ready`] for the arguments and the captured
+/// arrays. It also returns `run-memory`, `run-steps` or `run-cancelled` if a limit is reached, and the errors of ops
+/// that fail when they run. An argument in another layout is moved.
 pub struct Compiled<A: Args, R: 'static> {
     ready: Arc<Ready<R>>,
     call: Box<A::Dyn<'static, Result<R>>>,
@@ -925,7 +925,7 @@ pub struct Memory {
     pub largest_bytes: usize,
     /// The largest amount in use at one time by a call, on all devices together: arguments, constants, temporaries,
     /// scratch memory and results. It is exact unless data decides: the largest branch counts, and ops without a kernel
-    /// may need less. It is 0 if the engine does not know it.
+    /// may need less. It is 0 if the engine does not know it, and `usize::MAX` if it is more than can be counted.
     pub peak_bytes: usize,
 }
 

@@ -91,7 +91,7 @@ pub trait IndexItem {
     fn entry(self) -> Entry;
 }
 
-/// Types that can be an index: one entry, or a tuple of entries.
+/// Types that can be an index: one entry, or a tuple of up to six entries.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index",
     label = "expected a number, a range, `ds(start, size)`, an integer `Array`, `NewAxis`, `Ellipsis`, or a tuple of these"
@@ -190,7 +190,8 @@ enum Fate {
     Pick(usize),
 }
 
-/// An index that has been resolved for one type. Index arrays are operands, numbered from 1.
+/// An index that has been resolved for one type. Index arrays, also those that are scalars or the starts of slices, are
+/// operands, numbered from 1.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Plan {
     starts: Vec<Start>,
@@ -198,7 +199,8 @@ struct Plan {
     sizes: Vec<usize>,
     strides: Vec<usize>,
     fates: Vec<Fate>,
-    /// The origin of each dimension of the result: the box, new, or (once) the picked dimensions.
+    /// The origins of the dimensions of the result, in order: a dimension of the box, a new one, or (once) all picked
+    /// dimensions.
     result: Vec<Origin>,
     /// The shape to which index arrays broadcast.
     picked: Vec<usize>,

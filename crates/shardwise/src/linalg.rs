@@ -826,7 +826,7 @@ pub fn expm(a: impl AsArray) -> Array {
     one("expm", &[a], |s| matrices(s, a, Form::Square), |x| exponential(&x[0]))
 }
 
-/// The coefficients of the numerator of Padé's approximation of degree 13.
+/// The coefficients of the numerator of Padé's approximation of degree 13, that of the power 0 first.
 ///
 /// Source: Higham, "The scaling and squaring method for the matrix exponential revisited", 2005.
 const PADE: [f64; 14] = [

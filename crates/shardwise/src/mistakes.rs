@@ -438,7 +438,7 @@ pub(crate) fn matmul_letter(what: &str, letter: char, spec: &str, expected: &str
         .expected(format!("a letter that occurs {expected}"))
 }
 
-/// A dimension of an array, and the devices over which it is to be split into equal parts.
+/// A dimension of an array, and the axes along which it is to be split into equal parts.
 pub(crate) struct Split<'a> {
     pub ty: &'a str,
     pub dim: usize,

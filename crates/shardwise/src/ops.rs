@@ -19,8 +19,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 // ── operands
-/// Types that can be an operand: an array, by value or by reference, or a Rust number, which takes the other operand's
-/// dtype.
+/// Types that can be an operand: an array, by value or by reference, or a Rust number or bool. Beside an array, a
+/// number takes the array's dtype.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an operand of a function of arrays",
     label = "expected `Array`, `&Array`, `bool`, `f32`, `f64`, `isize`, `usize`, or an integer of 32 or 64 bits"
@@ -626,7 +626,7 @@ unary! {
     atanh Inexact |x| hlo::unary(Opcode::ChloAtanh, x);
     /// Returns the hyperbolic tangent.
     tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
-    /// Returns the absolute value.
+    /// Returns the absolute value. The smallest signed integer has none and stays as it is.
     abs Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
     /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
     sign Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
@@ -659,7 +659,7 @@ unary! {
     softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
     /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
-    /// Returns the inverse of `erf`.
+    /// Returns the inverse of `erf`; infinite for -1 and 1, and NaN for numbers beyond them.
     erf_inv Floats |x| hlo::unary(Opcode::ChloErfInv, x);
     /// Returns `1 - erf(x)`, accurately for large `x`.
     erfc Floats |x| hlo::unary(Opcode::ChloErfc, x);
@@ -720,9 +720,10 @@ methods! {
     /// Returns the smaller element of each pair, or NaN if one of them is NaN. (`min` is a reduction.)
     minimum Ordered prim::minimum;
     /// Returns the remainder with the sign of `b`, as Python's `%` does. For a positive `b`, this is Rust's
-    /// `rem_euclid`.
+    /// `rem_euclid`. If `b` is 0, an integer stays as it is, and the remainder of a float is NaN.
     rem_euclid Ordered rem_euclid;
-    /// Raises the elements to the powers in `b`.
+    /// Raises the elements to the powers in `b`. A power of integers wraps. If its exponent is negative, it loses its
+    /// fraction, and it is 0 for a base of 0.
     pow Numbers prim::pow;
     /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
     atan2 Inexact prim::atan2;

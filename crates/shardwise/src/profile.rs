@@ -38,7 +38,7 @@ pub(crate) fn add(name: &str, run: RunProfile) {
     RUNS.update(|runs| runs.get_or_insert_default().push((name.to_string(), run)));
 }
 
-/// The instructions that ran, in the order of the programs. Formats as a table.
+/// The instructions of the programs that ran, in order. Formats as a table.
 #[derive(Clone, Debug)]
 pub struct Profile {
     rows: Vec<Instruction>,
@@ -56,9 +56,9 @@ pub struct Instruction {
     /// The number of loops and branches that it is inside of.
     pub depth: usize,
     /// The total time of all runs. That of a loop or a branch includes the instructions inside, which have rows of
-    /// their own.
+    /// their own. Small instructions that are measured together have equal shares.
     pub total: Duration,
-    /// The number of runs. A run on all devices counts once.
+    /// The number of runs, which may be 0 inside a loop or a branch. A run on all devices counts once.
     pub count: u64,
     /// True if the instruction communicates.
     pub is_collective: bool,

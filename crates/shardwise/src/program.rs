@@ -33,7 +33,7 @@ pub struct Collective {
     pub kind: CollectiveKind,
     /// The devices that communicate with each other.
     pub groups: DeviceGroups,
-    /// The type of its operand on one device: `f32[2,8192]`.
+    /// The type of its first operand on one device: `f32[2,8192]`.
     pub ty: ArrayType,
     /// The bytes that the device that receives the most receives, over all runs in loops. An upper bound for a ragged
     /// exchange.
@@ -65,7 +65,7 @@ pub struct Rejected {
     /// How the op would have run: the axes over which each factor of its rule would have been split, such as `k whole,
     /// j over {"Y"}`. Factors that are split neither in this way nor in the chosen one are left out.
     pub what: String,
-    /// The bytes that the device that receives the most would have received in one run of the op.
+    /// An estimate of the bytes that the device that receives the most would have received in one run of the op.
     pub bytes_received: u64,
 }
 
@@ -118,7 +118,7 @@ impl fmt::Display for DeviceGroups {
     }
 }
 
-/// The kinds of collectives. Their devices are those of one group.
+/// The kinds of collectives. In their descriptions, the devices are those of one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CollectiveKind {

@@ -18,7 +18,8 @@ use std::panic::Location;
 
 const U32: base::DType = base::DType::U32;
 
-/// A seed for one use. Using the key moves it, so code that uses it twice does not compile.
+/// A seed for one use. Using the key moves it, so code that uses it twice does not compile, except through
+/// [`Key::reuse`].
 #[derive(Debug)]
 pub struct Key(Array);
 

@@ -172,15 +172,15 @@ reductions! {
     var Ordered Any var;
     /// Returns the population standard deviation: the square root of `var`. That of integers is computed as `f32`.
     std Ordered Any |x, dims| var(x, dims).sqrt();
-    /// Returns the largest element, or NaN if one is NaN. Reports `reduce-empty` for a dimension of size 0.
+    /// Returns the largest element, or NaN if one is NaN. Reports `reduce-empty` if a named dimension has size 0.
     max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
-    /// Returns the smallest element, or NaN if one is NaN. Reports `reduce-empty` for a dimension of size 0.
+    /// Returns the smallest element, or NaN if one is NaN. Reports `reduce-empty` if a named dimension has size 0.
     min Ordered Elements |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
     /// Returns true if all elements are true, that is, not 0, or if there are none.
     all Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
     /// Returns true if any element is true, that is, not 0.
     any Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
-    /// Returns `ln(sum(exp(x)))`, without overflow.
+    /// Returns `ln(sum(exp(x)))`, without overflow. It is negative infinity if there are no elements.
     logsumexp Floats Any logsumexp;
 }
 

@@ -388,7 +388,7 @@ const fn same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// A mesh and a `P`: the layout for `.shard` where no mesh is current.
+/// A mesh and a `P`: a layout that does not depend on which mesh is current.
 #[derive(Clone, PartialEq, Debug)]
 #[must_use = "a layout has no effect until it is passed to a function such as `.shard`"]
 pub struct Sharding {
@@ -438,7 +438,8 @@ impl fmt::Display for Sharding {
     }
 }
 
-/// Types that are accepted as a layout: a `P` for the current mesh, or a `Sharding` with its own mesh.
+/// Types that are accepted as a layout: a `Sharding` with its own mesh, or a `P` for the mesh of the active program, of
+/// the array or of the thread, in this order.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layout",
     label = "expected `P!(…)`, as in `P!(\"X\", None)`, or `mesh.sharding(P!(…))`"

@@ -7,11 +7,12 @@ use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::{AxisIndex, AxisRef};
 use smallvec::SmallVec;
 
-/// In a product, a device may compute more elements than the least possible number, by that number divided by this
-/// constant. An uneven split that moves little is then not ruled out by its padding.
+/// In a product of which the program places no sum, a device may compute more elements than the least possible number,
+/// by at most that number divided by this constant. An uneven split that moves little is then not ruled out by its
+/// padding.
 pub(super) const PADDING: u64 = 16;
 
-/// With more parts of axes than this, only the lists that tensors have are tried.
+/// The largest number of parts of axes of which lists are made that no tensor has. With more, none are made of them.
 pub(super) const MAX_PARTS: usize = 6;
 
 #[derive(Clone, Copy)]
@@ -19,7 +20,7 @@ struct Candidate {
     /// The parts of axes that it uses, a bit for each.
     used: u64,
     shards: u64,
-    /// The size of a block.
+    /// The number of elements along the factor in a block, rounded up.
     block: u64,
 }
 
@@ -32,7 +33,7 @@ struct Wide<'a, 'b> {
     rest: Vec<u64>,
     /// The most elements along all factors that one device may compute, or `None` if there is no limit.
     limit: Option<u64>,
-    /// The price that the moves must stay below.
+    /// The price that the moves must stay below, or `u64::MAX` if there is no limit.
     most: u64,
     /// The number of partial choices that may still be made.
     left: usize,
@@ -406,7 +407,7 @@ impl<'a, 'b> Wide<'a, 'b> {
 
 /// The choices that a [`Wide`] comparison may have to price, in lexicographic order.
 struct Listed {
-    /// The most that a choice may cost: the cost of some other choice.
+    /// The most that a choice may cost: the cost of some other choice, or `u64::MAX` if none is known.
     most: u64,
     /// True if only the best choice is wanted, so that the cost of any other choice is such a limit.
     finds_one: bool,

@@ -4,9 +4,9 @@ use shardwise::nn::{self, Attention};
 use shardwise::prelude::*;
 use shardwise::{CheckpointPolicy, checkpoint};
 
-/// The number of bytes, which are the tokens.
+/// The number of different tokens, which are bytes.
 pub const VOCAB: usize = 256;
-/// The number of experts that a token is sent to.
+/// The number of experts that are chosen for a token. It is not sent to those that have no room left.
 pub const CHOSEN: usize = 2;
 
 /// The sizes of the model, and how it computes.

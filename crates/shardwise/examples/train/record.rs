@@ -6,13 +6,13 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The losses after a step.
+/// The losses of a step. `train` is what training minimizes, on the batch of the step and before the weights change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// The number of steps so far.
+    /// The number of the step, from 1.
     pub step: usize,
     pub train: f32,
-    /// The loss on the text for evaluation, in some of the steps.
+    /// The loss on the text for evaluation after the step. `None` if it was not computed, as in most steps.
     pub test: Option<f32>,
 }
 

@@ -8,8 +8,9 @@ use crate::ops::{AsArray, Checked, Site};
 use shardwise_ir::{Builder, Value};
 use shardwise_ops::make_collective;
 
-/// The rows that a [`ragged_all_to_all`] sends to each device: lists of integers with `k` consecutive entries for each
-/// device. With one entry for each, entry `i` is for the `i`th device.
+/// The rows that a [`ragged_all_to_all`] sends to each device, and receives from each: lists of integers with `k`
+/// consecutive entries for each device. With one entry for each, entry `i` is for the device at position `i` along the
+/// axes, counted from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Ragged<'a> {
     /// The index in `rows` of the first row that is sent to the device.

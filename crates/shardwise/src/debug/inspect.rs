@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Callback = Arc<dyn Fn(&Picture) + Send + Sync>;
 
-/// The functions of the marks in programs that may still be compiled, by their numbers.
+/// The last functions that were passed to [`inspect`] in traces, with the titles of their pictures, by their numbers.
 static CALLBACKS: Mutex<BTreeMap<i64, (String, Callback)>> = Mutex::new(BTreeMap::new());
 /// The number of functions that are kept, at most. A program that is compiled again much later shows nothing.
 const MAX_CALLBACKS: usize = 1024;

@@ -16,8 +16,8 @@ use std::panic::Location;
 pub(super) struct Modes {
     pub auto: Vec<AxisIndex>,
     pub explicit: Vec<AxisIndex>,
-    /// The functions that were open when axes became Explicit, with their numbers of values then. The compiler chose
-    /// the layouts of those values.
+    /// The functions that were open when axes became Explicit, with their numbers of values then. Empty if no axes
+    /// became Explicit. The compiler chooses those layouts of these values that are open.
     from: Vec<(u64, usize)>,
 }
 

@@ -23,7 +23,7 @@ pub(super) enum Typed {
 }
 
 pub(super) enum Candidates {
-    /// The layout of the only result, which is also the operands' layout.
+    /// The layout of the only result, which is also that of all operands with a layout.
     Alike(Sharding),
     Inferred(Rc<InferredLayouts>),
 }

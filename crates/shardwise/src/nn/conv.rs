@@ -27,7 +27,7 @@ impl<const N: usize> From<[(i64, i64); N]> for Padding {
     }
 }
 
-/// How a window moves over the spatial dimensions. An empty list stands for ones.
+/// How a window moves over the spatial dimensions. An empty list of strides or dilations stands for ones.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Windows {
     strides: Vec<usize>,

@@ -116,7 +116,7 @@ enum Fan {
 }
 
 /// Draws numbers whose variance is `scale / fan`, where the fan is the number of inputs, of outputs, or their average.
-/// This is `jax.nn.initializers.variance_scaling`.
+/// A fan of less than 1 counts as 1. This is `jax.nn.initializers.variance_scaling`.
 #[derive(Clone, Debug)]
 #[must_use = "call `.normal(..)`, `.truncated_normal(..)` or `.uniform(..)`"]
 pub struct Scaling {

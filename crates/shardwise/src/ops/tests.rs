@@ -89,7 +89,7 @@ const OTHERS: &[Named] = &[
     ("categorical", |x| categorical(Key::new(1), x, 0)),
 ];
 
-/// Functions whose argument is not their first operand.
+/// Functions that take their argument as a later operand, or in place of a number.
 #[rustfmt::skip]
 const SECOND: &[Named] = &[
     ("add", |x| ones([4], F32) + x),

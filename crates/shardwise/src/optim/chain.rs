@@ -16,7 +16,7 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// Types that are accepted by [`chain`]: tuples and vectors of optimizers and transformations.
+/// Types that are accepted by [`chain`]: tuples of up to six optimizers and transformations, and vectors of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of optimizers and transformations",
     label = "expected a tuple, as in `chain((clip_by_global_norm(1.0), adamw(1e-3)))`"

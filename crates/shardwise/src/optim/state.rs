@@ -41,7 +41,7 @@ pub(super) struct Slot<T> {
 /// How the type of an array of the state follows from that of its parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Like {
-    /// It has the shape and the layout of the parameter.
+    /// It has the shape of the parameter, and the parameter's layout or one that is split further.
     Whole,
     /// It has the shape of the parameter without this dimension.
     Without(usize),

@@ -49,7 +49,8 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
 pub(crate) enum Fault {
     /// There is no tensor of its name. `Some` is the file that should have it, if an index names one.
     Missing(Option<String>),
-    /// The tensor has this element type, by the name that the format has for it.
+    /// The tensor has this element type. It is named as in the file. A type of safetensors that can be read has the
+    /// short name of our types instead.
     DType(String),
     /// The tensor has this shape.
     Shape(Vec<usize>),
@@ -88,7 +89,7 @@ pub(crate) struct Faults<'a> {
     /// The file or folder that is read.
     path: &'a Path,
     format: Format,
-    /// The names of the tensors that are there.
+    /// The names of the tensors that the file or its index lists.
     names: &'a [String],
     loc: &'a Loc,
     leaves: Vec<(&'a Wanted, Fault)>,
