@@ -53,9 +53,35 @@ fn exp2(x: f64) -> f64 {
     polynomial(r, &SERIES) * f64::from_bits(t.to_bits().wrapping_add(1023) << 52)
 }
 
+/// The largest exponent for which powers are products.
+const MOST_FACTORS: u32 = 7;
+
+/// Returns true for 1.0, 2.0 and so on up to [`MOST_FACTORS`].
+#[inline(always)]
+fn is_few(y: f32) -> bool {
+    let count = y.clamp(1.0, MOST_FACTORS as f32);
+    // A NaN stays a NaN.
+    count == y && count as u32 as f32 == y
+}
+
+/// Returns `x^y` for `y` with [`is_few`], with an error of less than 0.501 ulp, and some number for other `y`.
+#[inline(always)]
+fn product(x: f32, y: f32) -> f32 {
+    let (x, count) = (f64::from(x), y as u32);
+    let square = x * x;
+    let factor = |bit: u32, power: f64| if count & bit == bit { power } else { 1.0 };
+    (factor(1, x) * factor(2, square) * factor(4, square * square)) as f32
+}
+
 /// Returns `x^y`, as C defines it, with an error of less than 0.51 ulp.
 #[inline(always)]
 pub fn pow_f32(x: f32, y: f32) -> f32 {
+    let (product, power) = (product(x, y), pow_by_logarithm(x, y));
+    if is_few(y) { product } else { power }
+}
+
+#[inline(always)]
+fn pow_by_logarithm(x: f32, y: f32) -> f32 {
     let (magnitude, y) = (f64::from(x.abs()), f64::from(y));
     let log = log2(magnitude);
     // Larger than any exponent, if `y` is not 0.
@@ -85,15 +111,24 @@ pub fn pow_f32(x: f32, y: f32) -> f32 {
 
 /// Returns `x^y`, as C defines it.
 pub fn pow_f64(x: f64, y: f64) -> f64 {
-    libm::pow(x, y)
+    if y == 2.0 { x * x } else { libm::pow(x, y) }
 }
 
 /// Returns the powers that [`pow_f32`] returns, for several pairs of numbers.
 #[inline(always)]
 pub fn powers<const N: usize>(x: [f32; N], y: [f32; N]) -> [f32; N] {
     let mut powers = [0.0; N];
+    let mut are_few = [false; N];
     for i in 0..N {
-        powers[i] = pow_f32(x[i], y[i]);
+        powers[i] = product(x[i], y[i]);
+        are_few[i] = is_few(y[i]);
+    }
+    if are_few == [true; N] {
+        return powers;
+    }
+    for i in 0..N {
+        let power = pow_by_logarithm(x[i], y[i]);
+        powers[i] = if are_few[i] { powers[i] } else { power };
     }
     powers
 }
@@ -146,6 +181,8 @@ mod tests {
         let x: [f32; 16] = std::array::from_fn(|i| i as f32 / 3.0 - 2.0);
         let y: [f32; 16] = std::array::from_fn(|i| (i * 7 % 16) as f32 / 2.0 - 3.0);
         let bits = |powers: [f32; 16]| powers.map(f32::to_bits);
-        assert_eq!(bits(powers(x, y)), bits(std::array::from_fn(|i| pow_f32(x[i], y[i]))));
+        for y in std::iter::once(y).chain(y.map(|y| [y; 16])) {
+            assert_eq!(bits(powers(x, y)), bits(std::array::from_fn(|i| pow_f32(x[i], y[i]))), "{y:?}");
+        }
     }
 }
