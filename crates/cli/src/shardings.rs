@@ -122,7 +122,8 @@ fn no_function(loc: &Loc) -> Diagnostic {
 }
 
 fn nothing_at(line: u32, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("line-empty", loc, format!("no op at line {line} makes an array"))
+    let message = format!("no op at line {line} makes an array after calls are inlined and unused ops are removed");
+    Diagnostic::error("line-empty", loc, message)
         .help("name a line of the program that was traced, or of the text if it has no locations")
 }
 

@@ -60,7 +60,7 @@ fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
         rank => rank == x.rank() && y.shape[..rank - 1] == x.shape[..rank - 1],
     };
     if !is_fit {
-        let message = format!("`{}`: the sizes of the matrices and of the right-hand sides differ", s.name);
+        let message = format!("`{}`: the right-hand sides do not fit the matrices", s.name);
         let shown = format!("{} and {}", a.short_type(), b.short_type());
         return s.fail(None, mistakes::with_facts("linalg-shape", message, shown, "", &s.loc));
     }

@@ -422,7 +422,7 @@ pub(crate) fn no_cast(to: &str, from: &str, ty: &str, axes: &str, loc: &Loc) -> 
 
 pub(crate) fn divergent(what: &str, axes: &str, p: &Predicate, shared: &str, kinds: &str, loc: &Loc) -> Diagnostic {
     let message =
-        format!("not every device along {shared} reaches this `{what}` over {axes}, so it would never complete");
+        format!("the devices along {shared} may not all reach this `{what}` over {axes}, and then it never completes");
     Diagnostic::error("divergent-collective", loc, message)
         .facts(format!(
             "it is called inside the `{}` at {}, which depends on a value that varies over {shared}",

@@ -262,7 +262,7 @@ fn axis_twice(spec: &P, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnos
 }
 
 fn not_explicit(spec: &P, what: &str, name: &str, mesh: &Mesh, ty: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("arrays can only be {what} over Explicit axes, and \"{name}\" is not Explicit");
+    let message = format!("a layout can only be {what} over Explicit axes, and \"{name}\" is not Explicit");
     Diagnostic::error("spec-unreduced", loc, message)
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)

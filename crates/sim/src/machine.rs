@@ -376,7 +376,10 @@ impl Section {
             return Err(bad_line(&self.loc, &format!("the constant `{name}` of `{}` must not be 0", self.name)));
         }
         if ![0.0, 1.0, 2.0, 3.0].contains(&constants.torus_dims) {
-            return Err(bad_line(&self.loc, &format!("the constant `torus_dims` of `{}` must be 0 to 3", self.name)));
+            return Err(bad_line(
+                &self.loc,
+                &format!("the constant `torus_dims` of `{}` must be 0, 1, 2 or 3", self.name),
+            ));
         }
         Ok(Machine { name: self.name, title: self.title, constants, facts: self.facts, rates: None })
     }
@@ -389,7 +392,7 @@ impl Section {
     ) -> Result<Machine, Diagnostic> {
         let lacks = |wanted: &&str| facts.get(*wanted).is_none_or(|fact| fact.value <= 0.0);
         if let Some(missing) = rates::REQUIRED.into_iter().find(lacks) {
-            return Err(bad_line(loc, &format!("`{name}` lacks the constant `{missing}`, which must not be 0")));
+            return Err(bad_line(loc, &format!("`{name}` lacks a constant `{missing}` that is not 0")));
         }
         let rates = Rates::new(facts);
         if rates.at("stream", 1.0).is_none() {
@@ -544,7 +547,7 @@ mod tests {
         for dims in ["4", "5", "2.5", "1e300"] {
             let changed = text.replace("torus_dims 3 ", &format!("torus_dims {dims} "));
             let error = Machine::parse(&changed, "own.txt").unwrap_err().to_string();
-            assert!(error.contains("`torus_dims` of `v4` must be 0 to 3"), "{dims}: {error}");
+            assert!(error.contains("`torus_dims` of `v4` must be 0, 1, 2 or 3"), "{dims}: {error}");
         }
     }
 

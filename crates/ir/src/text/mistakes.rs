@@ -139,7 +139,7 @@ pub(super) fn unknown_type(loc: &Loc, name: &str) -> Diagnostic {
         return Diagnostic::error("text-type", loc, format!("`{name}` is the type of a value, not of an element"))
             .help("write the type of one element, such as `f32`");
     }
-    with_near(Diagnostic::error("text-type", loc, format!("there is no type `{name}`")), name, known, "")
+    with_near(Diagnostic::error("text-type", loc, format!("type `{name}` is not supported")), name, known, "")
 }
 
 pub(super) fn literal(loc: &Loc, message: String) -> Diagnostic {

@@ -278,8 +278,8 @@ impl Permutation {
     pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
         let permutation = Permutation::of(op);
         let rule = format!(
-            "who sends to whom must be given in one way: `{PAIRS}`, as rows of two numbers, alone or with `{AXES}`; \
-             `{AXES}` and `{SHIFT}`, alone or with `{WRAPS}`; `{FROM}` and `{TO}`"
+            "who sends to whom must be given in one way: `{PAIRS}`, as rows of two numbers that are not negative, \
+             alone or with `{AXES}`; `{AXES}` and `{SHIFT}`, alone or with `{WRAPS}`; `{FROM}` and `{TO}`"
         );
         check.that("collective_permute_c1", permutation.is_some(), &rule);
         match &permutation {

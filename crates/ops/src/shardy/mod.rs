@@ -480,7 +480,8 @@ impl Manual<'_> {
         let local: Vec<usize> = dims.map(|(n, count)| n / count).collect();
         let expected = Type::tensor(whole.dtype, local);
         let given = *inner == expected;
-        let rule = format!("{what}: {outer} split by {sharding} is {expected}, and the body has {inner}");
+        let rule =
+            format!("{what}: {outer} split by the manual axes of {sharding} is {expected}, and the body has {inner}");
         check.that("sdy-manual-types", !even || given, &rule);
     }
 

@@ -335,7 +335,7 @@ fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.abs %a : tensor<8x4xfloat>",
         expect![[r#"
-        error[text-type]: there is no type `float`
+        error[text-type]: type `float` is not supported
           --> t.mlir:3:38
            | %0 = stablehlo.abs %a : tensor<8x4xfloat>
            |                                    ^"#]],
@@ -441,7 +441,7 @@ fn a_text_that_stops() {
     check(
         &text[..60],
         expect![[r#"
-        error[text-type]: there is no type `tenso`
+        error[text-type]: type `tenso` is not supported
           --> t.mlir:2:44
            | func.func @main(%arg0: tensor<8xf32>) -> tenso
            |                                          ^
@@ -480,7 +480,7 @@ fn long_lines_are_shown_in_part() {
     check_body(
         &format!("  %0 = stablehlo.constant dense<\"0x{blob}\"> : tensor<2xf23>"),
         expect![[r#"
-        error[text-type]: there is no type `f23`
+        error[text-type]: type `f23` is not supported
           --> t.mlir:3:1050
            | …0000000000000000000000000000000000000000000000"> : tensor<2xf23>
            |                                                              ^

@@ -255,7 +255,7 @@ fn where_not_all_come() {
     check(
         |x| cond(axis_index("X").lt(2), || x.psum("X"), || x.clone()),
         expect![[r#"
-            error[divergent-collective]: not every device along X reaches this `psum` over "X", so it would never complete
+            error[divergent-collective]: the devices along X may not all reach this `psum` over "X", and then it never completes
               --> here
                | it is called inside the `cond` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
@@ -264,7 +264,7 @@ fn where_not_all_come() {
     check(
         |x| fori_loop(scalar(0, I32)..axis_index("Y"), x.clone(), |_, x| x.ppermute(("X", "Y"), shift(1))),
         expect![[r#"
-            error[divergent-collective]: not every device along Y reaches this `ppermute` over ("X", "Y"), so it would never complete
+            error[divergent-collective]: the devices along Y may not all reach this `ppermute` over ("X", "Y"), and then it never completes
               --> here
                | it is called inside the `fori_loop` at here, which depends on a value that varies over Y
                = mesh: X=4 Manual, Y=2 Manual
@@ -273,7 +273,7 @@ fn where_not_all_come() {
     check(
         |x| while_loop(x.clone(), |x| (x.sum(..).psum("X") + axis_index("X")).lt(10), |x| x + 1),
         expect![[r#"
-            error[divergent-collective]: not every device along X reaches this `psum` over "X", so it would never complete
+            error[divergent-collective]: the devices along X may not all reach this `psum` over "X", and then it never completes
               --> here
                | it is called inside the `while_loop` at here, which depends on a value that varies over X
                = mesh: X=4 Manual, Y=2 Manual
@@ -545,7 +545,7 @@ fn summands() {
             jit(shard_map(|x: &Array| x.sum(1)).in_specs(P!("X", "Y")).out_specs(P!("X").unreduced("Y")))(x).map(|_| ())
         },
         expect![[r#"
-            error[spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: arrays can only be unreduced over Explicit axes, and "Y" is not Explicit
+            error[spec-unreduced]: shard_map of a closure in `summands`, out_specs of `result`: a layout can only be unreduced over Explicit axes, and "Y" is not Explicit
               --> here
                | i32[2]{V:(X,Y)} as P!("X").unreduced("Y")
                = mesh: X=4, Y=2
