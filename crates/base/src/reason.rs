@@ -80,7 +80,8 @@ pub struct Reason {
     /// The reshard that the collective belongs to, for a bound on what it has to move. `None` if it belongs to none, as
     /// a sum does, on `sdy.reshard` itself, and on the ops of a reshard in which no device receives data.
     pub reshard: Option<Arc<Reshard>>,
-    /// The number of collectives before this one in its reshard that receive data. 0 if it belongs to none.
+    /// The place of the collective among those of its reshard that receive data: 0 for the first one, and a larger
+    /// number for each later one. 0 if it belongs to none.
     pub step: usize,
     /// The move that every program with the same specs makes: an argument itself is required in another layout, by a
     /// result of the function, an op that only states a layout, or a manual computation. `None` if there is no such

@@ -84,11 +84,20 @@ fn machine_facts(facts: &mut Facts) {
 /// Measures the times that an instruction and a turn of a loop take beside their work, and the ops of small programs.
 /// Fails if a program cannot be compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
-    let instruction = Timed::new(&programs::chain(120))?.seconds()?.max(1e-9) / 120.0;
-    add(facts, "instruction_s", instruction, "a program of 120 instructions of few elements");
-    let turn = turn_seconds(programs::turns)? - 3.0 * instruction;
+    let (instruction, count) = mean_seconds(&programs::chain(120, programs::FEW))?;
+    add(facts, "instruction_s", instruction, format!("a program of {count} instructions of few elements"));
+    let (negation, _) = mean_seconds(&programs::chain(20, programs::MANY))?;
+    let turn = turn_seconds(programs::turns)? - 2.0 * instruction - negation;
     add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with three instructions each");
     small_programs(facts)
+}
+
+/// Returns the mean time, in seconds, of the instructions of a program without loops and branches, and their number.
+/// Fails if the program cannot be compiled or run.
+fn mean_seconds(text: &str) -> Result<(f64, usize), Diagnostics> {
+    let program = Timed::new(text)?;
+    let count = program.instruction_count()?;
+    Ok((program.seconds()?.max(1e-9) / count.max(1) as f64, count))
 }
 
 /// Returns the time, in seconds, of a turn of a loop, from the times of two programs: `program(n)` has `n` turns. It
@@ -199,6 +208,20 @@ mod tests {
         assert!(names.iter().all(|name| machine.fact(name).is_some()));
         let has = |start: &str| names.iter().any(|name| name.starts_with(start));
         assert!(["product.f32.", "product.bf16.", "stream.", "op.", "flops.", "collective."].into_iter().all(has));
+    }
+
+    #[test]
+    fn programs_have_as_many_instructions_as_they_say() {
+        let count = |text: &str| {
+            let program = Timed::new(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            program.instruction_count().unwrap_or_else(|e| panic!("{e}\n{text}"))
+        };
+        assert_eq!(count(&programs::chain(120, programs::FEW)), 120);
+        assert_eq!(count(&programs::chain(20, programs::MANY)), 20);
+        // The loop, its condition, the counter and the negation.
+        assert_eq!(count(&programs::turns(100)), 4);
+        // One small program.
+        assert_eq!([1, 257].map(|elements| count(&programs::small_turns(100, elements))), [1, 1]);
     }
 
     #[test]

@@ -46,27 +46,32 @@ fn tensor(sizes: &[usize], dtype: &str) -> String {
     format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
 }
 
-/// The type of a small array. Its elements take much less time than an instruction.
-const FEW: &str = "tensor<80xf32>";
+/// The type of an array that is just too large for a small program outside of loops. Its elements take much less time
+/// than an instruction.
+pub(crate) const FEW: &str = "tensor<1100xi8>";
 
-/// Returns a program with `count` instructions, each of which computes few elements. The program returns all of their
-/// results, so that the instructions are not fused.
-pub(crate) fn chain(count: usize) -> String {
+/// The type of an array that is just too large for the loop of [`turns`] to be a small program. Its elements take about
+/// as long as an instruction.
+pub(crate) const MANY: &str = "tensor<8192xi8>";
+
+/// Returns a program with `count` instructions, each of which negates an array of type `ty`: [`FEW`] or [`MANY`]. The
+/// program returns all of their results, so that the instructions are not fused.
+pub(crate) fn chain(count: usize, ty: &str) -> String {
     let line = |i: usize| {
         let operand = if i == 0 { "%x".to_string() } else { format!("%{}", i - 1) };
-        format!("  %{i} = stablehlo.negate {operand} : {FEW}\n")
+        format!("  %{i} = stablehlo.negate {operand} : {ty}\n")
     };
     let body: String = (0..count).map(line).collect();
     let names: Vec<String> = (0..count).map(|i| format!("%{i}")).collect();
-    let types = vec![FEW; count].join(", ");
+    let types = vec![ty; count].join(", ");
     let results = names.join(", ");
-    format!("func.func @main(%x: {FEW}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
+    format!("func.func @main(%x: {ty}) -> ({types}) {{\n{body}  return {results} : {types}\n}}\n")
 }
 
-/// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one on
-/// an array that is too large for a small program.
+/// Returns a program with a loop of so many turns with three instructions each: the condition, the counter, and one
+/// that negates an array of type [`MANY`].
 pub(crate) fn turns(count: usize) -> String {
-    looped(count, &tensor(&[1100], "i8"), &["negate %0".into()])
+    looped(count, MANY, &["negate %0".into()])
 }
 
 /// The number of ops on the array in a turn of [`small_turns`].

@@ -44,6 +44,11 @@ impl Timed {
         self.args.iter().cloned().map(Argument::Lent).collect()
     }
 
+    /// Returns the number of instructions, with those in loops and branches. Fails if a run does.
+    pub(crate) fn instruction_count(&self) -> Result<usize, Diagnostics> {
+        Ok(self.program.profile(self.lent())?.1.instructions.len())
+    }
+
     /// Returns the time, in seconds, that the instructions outside of loops and branches take together, as a run's
     /// profile measures it: the first quartile of several runs. Loops and branches count with what is inside them.
     /// Fails if a run does.

@@ -5,8 +5,8 @@ use crate::generate::case;
 use crate::program::program;
 use crate::run::{budget, partitioned};
 use crate::single::Fill;
-use shardwise_base::{Diagnostics, Literal};
-use shardwise_engine::{Argument, Engine, RunProfile, Signature};
+use shardwise_base::{DType, Diagnostics, Literal};
+use shardwise_engine::{Argument, Engine, InstructionRun, RunProfile, Signature};
 use shardwise_host::HostEngine;
 use shardwise_ir::{Module, text, verify};
 use shardwise_ops::OPS;
@@ -79,6 +79,27 @@ fn timelines_of_generated_programs_are_consistent() {
         ran += 1;
     }
     assert!(ran > 300, "{ran}");
+}
+
+#[test]
+fn a_small_instruction_between_large_ones_has_the_work_of_all_devices() {
+    let spec = r#"{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}"#;
+    let (few, many) = ("tensor<8xf32>", "tensor<40000xf32>");
+    let source = format!(
+        r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: {few} {spec}, %y: {many} {spec}) -> ({few} {spec}, {many} {spec}, {many} {spec}) {{
+  %0 = stablehlo.sine %y : {many}
+  %1 = stablehlo.add %x, %x : {few}
+  %2 = stablehlo.cosine %y : {many}
+  return %1, %0, %2 : {few}, {many}, {many}
+}}"#
+    );
+    let local = partitioned(&text::parse("profile.mlir", &source, &OPS).unwrap()).unwrap();
+    let inputs = [8usize, 40_000].map(|n| Literal::zeros(DType::F32, [n]));
+    let profile = profiled(&local.module, &inputs).unwrap();
+    let name = |run: &InstructionRun| profile.instructions[run.instruction].name.clone();
+    let runs: Vec<(String, usize)> = profile.runs.iter().map(|run| (name(run), run.instances)).collect();
+    assert_eq!(runs, ["sine", "add", "cosine"].map(|op| (format!("stablehlo.{op}"), 2usize)));
 }
 
 #[test]

@@ -88,7 +88,7 @@ pub struct InstructionRun {
     /// The number of instructions.
     pub count: usize,
     /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
-    /// It is 1 for several instructions, and for a small one between others that are not small.
+    /// It is 1 for several instructions.
     pub instances: usize,
     /// The times since the first instruction started.
     pub start: Duration,
@@ -96,7 +96,8 @@ pub struct InstructionRun {
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
     /// The bytes that are in use when it has computed its results and its operands are still in memory, of all devices
-    /// together, without scratch memory. For small instructions, and for a loop or a branch, the bytes in use after it.
+    /// together, without scratch memory. For several instructions, the most of any of them. For a loop or a branch, the
+    /// bytes in use after it.
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,

@@ -19,14 +19,14 @@ pub struct Instructions {
     worker_count: usize,
     device_count: usize,
     all: Arc<[Instruction]>,
-    /// For each step, by its `id`, the index of its instruction, or 0 for a step that was left out of the plan.
-    of_step: Vec<usize>,
+    /// For each step, by its `id`, the index of its instruction, or `None` for a step that was left out of the plan.
+    of_step: Vec<Option<usize>>,
 }
 
 impl Instructions {
     pub fn of(plan: &Plan, module: &Module, func: &Func) -> Instructions {
         let device_count = module.main_mesh().map_or(1, |mesh| mesh.size());
-        let (writers, of_step) = (Writers::of(plan), vec![0; plan.step_count]);
+        let (writers, of_step) = (Writers::of(plan), vec![None; plan.step_count]);
         let mut rows = Rows { plan, module, func, device_count, writers, instructions: vec![], of_step };
         rows.collect(&plan.code, 0);
         rows.name_writers();
@@ -39,7 +39,7 @@ impl Instructions {
     /// arrays that are in memory at the peak.
     pub fn profile(&self, plan: &Plan, times: &StepTimes, at_peak: Arc<[MemoryPart]>) -> RunProfile {
         let instruction_run =
-            |run: &InstructionRun| InstructionRun { instruction: self.of_step[run.instruction], ..*run };
+            |run: &InstructionRun| InstructionRun { instruction: self.instruction_of(run.instruction), ..*run };
         RunProfile {
             machine: self.machine.clone(),
             device_count: self.device_count,
@@ -52,10 +52,17 @@ impl Instructions {
         }
     }
 
+    /// Returns the index of the instruction of a step, by its `id`. Panics if the step was left out of the plan.
+    fn instruction_of(&self, step: usize) -> usize {
+        self.of_step[step].expect("a step of the plan has an instruction")
+    }
+
     fn totals(&self, plan: &Plan, times: &StepTimes) -> Vec<InstructionTotal> {
         let mut totals = vec![InstructionTotal::default(); self.all.len()];
-        for (&own, &(count, time)) in self.of_step.iter().zip(&times.totals) {
-            totals[own] = InstructionTotal { count, time };
+        for (own, &(count, time)) in self.of_step.iter().zip(&times.totals) {
+            if let Some(own) = *own {
+                totals[own] = InstructionTotal { count, time };
+            }
         }
         self.share_times(&plan.code, &mut totals);
         totals
@@ -71,16 +78,16 @@ impl Instructions {
             } else {
                 first.kind.blocks().into_iter().for_each(|inner| self.share_times(inner, totals));
             }
-            let time = totals[self.of_step[first.id]].time;
+            let time = totals[self.instruction_of(first.id)].time;
             for step in own {
-                totals[self.of_step[step.id]].time = time / own.len() as u32;
+                totals[self.instruction_of(step.id)].time = time / own.len() as u32;
             }
         }
     }
 
     /// Divides the time of a loop or branch of small steps equally among the runs of the steps inside.
     fn share_inside(&self, around: &Step, totals: &mut [InstructionTotal]) {
-        let own = self.of_step[around.id];
+        let own = self.instruction_of(around.id);
         let (depth, time) = (self.all[own].depth, totals[own].time);
         let count = self.all[own + 1..].iter().take_while(|inner| inner.depth > depth).count();
         let inside = &mut totals[own + 1..][..count];
@@ -145,14 +152,14 @@ struct Rows<'a> {
     device_count: usize,
     writers: Writers,
     instructions: Vec<Instruction>,
-    /// For each step, by its `id`, the index of its instruction, or 0 for a step that was left out of the plan.
-    of_step: Vec<usize>,
+    /// For each step, by its `id`, the index of its instruction, or `None` for a step that was left out of the plan.
+    of_step: Vec<Option<usize>>,
 }
 
 impl Rows<'_> {
     fn collect(&mut self, code: &Code, depth: usize) {
         for step in &code.steps {
-            self.of_step[step.id] = self.instructions.len();
+            self.of_step[step.id] = Some(self.instructions.len());
             self.instructions.push(self.instruction(step, depth));
             step.kind.blocks().into_iter().for_each(|inner| self.collect(inner, depth + 1));
         }
@@ -209,7 +216,7 @@ impl Rows<'_> {
     /// Replaces the steps in `after` by their instructions, in ascending order and without the instruction itself.
     fn name_writers(&mut self) {
         for (i, own) in self.instructions.iter_mut().enumerate() {
-            own.after.iter_mut().for_each(|step| *step = self.of_step[*step]);
+            own.after = own.after.iter().filter_map(|&step| self.of_step[step]).collect();
             own.after.sort_unstable();
             own.after.dedup();
             own.after.retain(|&writer| writer != i);
@@ -316,6 +323,33 @@ mod tests {
         assert_eq!(flops(LaneKind::Program), 33_554_432 + 131_072);
         assert_eq!(flops(LaneKind::Worker), flops(LaneKind::Program));
         assert!(!timeline.critical_path().is_empty());
+    }
+
+    /// A view through which a kernel reads, and an op whose result nothing reads, are no instructions.
+    #[test]
+    fn steps_that_are_left_out_have_no_totals() {
+        let counts = |source: &str| -> Vec<(String, u64)> {
+            let profile = profile(source);
+            let all = profile.instructions.iter().zip(&profile.totals);
+            all.map(|(own, total)| (own.name.clone(), total.count)).collect()
+        };
+        let found = counts(
+            "func.func @main(%x: tensor<512x256xf32>, %y: tensor<256x128xf32>) -> tensor<128x512xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<512x256xf32>, tensor<256x128xf32>) -> tensor<512x128xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<512x128xf32>) -> tensor<128x512xf32>
+  %2 = stablehlo.add %1, %1 : tensor<128x512xf32>
+  return %2 : tensor<128x512xf32>
+}",
+        );
+        assert_eq!(found, ["stablehlo.dot_general", "stablehlo.add"].map(|name| (name.to_string(), 1u64)));
+        let found = counts(
+            "func.func @main(%x: tensor<20000xf32>) -> tensor<20000xf32> {
+  %0 = stablehlo.add %x, %x : tensor<20000xf32>
+  return %x : tensor<20000xf32>
+}",
+        );
+        assert!(found.is_empty(), "{found:?}");
     }
 
     /// A loop inside of another one starts with a value of the outer loop's carry, which is first made in front of it

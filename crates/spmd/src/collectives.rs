@@ -116,9 +116,22 @@ fn run(value: Value, steps: &[Step], to: &Sharding, reason: &Arc<Reason>, b: &mu
     let mut reason = Reason { reshard: Some(Arc::new(moved)), ..(**reason).clone() };
     steps.iter().fold(value, |v, step| {
         let v = add(v, step, &Arc::new(reason.clone()), b);
-        reason.step += usize::from(step.bytes_received > 0);
+        if step.bytes_received > 0 {
+            reason.step += most_collectives(&step.kind);
+        }
         v
     })
+}
+
+/// Returns the number of collectives that a step of a plan becomes, or a larger one.
+fn most_collectives(kind: &StepKind) -> usize {
+    match kind {
+        StepKind::AllSlice { .. } => 0,
+        StepKind::AllGather { axes } => axes.iter().filter(|axes| !axes.is_empty()).count(),
+        StepKind::AllToAll { moves } => moves.len(),
+        StepKind::CollectivePermute => 1,
+        StepKind::Exchange { collective_count } => *collective_count as usize,
+    }
 }
 
 /// Adds the op of one step of a plan, and returns its result. Unreduced axes of the value are kept.

@@ -177,7 +177,7 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
             let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
             (most, most.saturating_mul(devices))
         }
-        CollectiveKind::CollectiveBroadcast => (taken, of_groups(&to_one)),
+        CollectiveKind::CollectiveBroadcast => (taken.min(to_one(n)), of_groups(&to_one)),
     };
     let reason = view.data().reason.clone();
     let is_tight = match &collective.kind {

@@ -55,6 +55,21 @@ fn an_explanation() {
     .assert_eq(&e.to_string());
 }
 
+/// The reshard is an exchange of two permutes, and a gather after it.
+#[test]
+fn all_collectives_of_a_reshard_are_one_group() {
+    let text = r#"sdy.mesh @mesh = <["x"=2, "y"=2, "z"=2]>
+func.func @main(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x", "y", "z"}, {}]>})
+    -> (tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"z"}, {"x"}]>}) {
+  return %x : tensor<16x16xf32>
+}"#;
+    let e = explain(&parsed("a.mlir", text), &Options::default()).unwrap();
+    let kinds: Vec<Vec<&str>> =
+        e.groups.iter().map(|group| group.rows.iter().map(|row| row.kind.name()).collect()).collect();
+    assert_eq!(kinds, [["collective-permute", "collective-permute", "all-gather"]]);
+    assert_eq!((e.groups[0].bytes_received(), e.groups[0].bytes_least()), (256, Some(256)));
+}
+
 #[test]
 fn an_explanation_with_times_for_rust() {
     let topology = Some(Topology::parse("v5e:2x4").unwrap());

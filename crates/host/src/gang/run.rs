@@ -182,8 +182,12 @@ impl<'a> Run<'a> {
     }
 
     fn timed_together(&mut self, steps: &'a [crate::plan::Step], selected: &[Selection<'a>]) -> Result<(), RunError> {
+        let instances = match steps {
+            [only] => Self::instances(only, selected).len(),
+            _ => 1,
+        };
         let begun = self.times.as_mut().map(|times| {
-            let begun = times.begin(steps[0].id, steps.len(), 1);
+            let begun = times.begin(steps[0].id, steps.len(), instances);
             times.runs_on();
             begun
         });

@@ -25,16 +25,43 @@ impl Transfer {
         let (taken, given) = (bytes(view.operands()), bytes(view.results()));
         let members = collective.groups.group_size().unwrap_or(device_count) as u64;
         let received = |cost: CollectiveCost, whole: u64| (whole, cost.bytes_received(whole, members));
+        // The operands of the other members.
+        let others = taken.saturating_mul(members.saturating_sub(1));
         let (bytes, received) = match &collective.kind {
             CollectiveKind::AllGather { .. } => received(CollectiveCost::AllGather, given),
             CollectiveKind::AllReduce { .. } => received(CollectiveCost::AllReduce, taken),
             CollectiveKind::ReduceScatter { .. } => received(CollectiveCost::ReduceScatter, taken),
             CollectiveKind::AllToAll { .. } => received(CollectiveCost::AllToAll, taken),
-            CollectiveKind::RaggedAllToAll => (taken, given.min(taken.saturating_mul(members))),
+            CollectiveKind::RaggedAllToAll => (taken, given.min(others)),
             CollectiveKind::CollectivePermute { permutation } if permutation.moved_count() == 0 => (0, 0),
-            CollectiveKind::CollectivePermute { .. } | CollectiveKind::CollectiveBroadcast => (taken, taken),
-            CollectiveKind::CollectiveReduce { .. } => (taken, taken),
+            CollectiveKind::CollectivePermute { .. } => (taken, taken),
+            CollectiveKind::CollectiveBroadcast | CollectiveKind::CollectiveReduce { .. } => (taken, taken.min(others)),
         };
         Transfer { bytes, received, is_bound: collective.kind == CollectiveKind::RaggedAllToAll }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the bytes that a device receives in a broadcast of 8 floats in these groups.
+    fn received(groups: &str) -> u64 {
+        let source = format!(
+            r#"func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {{
+  %0 = "stablehlo.collective_broadcast"(%x) <{{replica_groups = dense<{groups}>}}> : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}"#
+        );
+        let module = shardwise_ir::text::parse("broadcast", &source, &crate::OPS).unwrap();
+        let func = module.main().unwrap();
+        let view = module.view(&func.body, func.body.walk()[0]);
+        Transfer::of(&view, &CollectiveView::of(&view).unwrap(), 4).received
+    }
+
+    #[test]
+    fn a_group_of_one_device_receives_nothing() {
+        assert_eq!(received("[[0], [1]]> : tensor<2x1xi64"), 0);
+        assert_eq!(received("[[0, 1], [2, 3]]> : tensor<2x2xi64"), 32);
     }
 }

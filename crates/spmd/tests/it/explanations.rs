@@ -86,6 +86,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{
         )));
         (found.bytes_received(), found.bytes_total())
     };
+    assert_eq!(total("[[0], [3]]> : tensor<2x1xi64"), (0, 0));
     assert_eq!(total("[[0, 1]]> : tensor<1x2xi64"), (32, 32));
     assert_eq!(total("[[0, 1], [3, -1]]> : tensor<2x2xi64"), (32, 32));
     assert_eq!(total("[[0, 1], [3, 2]]> : tensor<2x2xi64"), (32, 64));
