@@ -35,9 +35,9 @@ pub struct Issued {
 pub enum Takes {
     /// Nothing: they take no time.
     Nothing,
-    /// Links, while the core runs other ops. Each `async_start` counts here, also one of a slice, which runs on the
-    /// core.
+    /// Links, while the core runs other ops. Each `async_start` of a collective counts here.
     Links,
-    /// The core, and for a collective that the core waits for, also links.
+    /// The core, and for a collective that the core waits for, also links. An `async_start` of a slice, or of the
+    /// update of one, counts here.
     Core,
 }

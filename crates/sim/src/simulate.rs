@@ -376,12 +376,13 @@ impl<'m> Simulator<'m> {
         }
         let issued = |(i, is_async): (usize, bool)| {
             let item = &plan.items[i];
-            let collective = CollectiveView::of(&self.module.view(body, item.root()));
+            let view = self.module.view(body, item.root());
+            let (collective, is_start) = (CollectiveView::of(&view), Opcode::of_view(&view) == Opcode::AsyncStart);
             let machine = self.topology.machine();
             let latency = collective.map(|collective| picoseconds(self.pattern(&collective).seconds(machine, 0.0)));
             let takes = match kinds[i] {
                 Kind::Free => Takes::Nothing,
-                Kind::Transfer if is_async => Takes::Links,
+                Kind::Transfer if is_async || is_start => Takes::Links,
                 Kind::Transfer | Kind::Core => Takes::Core,
             };
             Issued { ops: item.ops().to_vec(), takes, start: done[i].start, end: done[i].end, latency }
@@ -396,7 +397,8 @@ impl<'m> Simulator<'m> {
             Item::Group(_) => Kind::Core,
             Item::Free(_) => Kind::Free,
             Item::Engine(_) => match Opcode::of_view(&view) {
-                Opcode::AsyncStart => Kind::Transfer,
+                Opcode::AsyncStart if CollectiveView::of(&started(&view)).is_some() => Kind::Transfer,
+                Opcode::AsyncStart => Kind::Core,
                 Opcode::AsyncDone => Kind::Free,
                 Opcode::While | Opcode::Case | Opcode::If | Opcode::Call | Opcode::Composite => Kind::Core,
                 _ => match CollectiveView::of(&view) {
@@ -630,7 +632,7 @@ impl<'m> Simulator<'m> {
         for (&arg, &operand) in view.body[region].args.iter().zip(view.operands()) {
             frame.set(arg, frame.get(operand));
         }
-        let inner = view.at(view.body[region].ops[0]);
+        let inner = started(view);
         let done = match CollectiveView::of(&inner) {
             Some(collective) => self.collective(frame, &inner, &collective, inputs, true),
             None => self.group(frame, &[inner.op], inputs, false),
@@ -781,6 +783,11 @@ pub(crate) fn described(view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, time
     span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
     span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
     span
+}
+
+/// Returns the op that an asynchronous start starts.
+fn started<'m>(view: &OpView<'m>) -> OpView<'m> {
+    view.at(view.body[view.regions()[0]].ops[0])
 }
 
 fn is_host_op(view: &OpView<'_>) -> bool {

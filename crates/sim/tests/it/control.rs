@@ -1,7 +1,7 @@
 //! Loops, branches, asynchronous ops, calls of unknown cost, and memory.
 
 use crate::programs::{durations, listing, localized, predict, total};
-use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, issue, points, simulate};
+use shardwise_sim::{LOOK_AHEAD, Machine, Options, Overlap, Summary, Takes, Topology, issue, points, simulate};
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
@@ -135,6 +135,37 @@ fn what_the_program_starts_runs_beside_the_core() {
     assert!((gathers[0] - 174.0).abs() < 1.0 && (waits - 3.9).abs() < 0.1, "{}", listing(&timeline));
     let work: f64 = durations(&timeline, LaneKind::Core, SpanKind::Compute).iter().sum();
     assert!((total(&timeline) - work - waits).abs() < 1e-3);
+}
+
+#[test]
+fn a_slice_that_the_program_starts_takes_the_core() {
+    let slice = "%s = stablehlo.slice %t [0:512, 0:1024] : (tensor<1024x1024xf32>) -> tensor<512x1024xf32>";
+    let permute = r#"%s = "stablehlo.collective_permute"(%t) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>
+        : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>"#;
+    let takes = |op: &str, to: &str, overlap: Overlap| {
+        let source = format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<1024x1024xf32>) -> {to} {{
+  %f = "stablehlo.async_start"(%x) ({{
+  ^bb0(%t: tensor<1024x1024xf32>):
+    {op}
+    stablehlo.return %s : {to}
+  }}) : (tensor<1024x1024xf32>) -> !stablehlo.future<{to}>
+  %0 = "stablehlo.async_done"(%f) : (!stablehlo.future<{to}>) -> {to}
+  return %0 : {to}
+}}"#
+        );
+        let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+        let issued = issue(&module, &Topology::parse("v5e:2x1").unwrap(), overlap, LOOK_AHEAD).unwrap();
+        issued.blocks.into_values().flatten().map(|item| item.takes).collect::<Vec<Takes>>()
+    };
+    for overlap in OVERLAPS {
+        let (slice, permute) =
+            (takes(slice, "tensor<512x1024xf32>", overlap), takes(permute, "tensor<1024x1024xf32>", overlap));
+        assert_eq!((slice, permute), (vec![Takes::Core, Takes::Nothing], vec![Takes::Links, Takes::Nothing]));
+    }
 }
 
 #[test]
