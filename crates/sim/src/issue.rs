@@ -10,7 +10,7 @@ pub struct Issue {
     /// The timeline.
     pub timeline: Timeline,
     /// The ops that are issued in each block of the main function, without its terminator and without the blocks of
-    /// reducers and asynchronous starts. A block of a loop has those of the last turn that is listed. Blocks that never
+    /// reducers and asynchronous starts. A block of a loop has those of its last run that is listed. Blocks that never
     /// run are left out. If it is not known which of several branches runs, all of them are there.
     pub blocks: BTreeMap<Region, Vec<Issued>>,
 }

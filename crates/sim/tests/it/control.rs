@@ -68,6 +68,44 @@ fn a_loop_of_unknown_length_says_so() {
 }
 
 #[test]
+fn the_condition_of_a_loop_runs_once_more_than_its_body() {
+    let product = "%p = stablehlo.dot_general %y, %x, contracting_dims = [1] x [0]
+        : (tensor<1024x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+    %1 = stablehlo.compare";
+    let topology = Topology::parse("v5e:1x1").unwrap();
+    let products = |limit: Option<u64>| {
+        let source = turns(limit).replace("%1 = stablehlo.compare", product);
+        let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+        let issued = issue(&module, &topology, Overlap::Off, LOOK_AHEAD).unwrap();
+        (flops(&issued.timeline) / (2 * 1024 * 1024 * 1024), issued.blocks.len())
+    };
+    assert_eq!(products(Some(0)), (1, 2));
+    assert_eq!(products(Some(1)), (3, 3));
+    assert_eq!(products(Some(100)), (201, 3));
+    assert_eq!(products(None), (3, 3));
+}
+
+#[test]
+fn the_time_does_not_double_with_each_loop_in_a_condition() {
+    let nested = (0..60).fold("stablehlo.constant dense<false> : tensor<i1>".to_string(), |inner, i| {
+        format!(
+            "stablehlo.while(%a{i} = %p) : tensor<i1>
+  cond {{
+    %c{i} = {inner}
+    stablehlo.return %c{i} : tensor<i1>
+  }} do {{
+    stablehlo.return %a{i} : tensor<i1>
+  }}"
+        )
+    });
+    let source =
+        format!("func.func @main(%p: tensor<i1>) -> tensor<i1> {{\n  %0 = {nested}\n  return %0 : tensor<i1>\n}}");
+    let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+    let timeline = simulate(&module, &Topology::parse("v5e:1x1").unwrap(), &Options::default()).unwrap();
+    assert!((60..10_000).contains(&timeline.spans.len()), "{}", timeline.spans.len());
+}
+
+#[test]
 fn of_two_branches_the_dearer_one_is_taken() {
     let source = r#"func.func @main(%p: tensor<i1>, %x: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
   %0 = "stablehlo.if"(%p) ({
