@@ -10,7 +10,7 @@ pub struct Issue {
     /// The timeline.
     pub timeline: Timeline,
     /// The ops that are issued in each block of the main function, without its terminator and without the blocks of
-    /// reducers and asynchronous starts. A block of a loop has those of the last turn that is listed. Blocks that never
+    /// reducers and asynchronous starts. A block of a loop has those of its last run that is listed. Blocks that never
     /// run are left out. If it is not known which of several branches runs, all of them are there.
     pub blocks: BTreeMap<Region, Vec<Issued>>,
 }
@@ -35,9 +35,9 @@ pub struct Issued {
 pub enum Takes {
     /// Nothing: they take no time.
     Nothing,
-    /// Links, while the core runs other ops. Each `async_start` counts here, also one of a slice, which runs on the
-    /// core.
+    /// Links, while the core runs other ops. Each `async_start` of a collective counts here.
     Links,
-    /// The core, and for a collective that the core waits for, also links.
+    /// The core, and for a collective that the core waits for, also links. An `async_start` of a slice, or of the
+    /// update of one, counts here.
     Core,
 }

@@ -79,8 +79,8 @@ pub struct Options {
 /// The number of turns of a loop that are simulated. The others are like the last one of these.
 const SIMULATED_TURNS: u64 = 2;
 
-/// A loop inside of this many others or more has one simulated turn, so that the time does not double with each of
-/// them.
+/// A loop inside of this many others or more has one simulated turn, and no last run of its condition if it has a turn,
+/// so that the time does not double with each of them.
 const DEEP: usize = 4;
 
 const LISTED_OPS: usize = 4;
@@ -191,7 +191,7 @@ struct Simulator<'m> {
     placement: Vec<usize>,
     overlap: Overlap,
     look_ahead: usize,
-    /// The ops that were issued in each block of the main function, in its last turn that was simulated.
+    /// The ops that were issued in each block of the main function, in its last run that was simulated.
     blocks: BTreeMap<Region, Vec<Issued>>,
     core: LaneIndex,
     lanes: Vec<(LinkSet, LaneIndex)>,
@@ -376,12 +376,13 @@ impl<'m> Simulator<'m> {
         }
         let issued = |(i, is_async): (usize, bool)| {
             let item = &plan.items[i];
-            let collective = CollectiveView::of(&self.module.view(body, item.root()));
+            let view = self.module.view(body, item.root());
+            let (collective, is_start) = (CollectiveView::of(&view), Opcode::of_view(&view) == Opcode::AsyncStart);
             let machine = self.topology.machine();
             let latency = collective.map(|collective| picoseconds(self.pattern(&collective).seconds(machine, 0.0)));
             let takes = match kinds[i] {
                 Kind::Free => Takes::Nothing,
-                Kind::Transfer if is_async => Takes::Links,
+                Kind::Transfer if is_async || is_start => Takes::Links,
                 Kind::Transfer | Kind::Core => Takes::Core,
             };
             Issued { ops: item.ops().to_vec(), takes, start: done[i].start, end: done[i].end, latency }
@@ -396,7 +397,8 @@ impl<'m> Simulator<'m> {
             Item::Group(_) => Kind::Core,
             Item::Free(_) => Kind::Free,
             Item::Engine(_) => match Opcode::of_view(&view) {
-                Opcode::AsyncStart => Kind::Transfer,
+                Opcode::AsyncStart if CollectiveView::of(&started(&view)).is_some() => Kind::Transfer,
+                Opcode::AsyncStart => Kind::Core,
                 Opcode::AsyncDone => Kind::Free,
                 Opcode::While | Opcode::Case | Opcode::If | Opcode::Call | Opcode::Composite => Kind::Core,
                 _ => match CollectiveView::of(&view) {
@@ -630,7 +632,7 @@ impl<'m> Simulator<'m> {
         for (&arg, &operand) in view.body[region].args.iter().zip(view.operands()) {
             frame.set(arg, frame.get(operand));
         }
-        let inner = view.at(view.body[region].ops[0]);
+        let inner = started(view);
         let done = match CollectiveView::of(&inner) {
             Some(collective) => self.collective(frame, &inner, &collective, inputs, true),
             None => self.group(frame, &[inner.op], inputs, false),
@@ -655,32 +657,40 @@ impl<'m> Simulator<'m> {
         let [cond, body] = [view.regions()[0], view.regions()[1]];
         let mut carried: Vec<Held> = view.operands().iter().map(|&v| frame.get(v)).collect();
         let (count, mut last) = (trips.unwrap_or(1), (self.spans.len(), start..start));
-        let simulated = count.min(if self.loops < DEEP { SIMULATED_TURNS } else { 1 });
+        let is_deep = self.loops >= DEEP;
+        let simulated = count.min(if is_deep { 1 } else { SIMULATED_TURNS });
         self.loops += 1;
         for turn in 0..simulated {
             let (first, before) = (self.spans.len(), self.state.core_free);
             self.turn = Some(turn);
-            for region in [cond, body] {
-                let args = view.body[region].args.iter();
-                args.zip(&carried)
-                    .for_each(|(&v, held)| frame.set(v, Held { bytes: frame.bytes(v), base: v, ..*held }));
-                let results = self.block(frame, region, false);
-                if region == body {
-                    carried = results.iter().map(|&v| Held { place: Place::Memory, ..frame.get(v) }).collect();
-                }
-            }
+            self.block_of_loop(frame, cond, &carried);
+            let results = self.block_of_loop(frame, body, &carried);
+            carried = results.iter().map(|&v| Held { place: Place::Memory, ..frame.get(v) }).collect();
             last = (first, before..self.state.core_free);
         }
-        self.loops -= 1;
         self.turn = outer_turn;
         let shift = self.stretch(last.0, last.1, count - simulated + 1);
+        carried.iter_mut().for_each(|held| held.ready = held.ready.saturating_add(shift));
+        // The condition is computed once more than the body.
+        if !is_deep || simulated == 0 {
+            self.block_of_loop(frame, cond, &carried);
+        }
+        self.loops -= 1;
         let end = self.state.core_free;
         self.close_control(control, end, turns::note(trips, simulated));
         for (&v, held) in view.results().iter().zip(carried) {
-            let ready = held.ready.saturating_add(shift);
-            frame.set(v, Held { ready, bytes: frame.bytes(v), base: v, place: Place::Memory, span: held.span });
+            frame.set(v, Held { bytes: frame.bytes(v), base: v, place: Place::Memory, ..held });
         }
         Done { start, end }
+    }
+
+    /// Simulates a block of a loop, whose arguments are the carried values. Returns the values that it returns.
+    fn block_of_loop(&mut self, frame: &mut Frame<'m>, region: Region, carried: &[Held]) -> Vec<Value> {
+        let body = frame.body;
+        for (&v, held) in body[region].args.iter().zip(carried) {
+            frame.set(v, Held { bytes: frame.bytes(v), base: v, ..*held });
+        }
+        self.block(frame, region, false)
     }
 
     /// Makes the last turn of a loop, whose spans are those from `first` on, stand for `count` turns. The core and the
@@ -781,6 +791,11 @@ pub(crate) fn described(view: &OpView<'_>, lane: LaneIndex, kind: SpanKind, time
     span.sharding = view.results().first().and_then(|&v| view.body.sharding(v)).map(|s| s.to_string());
     span.reason = view.data().reason.as_ref().map(|reason| reason.text.to_string());
     span
+}
+
+/// Returns the op that an asynchronous start starts.
+fn started<'m>(view: &OpView<'m>) -> OpView<'m> {
+    view.at(view.body[view.regions()[0]].ops[0])
 }
 
 fn is_host_op(view: &OpView<'_>) -> bool {

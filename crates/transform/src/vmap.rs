@@ -8,6 +8,7 @@ use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
 use shardwise_ops::expansion::expand;
+use shardwise_ops::reducer::nothing;
 use shardwise_ops::remat::{self, Policy};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
@@ -710,8 +711,11 @@ fn diagonal(b: &mut Builder<'_>, x: Value) -> Value {
     let ty = b.body.ty(x).as_tensor().expect("lists are tensors").clone();
     let [row, column] = [0, 1].map(|dim| make::iota(b, TensorType::new(DType::I32, ty.shape.clone()), dim));
     let own = make::compare(b, "EQ", row, column);
-    let zeros = make::zeros(b, &ty);
-    let rest = make::select(b, own, x, zeros);
+    // In a sum of an element and this one, zeros of both signs stay as they are.
+    let nothing = nothing(ty.dtype);
+    let others = make::full(b, &ty.shape, &nothing);
+    let alone = make::select(b, own, x, others);
     let kind = if ty.dtype.is_bool() { ReduceKind::Or } else { ReduceKind::Add };
-    make::reduce(b, kind, rest, &[1])
+    let init = make::constant(b, nothing);
+    make::reduce_from(b, kind, alone, init, &[1])
 }

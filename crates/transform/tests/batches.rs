@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{check_batch, parse};
+use common::{check_batch, parse, run, values, with_main};
+use shardwise_base::Literal;
 use shardwise_ir::{Func, Module, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
@@ -193,4 +194,19 @@ func.func @main(%arg0: tensor<2xf64> {{sdy.sharding = #sdy.sharding<@mesh, {layo
         let found = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap_err();
         assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{layout}: {found}");
     }
+}
+
+#[test]
+fn the_own_elements_of_lists_keep_the_signs_of_zeros() {
+    let module = parse(
+        r#"func.func @main(%x: tensor<2xf64>) -> tensor<f64> {
+  %0 = stablehlo.custom_call @shardwise.axis_spread(%x) {shardwise.axis = "i"} : (tensor<2xf64>) -> tensor<f64>
+  return %0 : tensor<f64>
+}"#,
+    );
+    let batch = Batch { size: 2, has_all: true, axis: Some("i"), layout: &[] };
+    let batch = with_main(&module, vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap().func);
+    let own = run(&batch, &[Literal::new([2, 2], &[-0.0, 3.0, 5.0, 0.0])]);
+    let signs: Vec<bool> = values(&own[0]).iter().map(|x| x.is_sign_negative()).collect();
+    assert_eq!((values(&own[0]), signs), (vec![0.0, 0.0], vec![true, false]));
 }

@@ -41,7 +41,7 @@ struct Comment {
     /// The line of the item, from 1.
     line: usize,
     text: String,
-    /// The item up to its body, or up to its first line that ends with `{`, `}`, `;` or `,`, on one line.
+    /// The item up to its body, or up to its first line that ends with `{`, `}`, `[`, `;` or `,`, on one line.
     signature: String,
 }
 
@@ -66,7 +66,7 @@ fn comments(file: &str, source: &str) -> Vec<Comment> {
             true
         }) {}
         let Some(&(at, _)) = lines.peek() else { break };
-        let ends = |line: &str| line.ends_with(['{', ';', ',', '}']) && !line.trim_start().starts_with("#[");
+        let ends = |line: &str| line.ends_with(['{', '[', ';', ',', '}']) && !line.trim_start().starts_with("#[");
         let is_function = |line: &str| line.contains("fn ");
         let mut signature = vec![];
         while let Some((_, line)) = lines.next_if(|(_, line)| !line.trim().is_empty()) {
@@ -114,10 +114,13 @@ mod tests {
     #[test]
     fn comments_are_found_with_their_items() {
         let source = "//! A module.\n\n/// Returns 1.\n///\n/// # Errors\n#[must_use]\n#[note(\n    a\n)]\npub fn f(\n    a: u8,\n) -> u8 {\n    1\n}\n\
-                      struct S {\n    /// The number.\n    n: u8,\n}\n/// Ends.\n";
+                      struct S {\n    /// The number.\n    n: u8,\n}\n\
+                      /// Names.\nconst A: &[&str] = &[\n    \"a\",\n];\n\
+                      /// Ends.\n";
         let expected = [
             ("/// Returns 1.\n///\n/// # Errors", "pub fn f( a: u8, ) -> u8 {", 10),
             ("/// The number.", "n: u8,", 17),
+            ("/// Names.", "const A: &[&str] = &[", 20),
         ];
         let found = comments("a.rs", source);
         let shown: Vec<(&str, &str, usize)> =

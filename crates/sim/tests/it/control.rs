@@ -1,7 +1,7 @@
 //! Loops, branches, asynchronous ops, calls of unknown cost, and memory.
 
 use crate::programs::{durations, listing, localized, predict, total};
-use shardwise_sim::{Machine, Options, Overlap, Summary, Topology, issue, points, simulate};
+use shardwise_sim::{LOOK_AHEAD, Machine, Options, Overlap, Summary, Takes, Topology, issue, points, simulate};
 use shardwise_view::{LaneKind, SpanKind, Timeline};
 use std::sync::Arc;
 
@@ -65,6 +65,44 @@ fn a_loop_of_unknown_length_says_so() {
     let note = timeline.spans.iter().find_map(|s| s.note.clone()).unwrap();
     assert!(note.contains("one is assumed"), "{note}");
     assert_eq!(flops(&timeline), 2 * 1024 * 1024 * 1024);
+}
+
+#[test]
+fn the_condition_of_a_loop_runs_once_more_than_its_body() {
+    let product = "%p = stablehlo.dot_general %y, %x, contracting_dims = [1] x [0]
+        : (tensor<1024x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+    %1 = stablehlo.compare";
+    let topology = Topology::parse("v5e:1x1").unwrap();
+    let products = |limit: Option<u64>| {
+        let source = turns(limit).replace("%1 = stablehlo.compare", product);
+        let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+        let issued = issue(&module, &topology, Overlap::Off, LOOK_AHEAD).unwrap();
+        (flops(&issued.timeline) / (2 * 1024 * 1024 * 1024), issued.blocks.len())
+    };
+    assert_eq!(products(Some(0)), (1, 2));
+    assert_eq!(products(Some(1)), (3, 3));
+    assert_eq!(products(Some(100)), (201, 3));
+    assert_eq!(products(None), (3, 3));
+}
+
+#[test]
+fn the_time_does_not_double_with_each_loop_in_a_condition() {
+    let nested = (0..60).fold("stablehlo.constant dense<false> : tensor<i1>".to_string(), |inner, i| {
+        format!(
+            "stablehlo.while(%a{i} = %p) : tensor<i1>
+  cond {{
+    %c{i} = {inner}
+    stablehlo.return %c{i} : tensor<i1>
+  }} do {{
+    stablehlo.return %a{i} : tensor<i1>
+  }}"
+        )
+    });
+    let source =
+        format!("func.func @main(%p: tensor<i1>) -> tensor<i1> {{\n  %0 = {nested}\n  return %0 : tensor<i1>\n}}");
+    let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+    let timeline = simulate(&module, &Topology::parse("v5e:1x1").unwrap(), &Options::default()).unwrap();
+    assert!((60..10_000).contains(&timeline.spans.len()), "{}", timeline.spans.len());
 }
 
 #[test]
@@ -135,6 +173,37 @@ fn what_the_program_starts_runs_beside_the_core() {
     assert!((gathers[0] - 174.0).abs() < 1.0 && (waits - 3.9).abs() < 0.1, "{}", listing(&timeline));
     let work: f64 = durations(&timeline, LaneKind::Core, SpanKind::Compute).iter().sum();
     assert!((total(&timeline) - work - waits).abs() < 1e-3);
+}
+
+#[test]
+fn a_slice_that_the_program_starts_takes_the_core() {
+    let slice = "%s = stablehlo.slice %t [0:512, 0:1024] : (tensor<1024x1024xf32>) -> tensor<512x1024xf32>";
+    let permute = r#"%s = "stablehlo.collective_permute"(%t) <{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}>
+        : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>"#;
+    let takes = |op: &str, to: &str, overlap: Overlap| {
+        let source = format!(
+            r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<1024x1024xf32>) -> {to} {{
+  %f = "stablehlo.async_start"(%x) ({{
+  ^bb0(%t: tensor<1024x1024xf32>):
+    {op}
+    stablehlo.return %s : {to}
+  }}) : (tensor<1024x1024xf32>) -> !stablehlo.future<{to}>
+  %0 = "stablehlo.async_done"(%f) : (!stablehlo.future<{to}>) -> {to}
+  return %0 : {to}
+}}"#
+        );
+        let module = shardwise_ir::text::parse("program.mlir", &source, &shardwise_ops::OPS).unwrap();
+        let issued = issue(&module, &Topology::parse("v5e:2x1").unwrap(), overlap, LOOK_AHEAD).unwrap();
+        issued.blocks.into_values().flatten().map(|item| item.takes).collect::<Vec<Takes>>()
+    };
+    for overlap in OVERLAPS {
+        let (slice, permute) =
+            (takes(slice, "tensor<512x1024xf32>", overlap), takes(permute, "tensor<1024x1024xf32>", overlap));
+        assert_eq!((slice, permute), (vec![Takes::Core, Takes::Nothing], vec![Takes::Links, Takes::Nothing]));
+    }
 }
 
 #[test]
