@@ -13,7 +13,7 @@ use shardwise_ir::rewrite::{Rewrite, rewrite_funcs, rewrite_ops};
 use shardwise_ir::{Attrs, Builder, Cloner, Module, Op, OpView, Type, Value};
 use shardwise_ops::shapes::Transpose;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, set_in_shardings};
-use shardwise_ops::{Effects, Opcode};
+use shardwise_ops::{Effects, Opcode, ReduceKind};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -182,7 +182,9 @@ impl Canon<'_, '_> {
     /// a replicated-to-unreduced op, and replaces the sum of a sharded-to-unreduced op by an all-gather. Returns true
     /// if it did.
     fn sum_of_unreduced(&mut self, op: Op) -> bool {
-        let Some(ShardyCollective::AllReduce { axes: summed, .. }) = self.collective(op) else { return false };
+        let Some(ShardyCollective::AllReduce { axes: summed, reduce: ReduceKind::Add }) = self.collective(op) else {
+            return false;
+        };
         if let Some(def) = self.operand_op(op, Opcode::ReplicatedToUnreduced) {
             let unreduced = self.collective(def).map(|step| step.axes());
             return unreduced == Some(summed) && self.replace(op, self.edit.operand(def, 0));

@@ -106,9 +106,10 @@ impl Turns {
         (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
     }
 
-    /// Returns true if the op reads a smaller part of its first operand, at positions that change in the innermost
-    /// loop: one layer of a stack in each turn. In a branch or a manual computation, all positions count as changing.
-    /// The operand is then not moved as a whole in front of the loop.
+    /// Returns true if the op is like a dynamic slice whose positions change in the innermost loop, as one that reads one
+    /// layer of a stack in each turn: its only result has the rank of the first operand and is smaller, and all other
+    /// operands are scalars. In a branch or a manual computation, all scalars count as changing. The first operand is
+    /// then not moved as a whole in front of the loop.
     fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
         let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
         let shape = |v: &Value| view.body.ty(*v).shape();

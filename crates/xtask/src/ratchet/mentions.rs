@@ -22,7 +22,8 @@ pub const GENERIC: [&str; 7] = [
     "crates/transform/src/",
 ];
 
-/// The modules of `shardwise-ops` that treat ordinary ops. Naming one is a mention.
+/// The modules of `shardwise-ops` that treat ordinary ops, but for `quantized`. Naming one behind `ops::` or
+/// `shardwise_ops::` is a mention; names in braces are not found.
 const ORDINARY_MODULES: [&str; 17] = [
     "approximate",
     "batch_norm",
