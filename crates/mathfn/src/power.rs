@@ -118,17 +118,19 @@ pub fn pow_f64(x: f64, y: f64) -> f64 {
 #[inline(always)]
 pub fn powers<const N: usize>(x: [f32; N], y: [f32; N]) -> [f32; N] {
     let mut powers = [0.0; N];
-    let mut are_few = [false; N];
-    for i in 0..N {
-        powers[i] = product(x[i], y[i]);
-        are_few[i] = is_few(y[i]);
-    }
+    let are_few = y.map(is_few);
     if are_few == [true; N] {
-        return powers;
-    }
-    for i in 0..N {
-        let power = pow_by_logarithm(x[i], y[i]);
-        powers[i] = if are_few[i] { powers[i] } else { power };
+        for i in 0..N {
+            powers[i] = product(x[i], y[i]);
+        }
+    } else if are_few == [false; N] {
+        for i in 0..N {
+            powers[i] = pow_by_logarithm(x[i], y[i]);
+        }
+    } else {
+        for i in 0..N {
+            powers[i] = pow_f32(x[i], y[i]);
+        }
     }
     powers
 }

@@ -257,12 +257,11 @@ impl<'s, 'a> Compared<'s, 'a> {
     fn rank(&self, choice: usize, before: Option<&Choices>) -> SmallVec<[usize; 8]> {
         let rank = |(factor, &pick): (usize, &usize)| {
             let rank = self.ranks[factor][pick];
-            let axes = || self.choices.lists.axes(self.choices.candidates[factor][pick]);
-            let known = before.filter(|_| rank >= OTHER).and_then(|before| {
-                let list = before.lists.find(axes())?;
-                before.candidates[factor].iter().position(|&c| c == list)
-            });
-            known.map_or(if before.is_some() && rank >= OTHER { rank + OTHER } else { rank }, |at| OTHER + at)
+            let Some(before) = before.filter(|_| rank >= OTHER) else { return rank };
+            let axes = self.choices.lists.axes(self.choices.candidates[factor][pick]);
+            let known = before.lists.find(axes);
+            let known = known.and_then(|list| before.candidates[factor].iter().position(|&c| c == list));
+            known.map_or(rank + OTHER, |at| OTHER + at)
         };
         self.choices.picks(choice).iter().enumerate().map(rank).collect()
     }
