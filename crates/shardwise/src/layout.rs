@@ -13,7 +13,9 @@ impl Array {
     /// Returns the array in the layout `spec`. A value is moved, or made in this layout if it has not been made yet. A
     /// traced array is constrained to the layout.
     ///
-    /// An entry `_` keeps the layout of a dimension, or leaves it to the compiler in Auto mode.
+    /// An entry `_` keeps the axes of a dimension. The dimension is not split if the spec uses one of these axes elsewhere,
+    /// or if the layout is on other devices or on the same ones in another order. For a traced array, an entry `_` leaves
+    /// the dimension to the compiler along axes in Auto mode.
     ///
     /// # Errors
     ///
