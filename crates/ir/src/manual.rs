@@ -13,19 +13,19 @@ pub struct ManualAxes {
 }
 
 impl ManualAxes {
-    /// Returns the states with these axes varying, and in no other state.
+    /// Returns the states with these axes varying, whatever they were. Other axes keep their states.
     pub fn with_varying(&self, axes: &AxisSet, mesh: &Mesh) -> ManualAxes {
         let plain = self.without(axes, mesh);
         ManualAxes { varying: plain.varying.union(axes, mesh), ..plain }
     }
 
-    /// Returns the states with these axes unreduced, and in no other state.
+    /// Returns the states with these axes unreduced, whatever they were. Other axes keep their states.
     pub fn with_unreduced(&self, axes: &AxisSet, mesh: &Mesh) -> ManualAxes {
         let plain = self.without(axes, mesh);
         ManualAxes { unreduced: plain.unreduced.union(axes, mesh), ..plain }
     }
 
-    /// Returns the states with these axes reduced, and in no other state.
+    /// Returns the states with these axes reduced, whatever they were. Other axes keep their states.
     pub fn with_reduced(&self, axes: &AxisSet, mesh: &Mesh) -> ManualAxes {
         let plain = self.without(axes, mesh);
         ManualAxes { reduced: plain.reduced.union(axes, mesh), ..plain }

@@ -819,6 +819,10 @@ fn unknown_target(op: &OpView<'_>) -> Diagnostic {
         let help = "remove the callback before the program is exported, or register a kernel of this name";
         return Diagnostic::error("custom-call-target", op.loc(), message).help(help);
     }
-    Diagnostic::error("custom-call-target", op.loc(), format!("no engine knows the custom call `{}`", target(op)))
-        .help("replace it by StableHLO operations, or register a kernel for it")
+    Diagnostic::error(
+        "custom-call-target",
+        op.loc(),
+        format!("no engine knows the custom call `{}` with these operands, results and attributes", target(op)),
+    )
+    .help("replace it by StableHLO operations, or register a kernel for it")
 }

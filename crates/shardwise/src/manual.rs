@@ -118,7 +118,7 @@ impl ManualType {
         (self.states != ManualAxes::default()).then(|| Arc::new(self.states.clone()))
     }
 
-    /// Returns the type with these axes varying, and in no other state.
+    /// Returns the type with these axes varying, whatever they were. Other axes keep their states.
     pub fn with_varying(&self, axes: &AxisSet) -> ManualType {
         self.with_states(self.states.with_varying(axes, self.mesh()))
     }

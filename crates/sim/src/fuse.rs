@@ -75,7 +75,8 @@ struct Fusion<'a> {
     kinds: HashMap<Op, Kind>,
     /// The last op of each op's group.
     roots: HashMap<Op, Op>,
-    /// The product that each group, by its last op, has or that an op of it uses.
+    /// For each group, by its last op, the product among its ops, or one that only an op of the group uses. A group
+    /// without such a product has no entry.
     products: HashMap<Op, Op>,
     free: HashSet<Op>,
 }
