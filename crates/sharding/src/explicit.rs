@@ -69,8 +69,9 @@ pub enum Move {
 pub enum Ambiguity {
     /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
     Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
-    /// One axis would split two dimensions of the results. Holds the axis and these dimensions.
-    Twice { axis: AxisRef, dims: [usize; 2] },
+    /// One axis would split two dimensions of the results. Holds the axis, these dimensions, and the operand and its
+    /// dimension that is split by the axis for the second of them.
+    Twice { axis: AxisRef, dims: [usize; 2], second: (usize, usize) },
     /// All operands with a reduced factor are split along it by the same axes, and the caller places the sum. Holds the
     /// axes of all such factors, and each operand and dimension that has one of these factors.
     Sum { axes: AxisList, holders: Vec<(usize, usize)> },
@@ -99,7 +100,7 @@ pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     }
     let verdict = match (held.differ(), twice) {
         (Some(differ), _) => Verdict::Ambiguous(differ),
-        (None, Some((axis, dims))) => Verdict::Ambiguous(Ambiguity::Twice { axis, dims }),
+        (None, Some(twice)) => Verdict::Ambiguous(twice),
         (None, None) => return held.sums(candidates),
     };
     ResultLayouts { candidates, verdict }
@@ -194,9 +195,9 @@ impl<'a> Held<'a> {
 
     /// Returns the axes of each factor if the operands are considered in this order. A factor gets the axes of the
     /// first of its [`speakers`](Held::speakers) that has any. If they overlap those of a factor that was decided
-    /// before, this operand is ignored for the factor, and `twice` is set to the first of these axes and the results'
-    /// dimensions of both factors, unless it is set already. Factors that no result has are not split.
-    fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
+    /// before, this operand is ignored for the factor, and `twice` is set to [`Ambiguity::Twice`] with the first of
+    /// these axes, unless it is set already. Factors that no result has are not split.
+    fn choose(&self, order: &[usize], twice: &mut Option<Ambiguity>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {
             for factor in self.q.rule.all_factors() {
@@ -212,7 +213,8 @@ impl<'a> Held<'a> {
                     Some(r) => {
                         let both = holder.axes.iter().find(|&&a| overlap(&chosen[r.index()], &[a]));
                         let axis = *both.expect("the lists overlap");
-                        twice.get_or_insert((axis, [self.result_dim(r), self.result_dim(factor)]));
+                        let dims = [self.result_dim(r), self.result_dim(factor)];
+                        twice.get_or_insert(Ambiguity::Twice { axis, dims, second: (holder.operand, holder.dim) });
                     }
                     None => chosen[factor.index()] = holder.axes.clone(),
                 }
