@@ -116,8 +116,8 @@ fn import_op(
     Ok(())
 }
 
-/// Returns true for the sharding of a value that is manual over all devices: `{manual}`, and tilings into one tile whose
-/// devices are manual, as in `{devices=[1,8]<=[8] last_tile_dims={manual}}`.
+/// Returns true for the sharding of a value that is manual over all devices: `{manual}`, and tilings into one tile
+/// whose devices are manual, as in `{devices=[1,8]<=[8] last_tile_dims={manual}}`.
 fn is_manual(sharding: &HloSharding) -> bool {
     match sharding {
         HloSharding::Manual => true,
