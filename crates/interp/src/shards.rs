@@ -125,7 +125,9 @@ impl<'m> Machine<'m> {
         match Opcode::of_view(view).facts().semantics(view) {
             Semantics::Pure => self.pure_by_shards(env, frame, view),
             Semantics::Identity => {
-                unchanged_operands(view).iter().map(|&v| self.relayout(env.get(v), frame, view)).collect()
+                let number = |v: Value| view.operands().iter().position(|&o| o == v).expect("it is an operand");
+                let each = unchanged_operands(view).iter().enumerate();
+                each.map(|(i, &v)| self.relayout(env.get(v), frame, view, (number(v), i))).collect()
             }
             Semantics::Control if Opcode::of_view(view) == Opcode::ManualComputation => {
                 self.manual_by_shards(env, frame, view, active)
@@ -157,19 +159,25 @@ impl<'m> Machine<'m> {
         groups_over(&free, frame)
     }
 
-    /// Returns operand 0, whose data are `value`, in the layout of result 0. A value that is not an array is returned
-    /// unchanged. Devices have no result if a device that holds the same global value has no operand. Fails if devices
-    /// that should hold equal parts of the operand do not.
-    fn relayout(&self, value: &PerProcess, frame: &Frame, view: &OpView<'m>) -> Result<PerProcess, Diagnostic> {
+    /// Returns operand `from`, whose data are `value`, in the layout of result `to`. A value that is not an array is
+    /// returned unchanged. Devices have no result if a device that holds the same global value has no operand. Fails if
+    /// devices that should hold equal parts of the operand do not.
+    fn relayout(
+        &self,
+        value: &PerProcess,
+        frame: &Frame,
+        view: &OpView<'m>,
+        (from, to): (usize, usize),
+    ) -> Result<PerProcess, Diagnostic> {
         if !value.iter().flatten().all(|datum| matches!(datum, Datum::Tensor(_))) {
             return Ok(value.clone());
         }
         let mut out = vec![None; frame.process_count];
-        let unreduced = view.result_sharding(0).map_or(vec![], |s| s.unreduced.clone());
+        let unreduced = view.result_sharding(to).map_or(vec![], |s| s.unreduced.clone());
         for devices in self.views(frame, &unreduced).into_iter().filter(|devices| has_all(value, devices)) {
-            let whole = self.whole(value, &devices, view, 0, frame)?;
+            let whole = self.whole(value, &devices, view, from, frame)?;
             for p in devices {
-                out[p] = Some(Datum::Tensor(part(&whole, view.result_sharding(0), frame, p)));
+                out[p] = Some(Datum::Tensor(part(&whole, view.result_sharding(to), frame, p)));
             }
         }
         Ok(out)
@@ -198,7 +206,7 @@ impl<'m> Machine<'m> {
             Some(ShardyCollective::ReplicatedToUnreduced { axes }) => on_first(&value, &axes, frame),
             _ => value,
         };
-        self.relayout(&combined, frame, view).map(|v| vec![v])
+        self.relayout(&combined, frame, view, (0, 0)).map(|v| vec![v])
     }
 
     fn pure_by_shards(&mut self, env: &mut Env<'m>, frame: &Frame, view: &OpView<'m>) -> Results {

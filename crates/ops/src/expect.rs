@@ -51,7 +51,11 @@ struct Form {
 /// Returns the form of the check `name`, such as `expect_eq` or `expect_eq_const`, or `None` for other names. The
 /// tolerance and the ulps are those of the attributes of `op`, or their defaults.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
-    let ulps = |name: &str| op.attrs().int(name).and_then(|n| u64::try_from(n).ok());
+    let ulps = |name: &str| match op.attr(name)? {
+        // An unsigned number has the same bits.
+        Attr::Int { value, dtype: Some(DType::U64) } => Some(*value as u64),
+        other => other.as_int().and_then(|n| u64::try_from(n).ok()),
+    };
     let tolerance = match op.attr("tolerance") {
         Some(Attr::Float { value, .. }) => *value,
         _ => 1e-4,
@@ -72,8 +76,7 @@ fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     Some(Form { nearness, has_constant })
 }
 
-/// The largest difference in ulps that `expect_close` allows if `max_ulp_difference` is absent, negative or at least
-/// 2^63.
+/// The largest difference in ulps that `expect_close` allows if `max_ulp_difference` is absent or negative.
 const DEFAULT_ULPS: u64 = 3;
 
 fn form_of(op: &OpView<'_>) -> Option<Form> {
@@ -479,6 +482,22 @@ mod tests {
         let op = module.view(body, body.walk()[0]);
         let zeros = vec![Literal::zeros(DType::I32, [2]); op.operands().len()];
         custom_call(&op, op.attrs().str("call_target_name").unwrap(), &zeros)
+    }
+
+    #[test]
+    fn differences_in_ulps_have_all_64_bits() {
+        for most in [0, 3, i64::MAX as u64, 1 << 63, u64::MAX] {
+            let text = format!(
+                "func.func @main(%a: tensor<f32>) {{
+  check.expect_close %a, %a, max_ulp_difference = {most}, min_ulp_difference = {most} : tensor<f32>, tensor<f32>
+  return
+}}"
+            );
+            let module = shardwise_ir::text::parse("test", &text, &crate::OPS).unwrap();
+            let body = &module.main().unwrap().body;
+            let form = form_of(&module.view(body, body.walk()[0])).expect("it is a check");
+            assert_eq!(form.nearness, Nearness::Ulps { min: most, max: most });
+        }
     }
 
     #[test]

@@ -69,8 +69,9 @@ pub enum Move {
 pub enum Ambiguity {
     /// Two operands split one factor by different axes. Holds the operand, dimension and axes of both.
     Differ { first: (usize, usize, AxisList), second: (usize, usize, AxisList) },
-    /// One axis would split two dimensions of the results. Holds the axis and these dimensions.
-    Twice { axis: AxisRef, dims: [usize; 2] },
+    /// One axis would split two dimensions of the results. Holds the axis, these dimensions, and the operand and its
+    /// dimension that is split by the axis for the second of them.
+    Twice { axis: AxisRef, dims: [usize; 2], second: (usize, usize) },
     /// All operands with a reduced factor are split along it by the same axes, and the caller places the sum. Holds the
     /// axes of all such factors, and each operand and dimension that has one of these factors.
     Sum { axes: AxisList, holders: Vec<(usize, usize)> },
@@ -99,7 +100,7 @@ pub fn infer(q: TypingQuery<'_>) -> ResultLayouts {
     }
     let verdict = match (held.differ(), twice) {
         (Some(differ), _) => Verdict::Ambiguous(differ),
-        (None, Some((axis, dims))) => Verdict::Ambiguous(Ambiguity::Twice { axis, dims }),
+        (None, Some(twice)) => Verdict::Ambiguous(twice),
         (None, None) => return held.sums(candidates),
     };
     ResultLayouts { candidates, verdict }
@@ -194,9 +195,9 @@ impl<'a> Held<'a> {
 
     /// Returns the axes of each factor if the operands are considered in this order. A factor gets the axes of the
     /// first of its [`speakers`](Held::speakers) that has any. If they overlap those of a factor that was decided
-    /// before, this operand is ignored for the factor, and `twice` is set to the first of these axes and the results'
-    /// dimensions of both factors, unless it is set already. Factors that no result has are not split.
-    fn choose(&self, order: &[usize], twice: &mut Option<(AxisRef, [usize; 2])>) -> Vec<AxisList> {
+    /// before, this operand is ignored for the factor, and `twice` is set to [`Ambiguity::Twice`] with the first of
+    /// these axes, unless it is set already. Factors that no result has are not split.
+    fn choose(&self, order: &[usize], twice: &mut Option<Ambiguity>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {
             for factor in self.q.rule.all_factors() {
@@ -212,7 +213,8 @@ impl<'a> Held<'a> {
                     Some(r) => {
                         let both = holder.axes.iter().find(|&&a| overlap(&chosen[r.index()], &[a]));
                         let axis = *both.expect("the lists overlap");
-                        twice.get_or_insert((axis, [self.result_dim(r), self.result_dim(factor)]));
+                        let dims = [self.result_dim(r), self.result_dim(factor)];
+                        twice.get_or_insert(Ambiguity::Twice { axis, dims, second: (holder.operand, holder.dim) });
                     }
                     None => chosen[factor.index()] = holder.axes.clone(),
                 }
@@ -289,6 +291,8 @@ impl<'a> Held<'a> {
             };
         }
         let candidates = candidates.into_iter().chain(scattered).collect();
+        // Where elements move as well, the sum is stated: the caller may leave the result unreduced over its axes.
+        let moved = moved.filter(|m| !matches!(m, Move::Shift { .. }));
         ResultLayouts { candidates, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
@@ -539,6 +543,25 @@ mod tests {
         check("([i, j])->([i, j]) {i=8, j=16} need_replication={j}", &["X,Y"], &[&[8, 16]], false, "moves X,Y");
         check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["X,Y"], &[&[5, 16]], false, "moves -,Y");
         check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["-,Y"], &[&[5, 16]], false, "clear -,Y");
+    }
+
+    #[test]
+    fn a_sum_is_stated_also_if_elements_move() {
+        let mesh = mesh();
+        let rule: Rule = "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k} permutation={i}".parse().unwrap();
+        let shardings =
+            ["X,Y", "Y,-"].map(|o| Sharding::closed(&mesh, layout(o).into_iter().map(|d| d.to_vec()).collect()));
+        let q = TypingQuery {
+            rule: &rule,
+            mesh: &mesh,
+            operands: &[Some(&shardings[0]), Some(&shardings[1])],
+            results: &[&[8, 16]],
+            asks_sums: false,
+            leader: None,
+            exchanged: &|_, _| None,
+        };
+        let y = AxisRef::full(AxisIndex::new(1));
+        assert_eq!(infer(q).verdict, Verdict::Moves(Move::Sum { axes: AxisList::from_slice(&[y]) }));
     }
 
     #[test]

@@ -96,8 +96,9 @@ fn shard(s: &Site<'_>, x: &Array, spec: &LeafSpec) -> Checked {
         return Ok(Array::poisoned(wrong.clone(), Some(ty), s.at));
     }
     if trace::is_tracing() {
+        let sums = sharding.unreduced.iter().chain(&sharding.reduced).copied();
         if let Some(scope) = trace::with(|t| t.scope())
-            && let Some(axis) = sharding.split_axes().find(|a| scope.axes.contains(&a.axis))
+            && let Some(axis) = sharding.split_axes().chain(sums).find(|a| scope.axes.contains(&a.axis))
         {
             let d = mistakes::layout_manual(scope.name(axis.axis), &x.short_type(), &scope.kinds(), &s.loc);
             return s.fail(Some(ty.ty), d);

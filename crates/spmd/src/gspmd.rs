@@ -93,7 +93,7 @@ fn import_op(
     };
     let role = manual::role(&view);
     manual::check_values(&view, role)?;
-    if matches!(sharding, HloSharding::Manual) && matches!(role, Role::Enters | Role::Marks) {
+    if each.iter().all(|one| is_manual(one)) && matches!(role, Role::Enters | Role::Marks) {
         out.funcs[f].body.op_mut(op).attrs.remove(ATTR);
         return Ok(());
     }
@@ -114,6 +114,21 @@ fn import_op(
         data.attrs = Attrs::new();
     }
     Ok(())
+}
+
+/// Returns true for the sharding of a value that is manual over all devices: `{manual}`, and tilings into one tile
+/// whose devices are manual, as in `{devices=[1,8]<=[8] last_tile_dims={manual}}`.
+fn is_manual(sharding: &HloSharding) -> bool {
+    match sharding {
+        HloSharding::Manual => true,
+        HloSharding::Tiled(Tiling { tiles, rest, .. }) => {
+            let has_manual = rest.iter().any(|(kind, _)| *kind == Rest::Manual);
+            has_manual
+                && tiles.iter().all(|&size| size == 1)
+                && rest.iter().all(|(kind, size)| *kind == Rest::Manual || *size == 1)
+        }
+        _ => false,
+    }
 }
 
 /// Returns the dimensions that a constraint leaves open: `backend_config = "unspecified_dims=[0,2]"`. There are none if
@@ -212,6 +227,7 @@ impl Meshes {
             HloSharding::Manual => Err(misplaced_manual(loc)),
             HloSharding::Tuple(items) if items.is_empty() => Ok(None),
             HloSharding::Tuple(_) => Err(unexpected_tuple(loc)),
+            HloSharding::Tiled(_) if is_manual(given) => Err(misplaced_manual(loc)),
             HloSharding::Tiled(tiling) => self.tiled(tiling, shape, loc).map(Some),
         }
     }

@@ -20,8 +20,7 @@ pub(crate) enum Number {
 ///
 /// Integers wrap. Floats that become integers are rounded toward zero and saturate, and NaN becomes 0. Zero becomes
 /// false, and all other numbers, NaN included, become true. Numbers that become floats of less than 32 bits are rounded
-/// to f32 first, and integers that become `complex<f32>` are rounded to f64 first. Complex numbers that become real
-/// numbers or booleans lose their imaginary part before anything else.
+/// to f32 first. Complex numbers that become real numbers or booleans lose their imaginary part before anything else.
 pub(crate) trait Numeric: Element {
     fn to_number(self) -> Number;
     fn from_number(n: Number) -> Self;
@@ -138,9 +137,9 @@ numeric! {
     bf16: Single bf16::to_f32, |n: Number| bf16::from_f32(n.to_f32());
     f32: Single f32::from, Number::to_f32;
     f64: Double f64::from, Number::to_f64;
-    Complex32: Complex |z: Complex32| Complex64::new(z.re.into(), z.im.into()), |n: Number| {
-        let z = n.to_complex();
-        Complex32::new(z.re as f32, z.im as f32)
+    Complex32: Complex |z: Complex32| Complex64::new(z.re.into(), z.im.into()), |n: Number| match n {
+        Number::Complex(z) => Complex32::new(z.re as f32, z.im as f32),
+        real => Complex32::new(real.to_f32(), 0.0),
     };
     Complex64: Complex Complex64::from, Number::to_complex;
 }
@@ -181,5 +180,20 @@ pub(crate) fn convert(x: &Literal, to: DType) -> Literal {
             Literal::splat(to, x.shape(), one.element_bytes(0))
         }
         _ => fill(to, x.shape(), read_numbers(x)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_become_complex_numbers_with_the_real_part_that_is_their_float() {
+        // Rounding to f64 first would end halfway between two floats, and then take the even one below.
+        let x = Literal::new([2], &[9007199791611905i64, -9007199791611905]);
+        let (real, complex) = (convert(&x, DType::F32), convert(&x, DType::C64));
+        assert_eq!(real.as_slice::<f32>(), [9007200328482816.0, -9007200328482816.0]);
+        let parts = complex.as_slice::<Complex32>().iter().map(|z| (z.re, z.im));
+        assert_eq!(parts.collect::<Vec<_>>(), [(9007200328482816.0, 0.0), (-9007200328482816.0, 0.0)]);
     }
 }

@@ -24,8 +24,8 @@ pub(super) fn as_move(a: &Ambiguity) -> Verdict {
         Ambiguity::Differ { second: (operand, dim, axes), .. } => {
             Move::Whole { operand: *operand, dim: *dim, axes: axes.clone() }
         }
-        Ambiguity::Twice { axis, dims } => {
-            Move::Whole { operand: 0, dim: dims[1], axes: AxisList::from_slice(&[*axis]) }
+        Ambiguity::Twice { axis, second: (operand, dim), .. } => {
+            Move::Whole { operand: *operand, dim: *dim, axes: AxisList::from_slice(&[*axis]) }
         }
         Ambiguity::Sum { axes, .. } => Move::Sum { axes: axes.clone() },
         Ambiguity::Regroup { dim, axes } => Move::Whole { operand: 0, dim: *dim, axes: axes.clone() },
@@ -63,7 +63,7 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             second.0,
             axes(mesh, &second.2)
         ),
-        Verdict::Ambiguous(Ambiguity::Twice { axis, dims }) => format!(
+        Verdict::Ambiguous(Ambiguity::Twice { axis, dims, .. }) => format!(
             "dims {} and {} of the result would both be sharded over {}",
             dims[0].min(dims[1]),
             dims[0].max(dims[1]),

@@ -173,6 +173,17 @@ fn the_chapters_einsum() {
     assert_eq!(codes(&(einsum!("bd,df->bf", &x, &w) + 1.0).check().unwrap_err()), ["layout-ambiguous"]);
 }
 
+/// Tests that the operand is named whose layout cannot stay, where an axis would split two dimensions of the result.
+#[test]
+fn the_operand_that_an_axis_leaves_is_named() {
+    let mesh = mesh(Communicate::Deny);
+    let (x, kernel) = (like(&mesh, &[8, 16, 4], P!("X")), like(&mesh, &[3, 4, 8], P!(None, None, "X")));
+    let out =
+        with_mesh(&mesh, || (shardwise::nn::conv(&x, &kernel, shardwise::nn::Conv::new()) + 1.0).check().map(|_| ()));
+    let text = out.unwrap_err().to_string();
+    assert!(text.contains("needs the whole of dim 2 of operand 1, which is sharded over \"X\""), "{text}");
+}
+
 #[test]
 fn communication_is_visible() {
     let x = |level| like(&mesh(level), &[8, 16], P!("X", "Y"));

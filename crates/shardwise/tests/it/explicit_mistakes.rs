@@ -52,6 +52,17 @@ fn layouts() {
     assert_eq!(codes(&e), "spec-uneven");
 }
 
+/// Tests that per-device code cannot give values a layout over its axes.
+#[test]
+fn layouts_over_manual_axes() {
+    let mesh = mesh();
+    let x = like(&mesh, &[16, 8], P!("X", None));
+    for spec in [P!("X"), P!(None, None).unreduced("X"), P!(None, None).reduced("X")] {
+        let map = shard_map(move |x: &Array| x.shard(spec.clone())).axes(["X"]).in_specs(P!("X")).out_specs(P!("X"));
+        assert_eq!(with_mesh(&mesh, || codes(&jit(map).lower(&x).err().unwrap())), "layout-manual");
+    }
+}
+
 #[test]
 fn an_array_of_another_mesh() {
     let (mesh, other) = (mesh(), Mesh::explicit([("X", 2), ("Y", 4)]).unwrap());

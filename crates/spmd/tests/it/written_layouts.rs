@@ -92,6 +92,19 @@ fn collectives_of_the_text_are_what_they_are_on_whole_values() {
 }
 
 #[test]
+fn each_value_that_a_mark_passes_on_has_its_own_layout() {
+    let text = r#"
+sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> (tensor<4xf32>, tensor<8x2xf32>) {
+  %0:2 = stablehlo.custom_call @LayoutConstraint(%a, %b) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, [{"y"}, {"x"}]>]>} : (tensor<4xf32>, tensor<8x2xf32>) -> (tensor<4xf32>, tensor<8x2xf32>)
+  return %0#0, %0#1 : tensor<4xf32>, tensor<8x2xf32>
+}"#;
+    let module = module(text);
+    let args = arguments(&module);
+    same(&run_by_shards(&module, &args).unwrap(), &args, text);
+}
+
+#[test]
 fn zeros_of_both_signs_become_summands() {
     for (operand, steps) in [
         (
