@@ -291,8 +291,6 @@ impl<'a> Held<'a> {
             };
         }
         let candidates = candidates.into_iter().chain(scattered).collect();
-        // Where elements move as well, the sum is stated: the caller may leave the result unreduced over its axes.
-        let moved = moved.filter(|m| !matches!(m, Move::Shift { .. }));
         ResultLayouts { candidates, verdict: Verdict::Moves(moved.unwrap_or(Move::Sum { axes: partial })) }
     }
 
@@ -543,25 +541,6 @@ mod tests {
         check("([i, j])->([i, j]) {i=8, j=16} need_replication={j}", &["X,Y"], &[&[8, 16]], false, "moves X,Y");
         check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["X,Y"], &[&[5, 16]], false, "moves -,Y");
         check("([i, j])->([i, j]) {i=8, j=16} permutation={i}", &["-,Y"], &[&[5, 16]], false, "clear -,Y");
-    }
-
-    #[test]
-    fn a_sum_is_stated_also_if_elements_move() {
-        let mesh = mesh();
-        let rule: Rule = "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k} permutation={i}".parse().unwrap();
-        let shardings =
-            ["X,Y", "Y,-"].map(|o| Sharding::closed(&mesh, layout(o).into_iter().map(|d| d.to_vec()).collect()));
-        let q = TypingQuery {
-            rule: &rule,
-            mesh: &mesh,
-            operands: &[Some(&shardings[0]), Some(&shardings[1])],
-            results: &[&[8, 16]],
-            asks_sums: false,
-            leader: None,
-            exchanged: &|_, _| None,
-        };
-        let y = AxisRef::full(AxisIndex::new(1));
-        assert_eq!(infer(q).verdict, Verdict::Moves(Move::Sum { axes: AxisList::from_slice(&[y]) }));
     }
 
     #[test]
