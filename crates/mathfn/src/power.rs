@@ -1,4 +1,4 @@
-//! Powers of `f32`, computed in `f64` without branches, so that compilers make vectors of them.
+//! Powers of `f32`, computed in `f64` without branches for each element, so that compilers make vectors of them.
 
 /// Adding this to a number of at most 2^51 in magnitude rounds the number to an integer, which the low bits of the sum
 /// then hold.
@@ -64,7 +64,7 @@ fn is_few(y: f32) -> bool {
     count == y && count as u32 as f32 == y
 }
 
-/// Returns `x^y` for `y` with [`is_few`], with an error of less than 0.501 ulp, and some number for other `y`.
+/// Returns `x^y` with an error of less than 0.501 ulp if [`is_few`] is true of `y`, and some number otherwise.
 #[inline(always)]
 fn product(x: f32, y: f32) -> f32 {
     let (x, count) = (f64::from(x), y as u32);
@@ -80,6 +80,7 @@ pub fn pow_f32(x: f32, y: f32) -> f32 {
     if is_few(y) { product } else { power }
 }
 
+/// Returns `x^y`, as C defines it, with an error of less than 0.51 ulp.
 #[inline(always)]
 fn pow_by_logarithm(x: f32, y: f32) -> f32 {
     let (magnitude, y) = (f64::from(x.abs()), f64::from(y));
@@ -109,7 +110,7 @@ fn pow_by_logarithm(x: f32, y: f32) -> f32 {
     (if is_one { 1.0 } else { real }) as f32
 }
 
-/// Returns `x^y`, as C defines it.
+/// Returns `x^y`, as C defines it. Squares are rounded once.
 pub fn pow_f64(x: f64, y: f64) -> f64 {
     if y == 2.0 { x * x } else { libm::pow(x, y) }
 }
@@ -185,6 +186,15 @@ mod tests {
         let bits = |powers: [f32; 16]| powers.map(f32::to_bits);
         for y in std::iter::once(y).chain(y.map(|y| [y; 16])) {
             assert_eq!(bits(powers(x, y)), bits(std::array::from_fn(|i| pow_f32(x[i], y[i]))), "{y:?}");
+        }
+    }
+
+    #[test]
+    fn squares_of_f64_are_products() {
+        for x in [0.0, -0.0, 1.5, -1e200, 3e-170, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.1] {
+            let (square, other) = (pow_f64(x, 2.0), libm::pow(x, 2.0));
+            assert!(square.to_bits() == (x * x).to_bits() || x.is_nan() && square.is_nan(), "{x:e}");
+            assert!(square == other || (square - other).abs() <= square.abs() * f64::EPSILON || x.is_nan(), "{x:e}");
         }
     }
 }

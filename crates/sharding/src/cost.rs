@@ -54,10 +54,14 @@ impl CollectiveCost {
     }
 }
 
-/// Returns the bytes that could be moved between devices in the time of this work on one device. The bytes for the
-/// operations and those for the memory traffic are each rounded down. A sum that does not fit is `u64::MAX`.
+/// The largest price of the work of an op, so that sums of prices can be counted.
+const MOST_WORK: u64 = 1 << 48;
+
+/// Returns the bytes that could be moved between devices in the time of this work on one device, at most 2^48. The bytes
+/// for the operations and those for the memory traffic are each rounded down.
 pub fn local_work(flops: f64, memory_bytes: u64) -> u64 {
-    ((flops / FLOPS_PER_BYTE) as u64).saturating_add(memory_bytes / MEMORY_BYTES_PER_BYTE)
+    let work = ((flops / FLOPS_PER_BYTE) as u64).saturating_add(memory_bytes / MEMORY_BYTES_PER_BYTE);
+    work.min(MOST_WORK)
 }
 
 #[cfg(test)]
@@ -76,7 +80,8 @@ mod tests {
     #[test]
     fn the_price_of_too_much_work_is_the_largest() {
         assert_eq!(local_work(4000.0, 48), 4);
-        assert_eq!(local_work(1e23, 24), u64::MAX);
+        assert_eq!(local_work(1e23, 24), MOST_WORK);
+        assert_eq!(local_work(1e10, u64::MAX), MOST_WORK);
     }
 
     #[test]

@@ -671,7 +671,8 @@ impl<'m> Simulator<'m> {
         self.turn = outer_turn;
         let shift = self.stretch(last.0, last.1, count - simulated + 1);
         carried.iter_mut().for_each(|held| held.ready = held.ready.saturating_add(shift));
-        // The condition is computed once more than the body.
+        // The condition is computed once more than the body. In deep loops with turns this is left out, so that the time
+        // of a simulation does not double with each of them.
         if !is_deep || simulated == 0 {
             self.block_of_loop(frame, cond, &carried);
         }

@@ -174,8 +174,8 @@ fn row(view: &OpView<'_>, mesh: &Mesh, count: Option<u64>) -> Option<Row> {
         }
         CollectiveKind::CollectiveReduce { .. } => (to_one(n), of_groups(&to_one)),
         CollectiveKind::RaggedAllToAll => {
-            let most = given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
-            (most, most.saturating_mul(devices))
+            let most = |n: u64| given.min(operand.bytes().saturating_mul(n.saturating_sub(1)));
+            (most(n), of_groups(&|n| most(n).saturating_mul(n)))
         }
         CollectiveKind::CollectiveBroadcast => (taken.min(to_one(n)), of_groups(&to_one)),
     };

@@ -345,9 +345,8 @@ impl Task {
     fn layout(&self, assignment: &Assignment, index: usize) -> Option<Sharding> {
         let own = self.shardings[index].as_ref()?;
         let axes = self.rule.mapping(index).axes(&self.rule, &self.mesh, |f| &assignment.axes[f.index()]);
-        let is_own = own.unreduced.is_empty() && own.dims.iter().zip(&axes).all(|(dim, axes)| dim.axes[..] == axes[..]);
         // Equal layouts share one copy.
-        Some(match is_own {
+        Some(match Layout::Axes(&self.mesh, &axes).is(own) {
             true => own.canonical(),
             false => Sharding::closed(&self.mesh, axes.into_iter().map(Cow::into_owned).collect()),
         })

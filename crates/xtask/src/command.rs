@@ -84,7 +84,9 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
 /// and returns `None`. Fails if the system cannot wait for the program or kill the group.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
-        kill_group(child)?;
+        let killed = kill_group(child);
+        // Programs that it has started may run on if the group cannot be killed.
+        killed.or_else(|_| child.kill().context("cannot stop a program"))?;
         child.wait()?;
         return Ok(None);
     }

@@ -105,6 +105,7 @@ impl<'s> Bounds<'s> {
                 None if replaces(op) => x(0).max(x(2)),
                 _ => f64::INFINITY,
             },
+            Opcode::And | Opcode::Or if op.result_tensor(0).dtype.is_bool() => 1.0,
             // The result has at most as many bits as the larger operand.
             Opcode::And | Opcode::Or => 2.0 * all(),
             Opcode::Select => x(1).max(x(2)),

@@ -200,7 +200,7 @@ impl<'a> Run<'a> {
 
     fn timed_alone(&mut self, step: Step<'a>, selected: &[Selection<'a>]) -> Result<(), RunError> {
         self.fuel(step);
-        let instances = if selected.is_empty() { step.instances.len() } else { Self::instances(step, selected).len() };
+        let instances = Self::instances(step, selected).len();
         let is_control = !step.kind.blocks().is_empty();
         let begun = self.times.as_mut().map(|times| {
             let begun = times.begin(step.id, 1, instances);

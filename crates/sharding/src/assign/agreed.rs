@@ -27,8 +27,8 @@ pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Ass
         }
     }
     let mut shards = 1;
-    let split = |f: &Factor| !found[f.index()].unwrap_or_default().is_empty();
-    for factor in rule.all_factors().filter(split) {
+    let is_split = |f: &Factor| !found[f.index()].unwrap_or_default().is_empty();
+    for factor in rule.all_factors().filter(is_split) {
         let axes = found[factor.index()]?;
         let count = AxisRef::total_size(mesh, axes);
         let is_passed = rule.kind(factor) == FactorKind::PassThrough
@@ -45,4 +45,65 @@ pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Ass
     }
     let axes = found.iter().map(|axes| axes.map_or_else(AxisList::new, AxisList::from)).collect();
     Some(Assignment { axes, bytes_moved: 0, price: work / shards as u64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{LeastPrice, Price, Search, Wanted};
+    use super::*;
+    use crate::Rule;
+    use shardwise_base::{Mesh, Sharding};
+    use std::borrow::Cow;
+    use std::sync::Arc;
+
+    /// Prices of moves that take no time.
+    struct Free;
+
+    impl Prices for Free {
+        fn price(&self, _: usize, _: &[Cow<'_, [AxisRef]>], _: &[AxisRef]) -> Price {
+            Price::default()
+        }
+
+        fn least(&self, _: usize) -> LeastPrice {
+            LeastPrice { element_bytes: 0, start: 0, runs: 1 }
+        }
+
+        fn is_summed(&self, _: usize) -> bool {
+            true
+        }
+
+        fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<u64> {
+            (factor.index() != 2).then_some(0)
+        }
+
+        fn is_product(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn what_tensors_agree_on_is_what_a_search_finds() {
+        let mesh = Arc::new(Mesh::new("mesh", [("a", 2), ("b", 4), ("c", 1)]).unwrap());
+        let [a, b, c] = [0, 1, 2].map(|i| mesh.all_axes().nth(i).unwrap());
+        let lists: [&[AxisRef]; 6] = [&[], &[a], &[b], &[a, b], &[b, a], &[c]];
+        let mut counts = [0, 0];
+        for kinds in ["", " reduction={i}", " need_replication={i}", " permutation={k}"] {
+            let text = format!("([i, j, k], [k, j, i])->([i, j, k]) {{i=8, j=4, k=1}}{kinds}");
+            let rule: Rule = text.parse().unwrap();
+            for at in 0..6 * 6 * 6 {
+                let of = [lists[at % 6], lists[at / 6 % 6], lists[at / 36]];
+                let layout = |order: [usize; 3]| Sharding::closed(&mesh, order.map(|f| of[f].to_vec()).into());
+                let layouts = [layout([0, 1, 2]), layout([2, 1, 0]), layout([0, 1, 2])];
+                let shardings: Vec<Option<&Sharding>> = layouts.iter().map(Some).collect();
+                let (rule, mesh, shardings) = (&rule, &mesh, &shardings[..]);
+                let input = AssignInput { rule, mesh, shardings, work: 1000, summed: &[], free: &[], known: None };
+                let found = agreed(&input, &Free);
+                counts[usize::from(found.is_some())] += 1;
+                if let Some(found) = found {
+                    assert_eq!(found, Search::new(input, &Free, Wanted::Best).assignment(), "{text} {of:?}");
+                }
+            }
+        }
+        assert!(counts.iter().all(|&count| count > 20), "{counts:?}");
+    }
 }

@@ -4,9 +4,13 @@ use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
 use shardwise_sharding::{
     AssignInput, AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, KnownChoices,
-    Mapping, Prefix, Projection, Rule, Strategy, TensorFactors, assign, propagate, runner_up,
+    LeastPrice, Mapping, Prefix, Price, Prices, Projection, Rule, Strategy, TensorFactors, assign, propagate,
+    runner_up,
 };
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 const MESHES: [&str; 4] = ["a=4 b=2", "a=2 b=3 c=2", "a=8 b=4", "a=12"];
 
@@ -150,6 +154,32 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
     });
 }
 
+/// Prices, and how often one was asked for.
+struct Counted<'a>(Estimate<'a>, Cell<usize>);
+
+impl Prices for Counted<'_> {
+    fn price(&self, index: usize, layout: &[Cow<'_, [AxisRef]>], partial: &[AxisRef]) -> Price {
+        self.1.set(self.1.get() + 1);
+        self.0.price(index, layout, partial)
+    }
+
+    fn least(&self, index: usize) -> LeastPrice {
+        self.0.least(index)
+    }
+
+    fn is_summed(&self, index: usize) -> bool {
+        self.0.is_summed(index)
+    }
+
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {
+        self.0.exchanged(factor, axes)
+    }
+
+    fn is_product(&self) -> bool {
+        self.0.is_product()
+    }
+}
+
 /// The choices that are known of a product do not change what is chosen for it, whichever layouts they were listed for.
 #[test]
 fn known_choices_are_those_that_are_listed_anew() {
@@ -159,6 +189,8 @@ fn known_choices_are_those_that_are_listed_anew() {
         "([i, kl], [k, l, j])->([i, j]) {i=24, j=48, k=4, l=16} reduction={k, l}",
         "([i, k], [k, j])->([i, j]) {i=6, j=10, k=12} reduction={k}",
     ];
+    // The number of cases in which choices are priced, and of those in which the same question is known.
+    let [priced_cases, repeated_cases] = [const { AtomicUsize::new(0) }; 2];
     for_seeds(200, |c| {
         let mesh = mesh(c.pick(&["a=4 b=2", "a=2 b=3", "a=2 b=2 c=2", "a=16", "a=4 b=4"]));
         let rule: Rule = c.pick(&rules).parse().unwrap();
@@ -176,10 +208,18 @@ fn known_choices_are_those_that_are_listed_anew() {
                 free: &free,
                 known,
             };
-            let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: true };
+            let estimate =
+                Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: true };
+            let prices = Counted(estimate, Cell::new(0));
             let found = assign(input(Some(&known)), &prices);
             assert_eq!(found, assign(input(None), &prices), "{rule} {shardings:?}");
+            let priced = prices.1.replace(0);
+            assert_eq!(found, assign(input(Some(&known)), &prices));
+            priced_cases.fetch_add(usize::from(priced > 0), Relaxed);
+            repeated_cases.fetch_add(usize::from(priced > 0 && prices.1.get() == 0), Relaxed);
             assert_ne!(Some(found.axes), runner_up(input(None), &prices).map(|other| other.axes));
         }
     });
+    let [all, repeated] = [priced_cases, repeated_cases].map(AtomicUsize::into_inner);
+    assert!(all > 1000 && repeated > all / 2, "{repeated} of {all}");
 }

@@ -276,7 +276,7 @@ impl<'a> Prices<'a> {
     /// Changes the layout of a group, unless the price of the function were then higher than `most`. Returns the layout
     /// that the group had, or `None` if nothing changed.
     ///
-    /// Sites are rated only until the price is known to be too high, those last whose ops must be decided anew.
+    /// Sites are rated until the price is known to be too high. Ops that must be decided anew come last.
     pub fn set_within(&mut self, group: Group, layout: Layout, most: u64) -> Option<Layout> {
         let sites = self.sites;
         let before = std::mem::replace(&mut self.current[group], layout);
@@ -301,7 +301,8 @@ impl<'a> Prices<'a> {
             self.enter(site, new);
         }
         for (site, old) in changed {
-            if !undecided.as_slice().contains(&site) {
+            // The sites of a group are in ascending order.
+            if undecided.as_slice().binary_search(&site).is_err() {
                 let new = self.rated[site].clone();
                 self.leave(site, &new);
             }
@@ -377,11 +378,15 @@ impl<'a> Prices<'a> {
         dearest.iter().fold((0, 0), |(price, bytes), m| (price + m.price, bytes + m.bytes))
     }
 
-    /// Returns the rating of a site under the current layouts. Returns `None` if it is an op that must be decided first.
+    /// Returns the rating of a site under the current layouts. Returns `None` for an op that was not rated under them yet.
     fn rate_if_known(&mut self, site: Site) -> Option<Rc<Rated>> {
         let data = &self.sites.sites[site];
-        let is_known = matches!(data.kind, SiteKind::Edge { .. }) || self.known.contains_key(&self.rating_key(data));
-        is_known.then(|| self.rate(site))
+        if let SiteKind::Edge { .. } = data.kind {
+            return Some(self.rate(site));
+        }
+        let known = self.known.get(&self.rating_key(data))?.clone();
+        self.effort += 1;
+        Some(known)
     }
 
     fn rating_key(&self, data: &SiteData) -> RatingKey {

@@ -306,7 +306,7 @@ impl Search<'_, '_> {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next = Queue::default();
         let (mut best, received) = ((self.prices.total(), 0), self.prices.all_received());
-        // The changes that raised the price since the last one that was made.
+        // The changes that were refused since the last one that was made.
         let mut refused: FxHashSet<Change> = FxHashSet::default();
         let mut seed = seed.into_iter();
         let mut state = 0;

@@ -12,10 +12,14 @@ const CHAIN: &str = include_str!("../../tests/filetests/reshard/layouts_chain.ml
 /// A windowed attention in five dimensions over four axes, with uneven blocks.
 const ATTENTION: &str = include_str!("windowed_attention.mlir");
 
-fn chosen(effort: (usize, usize)) -> Chosen {
+fn chain() -> Module {
     let source = CHAIN.split("// ----").next().unwrap();
     let module = text::parse("chain.mlir", source, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
-    let module = run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    run_until("join", &module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn chosen(effort: (usize, usize)) -> Chosen {
+    let module = chain();
     let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
     choose(&module, func, mesh, &mut Decisions::new(mesh), false, effort)
 }
@@ -56,4 +60,34 @@ fn the_work_of_planning_uneven_reshards_is_bounded() {
     let work = decisions.prices.work();
     assert!(work < 2 * MAX_WORK, "{work}");
     assert!(chosen.note.is_some(), "the work of planning counts as effort");
+}
+
+/// A change of a layout that is refused, or taken back, leaves all prices as they were.
+#[test]
+fn refused_changes_change_nothing() {
+    let module = chain();
+    let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
+    let mut decisions = Decisions::new(mesh);
+    let sites = Sites::of(&module, func, mesh, &mut decisions.kinds).expect("the chain can be searched");
+    let mut prices = Prices::new(&module, func, mesh, &sites, &mut decisions);
+    let state = |p: &Prices<'_>| (p.total(), p.all_received(), p.work(), p.all_current().clone());
+    let (before, layouts) = (state(&prices), prices.all_current().clone());
+    let mut counts = [0, 0];
+    for group in sites.groups.keys() {
+        for &layout in layouts.iter() {
+            if prices.layout(layout).rank() != prices.shape(group).len() {
+                continue;
+            }
+            for most in [0, before.0 - 1, before.0, before.0 * 2] {
+                let changed = prices.set_within(group, layout, most);
+                counts[usize::from(changed.is_some())] += 1;
+                if let Some(own) = changed {
+                    assert!(prices.total() <= most);
+                    prices.set(group, own);
+                }
+                assert!(state(&prices) == before, "{group:?} {layout:?} {most}");
+            }
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 10), "{counts:?}");
 }
