@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Array(Arc<Node>);
 
 pub(crate) struct Node {
-    /// `None` for a mistake whose type cannot be known.
+    /// `None` for a mistake whose type was not determined or not kept.
     pub ty: Option<ShardedType>,
     /// The states along the manual axes of a traced array, or of a type without a value. `None` if the array was not
     /// made in manual code, and for other arrays.
