@@ -21,7 +21,7 @@ pub enum Batched<'f> {
     By(&'static str, Batch<'f>),
     /// The batch is that of the ops that this function builds, which compute the same as the op.
     Expanded(Expansion<'f>),
-    /// The transform batches the regions or the function that the op runs.
+    /// The transform knows the op: it batches the regions or the function that the op runs, or forwards its operands.
     Structure,
     /// The op cannot be batched, for this reason.
     None(&'static str),

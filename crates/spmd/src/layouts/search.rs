@@ -60,7 +60,8 @@ const MAX_ROUNDS: usize = 3;
 /// The part by which the work of all ops but products may grow.
 const MORE_WORK: f64 = 0.05;
 
-/// The price of the work by which a function may grow in any case: it takes as long as starting a few collectives.
+/// The price of the work by which a function may grow in addition to [`MORE_WORK`], however little work it has: as much
+/// as the price of starting four collectives, which is much less than what these take.
 const SOME_WORK: u64 = 4 * STEP_BYTES;
 
 /// The part of the bytes that a trade of dimensions must save. What later passes share, hoist and defer is not in the
