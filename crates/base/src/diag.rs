@@ -134,6 +134,19 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Formats a number of bytes in the smallest unit in which it is printed as less than 1024, or else in TiB: `12.5 KiB`.
+pub fn byte_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    // 1023.95 would be printed as 1024.0.
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 /// Formats the first `most` numbers of a list for a message: `0, 1, 2`, or `0, 1, 2, and 5 more`.
 pub fn listed(numbers: &[usize], most: usize) -> String {
     let shown: Vec<String> = numbers.iter().take(most).map(usize::to_string).collect();
@@ -207,3 +220,15 @@ impl fmt::Display for Diagnostics {
 }
 
 impl std::error::Error for Diagnostics {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_the_unit_in_which_they_are_printed_as_less_than_1024() {
+        let sizes = [1023, 1024, 12_800, 1_048_524, 1_048_525, 1_048_575, 1_048_576];
+        assert_eq!(sizes.map(byte_size), ["1023 B", "1 KiB", "12.5 KiB", "1023.9 KiB", "1.0 MiB", "1.0 MiB", "1 MiB"]);
+        assert_eq!([0, 1_500_000].map(byte_size), ["0 B", "1.4 MiB"]);
+    }
+}

@@ -38,7 +38,7 @@ pub use axis::{AxisIndex, AxisRef, SubAxis};
 pub use axis_set::AxisSet;
 pub use budget::{Account, Budget, CancelToken, OutOfMemory, Reservation, Stop};
 pub use data::Data;
-pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity, counted, listed};
+pub use diag::{Diagnostic, Diagnostics, Note, NoteKind, Severity, byte_size, counted, listed};
 pub use dtype::{DType, DTypeKind};
 pub use entity::{Entity, EntityVec};
 pub use literal::{Bool8, Element, Literal, LiteralError, LiteralWriter, MAX_ELEMENTS};

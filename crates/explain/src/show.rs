@@ -3,9 +3,9 @@
 use crate::difference::DeltaKind;
 use crate::figures::short;
 use crate::{Comparison, Delta, Explanation, Figures, Group, Notation, Place, Remedy, rust_spec};
-use shardwise_base::{Loc, Sharding, counted};
+use shardwise_base::{Loc, Sharding, byte_size, counted};
 use shardwise_spmd::Row;
-use shardwise_spmd::explain::{describe, size};
+use shardwise_spmd::explain::describe;
 use shardwise_view::Picoseconds;
 use std::fmt;
 
@@ -56,7 +56,7 @@ pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::R
         writeln!(f, "no communication")?;
         return totals(f, e);
     }
-    let (count, received) = (counted(e.figures.collective_count, "collective"), size(e.figures.bytes_received));
+    let (count, received) = (counted(e.figures.collective_count, "collective"), byte_size(e.figures.bytes_received));
     Ink::Bold.write(f, &format!("{count}: {received} received by the device that receives most"))?;
     writeln!(f)?;
     totals(f, e)?;
@@ -69,10 +69,11 @@ pub(crate) fn explanation(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::R
 
 fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     if !e.groups.is_empty() {
-        let forced = e.bytes_forced.map(|n| format!("; with these specs, every program moves at least {}", size(n)));
-        field(f, "least", &format!("{} for these moves{}", size(e.bytes_least), forced.unwrap_or_default()))?;
+        let forced =
+            e.bytes_forced.map(|n| format!("; with these specs, every program moves at least {}", byte_size(n)));
+        field(f, "least", &format!("{} for these moves{}", byte_size(e.bytes_least), forced.unwrap_or_default()))?;
     }
-    field(f, "memory", &format!("about {} on a device", size(e.figures.memory_bytes)))?;
+    field(f, "memory", &format!("about {} on a device", byte_size(e.figures.memory_bytes)))?;
     field(f, "compute", &format!("{} on a device", flops(e.figures.flops)))?;
     if let (Some(time), Some(topology)) = (e.figures.step_time, &e.topology) {
         let exposed = e.groups.iter().try_fold(0, |sum: u64, group| Some(sum.saturating_add(group.time()?.exposed)));
@@ -99,14 +100,14 @@ fn show_group(f: &mut fmt::Formatter<'_>, e: &Explanation, index: usize, group: 
     field(f, "because", row.why())?;
     if let Some(reason) = &row.reason {
         if let Some(other) = &reason.alternative {
-            field(f, "rejected", &format!("{}, {}", other.what, size(other.bytes_received)))?;
+            field(f, "rejected", &format!("{}, {}", other.what, byte_size(other.bytes_received)))?;
         }
         reason.changes.iter().try_for_each(|change| field(f, "layout", &describe(change)))?;
     }
     if let Some(least) = group.bytes_least() {
         let text = match least == group.bytes_received() {
             true => "no way to move or combine these values receives less".to_string(),
-            false => format!("{} of {}, however it is done", size(least), size(group.bytes_received())),
+            false => format!("{} of {}, however it is done", byte_size(least), byte_size(group.bytes_received())),
         };
         field(f, "least", &text)?;
     }
@@ -144,7 +145,7 @@ fn collective(row: &Row, places: usize) -> String {
         None => " x an unknown number".into(),
     };
     let places = if places > 1 { format!(" at {places} places") } else { String::new() };
-    format!("{} over {}, {ty}, {bound}{}{runs}{places}", row.kind.name(), row.axes(), size(row.bytes_received))
+    format!("{} over {}, {ty}, {bound}{}{runs}{places}", row.kind.name(), row.axes(), byte_size(row.bytes_received))
 }
 
 fn show_remedies(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
@@ -185,16 +186,16 @@ fn show_remedy(f: &mut fmt::Formatter<'_>, e: &Explanation, remedy: &Remedy) -> 
     }
     field(f, "change to", &change(remedy, e.notation))?;
     let (before, after) = (&remedy.before, &remedy.after);
-    let now = (size(before.bytes_received), size(after.bytes_received));
-    field(f, "saves", &format!("{}: {} received in place of {}", size(remedy.bytes_saved()), now.1, now.0))?;
+    let now = (byte_size(before.bytes_received), byte_size(after.bytes_received));
+    field(f, "saves", &format!("{}: {} received in place of {}", byte_size(remedy.bytes_saved()), now.1, now.0))?;
     if let (Some(before), Some(after)) = (before.step_time, after.step_time) {
         field(f, "step", &change_of(before, after, duration))?;
     }
-    let memory = change_of(before.memory_bytes, after.memory_bytes, size);
+    let memory = change_of(before.memory_bytes, after.memory_bytes, byte_size);
     let price = match remedy.memory_price() {
         0 => String::new(),
-        n if n > 0 => format!(", {} more", size(n.unsigned_abs())),
-        n => format!(", {} less", size(n.unsigned_abs())),
+        n if n > 0 => format!(", {} more", byte_size(n.unsigned_abs())),
+        n => format!(", {} less", byte_size(n.unsigned_abs())),
     };
     field(f, "memory", &format!("{memory}{price}"))?;
     let work = match remedy.replicates_work() {
@@ -251,9 +252,9 @@ fn layout(sharding: &Sharding, notation: Notation) -> String {
 
 pub(crate) fn comparison(f: &mut fmt::Formatter<'_>, c: &Comparison) -> fmt::Result {
     let (before, after): (&Figures, &Figures) = (&c.before, &c.after);
-    field(f, "received", &change_of(before.bytes_received, after.bytes_received, size))?;
+    field(f, "received", &change_of(before.bytes_received, after.bytes_received, byte_size))?;
     field(f, "count", &change_of(before.collective_count as u64, after.collective_count as u64, |n| n.to_string()))?;
-    field(f, "memory", &change_of(before.memory_bytes, after.memory_bytes, size))?;
+    field(f, "memory", &change_of(before.memory_bytes, after.memory_bytes, byte_size))?;
     field(f, "compute", &change_of(before.flops, after.flops, flops))?;
     if let (Some(before), Some(after), Some(topology)) = (before.step_time, after.step_time, &c.topology) {
         field(f, "step", &format!("{}, predicted on {topology}", change_of(before, after, duration)))?;
@@ -269,9 +270,9 @@ fn show_deltas<'a>(f: &mut fmt::Formatter<'_>, deltas: impl Iterator<Item = &'a 
     for delta in deltas.clone().take(MAX_LISTED) {
         let (before, after) = (delta.before.unwrap_or_default(), delta.after.unwrap_or_default());
         let bytes = match delta.kind() {
-            DeltaKind::Vanishes => size(before.bytes_received),
-            DeltaKind::Appears => size(after.bytes_received),
-            _ => format!("{} -> {}", size(before.bytes_received), size(after.bytes_received)),
+            DeltaKind::Vanishes => byte_size(before.bytes_received),
+            DeltaKind::Appears => byte_size(after.bytes_received),
+            _ => format!("{} -> {}", byte_size(before.bytes_received), byte_size(after.bytes_received)),
         };
         field(f, delta.kind().name(), &format!("{}, {bytes}", delta.key))?;
     }

@@ -223,8 +223,9 @@ struct Search<'a> {
     input: AssignInput<'a>,
     prices: &'a dyn Prices,
     wanted: Wanted,
-    known: Known,
-    /// For each tensor, the factors that its price depends on.
+    /// Empty until [`Search::best`].
+    priced: Known,
+    /// For each tensor, the factors that its price depends on. Empty until [`Search::best`].
     matters: SmallVec<[SmallVec<[Factor; 4]>; 4]>,
     lists: Lists,
     /// The axes that the tensors have.
@@ -232,7 +233,7 @@ struct Search<'a> {
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.
     candidates: AllCandidates,
-    /// The numbers of shards and the lower bounds of prices that belong to the candidates.
+    /// The numbers of shards and the lower bounds of prices that belong to the candidates. Empty until [`Search::best`].
     bounds: Bounds,
     /// For each factor of which some candidate needs exchanges, the bytes that the device that receives most receives
     /// in them with each candidate, if all other factors are whole. The candidates that [`Search::widen`] adds are not
@@ -250,7 +251,7 @@ impl<'a> Search<'a> {
             input,
             prices,
             wanted,
-            known: RefCell::default(),
+            priced: RefCell::default(),
             matters: SmallVec::new(),
             given: Given::new(rule, mesh, shardings, &mut lists),
             lists,
@@ -260,7 +261,7 @@ impl<'a> Search<'a> {
             compounds: rule.mappings().flat_map(|m| &m.dims).filter(|d| d.len() > 1).collect(),
         };
         for factor in rule.all_factors() {
-            let candidates = match search.can_split(factor) {
+            let candidates = match can_split(rule, factor) {
                 true if search.is_fixed(factor) => search.summed_candidates(factor),
                 true => search.own_candidates(factor),
                 false => smallvec![Lists::empty()],
@@ -269,16 +270,6 @@ impl<'a> Search<'a> {
             search.candidates.push(candidates);
         }
         search
-    }
-
-    /// Returns true if the op can run split along the factor over the axes that tensors have for it.
-    fn can_split(&self, factor: Factor) -> bool {
-        let rule = self.input.rule;
-        match rule.kind(factor) {
-            FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(factor)),
-            FactorKind::Reduction | FactorKind::Permutation => true,
-            FactorKind::NeedReplication => false,
-        }
     }
 
     /// Returns the candidates without those with which elements would have to be exchanged and cannot be. Records what
@@ -384,7 +375,7 @@ impl<'a> Search<'a> {
 
     fn best(&mut self) -> Best {
         let tensors = 0..self.input.rule.tensor_count();
-        self.known = RefCell::new(smallvec![SmallVec::new(); tensors.len()]);
+        self.priced = RefCell::new(smallvec![SmallVec::new(); tensors.len()]);
         self.matters = tensors.map(|i| matters(self.input.rule, i).collect()).collect();
         self.bounds = Bounds::new(&self.input, &self.lists, &self.candidates, self.prices);
         let mut best = self.run();
@@ -534,11 +525,11 @@ impl<'a> Search<'a> {
             return Price::default();
         }
         let Some(key) = self.key(index, picks) else { return self.compute_price(index, picks) };
-        if let Some((_, price)) = self.known.borrow()[index].iter().find(|(known, _)| *known == key) {
+        if let Some((_, price)) = self.priced.borrow()[index].iter().find(|(known, _)| *known == key) {
             return *price;
         }
         let price = self.compute_price(index, picks);
-        self.known.borrow_mut()[index].push((key, price));
+        self.priced.borrow_mut()[index].push((key, price));
         price
     }
 
@@ -574,6 +565,15 @@ impl Price {
 
     fn plus(self, other: Price) -> Price {
         Price { bytes: self.bytes + other.bytes, starts: self.starts + other.starts }
+    }
+}
+
+/// Returns true if the op can run split along the factor over the axes that tensors have for it.
+fn can_split(rule: &Rule, factor: Factor) -> bool {
+    match rule.kind(factor) {
+        FactorKind::PassThrough => rule.results.is_empty() || rule.results.iter().any(|r| r.contains(factor)),
+        FactorKind::Reduction | FactorKind::Permutation => true,
+        FactorKind::NeedReplication => false,
     }
 }
 

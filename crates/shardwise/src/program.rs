@@ -348,8 +348,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Those of what cannot be partitioned or run, such as an op, at its line. `run-memory`, `run-steps` or
-    /// `run-cancelled` if a limit is reached.
+    /// Fails if something cannot be partitioned or run, such as an op, with an error at its line. Fails with `run-memory`,
+    /// `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
         let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;

@@ -20,7 +20,7 @@
 
 use crate::loops::run_counts;
 use crate::plan::bytes_missing;
-use shardwise_base::{AxisRef, LayoutChange, Loc, Mesh, Reason, Reshard};
+use shardwise_base::{AxisRef, LayoutChange, Loc, Mesh, Reason, Reshard, byte_size};
 use shardwise_ir::{Module, OpView, TensorType};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_sharding::cost::CollectiveCost;
@@ -229,7 +229,7 @@ impl fmt::Display for Communication {
             true => "; `?` is counted once: the data decides how often",
             false => "",
         };
-        let (received, total) = (size(self.bytes_received()), size(self.bytes_total()));
+        let (received, total) = (byte_size(self.bytes_received()), byte_size(self.bytes_total()));
         writeln!(f, "in all: {received} received by the worst device, {total} over the mesh{once}")?;
         let unknown = self.rows.iter().filter(|r| r.bytes_least().is_none()).count();
         let but = match (unknown, self.rows.len()) {
@@ -237,9 +237,9 @@ impl fmt::Display for Communication {
             (unknown, all) if unknown == all => return Ok(()),
             (unknown, all) => format!(", not counting {unknown} of the {all} collectives, whose least is not known"),
         };
-        writeln!(f, "least for these moves: {}{but}", size(self.bytes_least()))?;
+        writeln!(f, "least for these moves: {}{but}", byte_size(self.bytes_least()))?;
         match self.bytes_forced() {
-            Some(forced) => writeln!(f, "least with these arguments, constraints and results: {}", size(forced)),
+            Some(forced) => writeln!(f, "least with these arguments, constraints and results: {}", byte_size(forced)),
             None => Ok(()),
         }
     }
@@ -254,7 +254,7 @@ fn cells(row: &Row) -> [String; 7] {
         format!("{} -> {}", row.operand_type.short(), row.result_type.short())
     };
     let loc = if row.loc.is_unknown() { String::new() } else { format!(" at {}", row.loc) };
-    let bounded = |bytes: u64| format!("{}{}", if row.is_bound { "at most " } else { "" }, size(bytes));
+    let bounded = |bytes: u64| format!("{}{}", if row.is_bound { "at most " } else { "" }, byte_size(bytes));
     [
         row.kind.name().into(),
         row.axes(),
@@ -270,16 +270,16 @@ fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
     writeln!(f, "  why: {}", row.why())?;
     let Some(reason) = &row.reason else { return Ok(()) };
     if let Some(a) = &reason.alternative {
-        writeln!(f, "  instead of: {}, {}", a.what, size(a.bytes_received))?;
+        writeln!(f, "  instead of: {}, {}", a.what, byte_size(a.bytes_received))?;
     }
     match (&reason.reshard, row.bytes_least()) {
         (_, None) => {}
         (Some(_), _) if reason.step > 0 => writeln!(f, "  least: counted above, for the whole reshard")?,
         (Some(moved), Some(least)) => {
             let [from, to] = [&moved.from, &moved.to].map(crate::reason::dims);
-            writeln!(f, "  least: {} from {from} to {to}", size(least))?;
+            writeln!(f, "  least: {} from {from} to {to}", byte_size(least))?;
         }
-        (None, Some(least)) => writeln!(f, "  least: {} to combine these values", size(least))?,
+        (None, Some(least)) => writeln!(f, "  least: {} to combine these values", byte_size(least))?,
     }
     let changes = if reason.step == 0 { &reason.changes[..] } else { &[] };
     changes.iter().try_for_each(|change| writeln!(f, "  layout: {}", describe(change)))
@@ -289,7 +289,7 @@ fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
 /// would have received before.
 pub fn describe(change: &LayoutChange) -> String {
     let LayoutChange { tensor, propagated, chosen, value_count, bytes_propagated, bytes_chosen } = change;
-    let (before, after) = (size(*bytes_propagated), size(*bytes_chosen));
+    let (before, after) = (byte_size(*bytes_propagated), byte_size(*bytes_chosen));
     let others = match value_count - 1 {
         0 => "around it".to_string(),
         1 => "around it and another value that changed with it".to_string(),
@@ -303,17 +303,4 @@ pub fn describe(change: &LayoutChange) -> String {
         }
     };
     format!("{tensor} is {chosen}, where propagation had {propagated}: the ops {others} {gain}")
-}
-
-/// Returns a number of bytes as text, such as `12.5 KiB`.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    // 1023.95 would be printed as 1024.0.
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
 }

@@ -3,8 +3,8 @@
 //! The warnings are found when a program is traced: communication over Explicit axes that the program does not ask for.
 //! Tools that print a program store them, and tools that read it may show them. No pass reads them.
 
-use crate::explain::{Communication, Row, size};
-use shardwise_base::{Diagnostic, Loc, NoteKind, Severity};
+use crate::explain::{Communication, Row};
+use shardwise_base::{Diagnostic, Loc, NoteKind, Severity, byte_size};
 use shardwise_ir::{Attr, Attrs, Module};
 
 const NAME: &str = "shardwise.warnings";
@@ -37,9 +37,9 @@ pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagno
         }
     }
     let moved = |(row, bytes, times): &(&Row, u64, Option<u64>)| match times {
-        Some(1) => format!("{} over {}, {}", row.kind.name(), row.axes(), size(*bytes)),
-        Some(n) => format!("{} over {}, {n} times, {} in all", row.kind.name(), row.axes(), size(*bytes)),
-        None => format!("{} over {}, {} each time", row.kind.name(), row.axes(), size(*bytes)),
+        Some(1) => format!("{} over {}, {}", row.kind.name(), row.axes(), byte_size(*bytes)),
+        Some(n) => format!("{} over {}, {n} times, {} in all", row.kind.name(), row.axes(), byte_size(*bytes)),
+        None => format!("{} over {}, {} each time", row.kind.name(), row.axes(), byte_size(*bytes)),
     };
     let moved: Vec<String> = kinds.iter().map(moved).collect();
     let mut warning = warning.clone();

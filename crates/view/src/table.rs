@@ -71,19 +71,6 @@ fn in_units<const N: usize>(mut value: f64, units: [&str; N]) -> (f64, &str) {
     (value, units[unit])
 }
 
-/// Returns a number of bytes as text in the smallest unit in which it is printed as less than 1024, or else in TiB.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    // 1023.95 would be printed as 1024.0.
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let digits = if unit == 0 || value.fract() == 0.0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
 pub(crate) fn rate(flops: f64) -> String {
     let (value, unit) = in_units(flops, ["", "k", "M", "G", "T"]);
     format!("{value:.1} {unit}flop/s")
@@ -106,8 +93,6 @@ mod tests {
         let times = [0, 999, 1_500, 999_949_999, 999_950_000, 222_500_000, 3_600_000_000_000_000];
         assert_eq!(times.map(time), ["0 ps", "999 ps", "1.5 ns", "999.9 us", "1.0 ms", "222.5 us", "3600.0 s"]);
         assert_eq!([0.0, 999.96, 2.5e13].map(rate), ["0.0 flop/s", "1.0 kflop/s", "25.0 Tflop/s"]);
-        assert_eq!([0, 1023, 1024, 1_500_000].map(size), ["0 B", "1023 B", "1 KiB", "1.4 MiB"]);
-        assert_eq!([1_048_524, 1_048_525].map(size), ["1023.9 KiB", "1.0 MiB"]);
         assert_eq!(percent(0.2864), "28.6 %");
     }
 

@@ -1,9 +1,9 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
 use crate::facts::place;
-use crate::table::{Table, known, percent, printable, rate, size, time};
+use crate::table::{Table, known, percent, printable, rate, time};
 use crate::{Instruction, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
-use shardwise_base::counted;
+use shardwise_base::{byte_size, counted};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl Timeline {
         let end = self.end();
         let exposed = self.exposed_communication();
         let of_end = |part: Picoseconds| format!("{}, {}", time(part), percent(part as f64 / end as f64));
-        let peak = |peak: crate::MemoryUse| format!("{} at {}", size(peak.bytes), time(peak.start));
+        let peak = |peak: crate::MemoryUse| format!("{} at {}", byte_size(peak.bytes), time(peak.start));
         let rows = [
             ("time", Some(time(end))),
             ("typical error", self.end_range().map(|range| error(self.uncertainty, range))),
@@ -92,8 +92,8 @@ impl Timeline {
                 row.runs.to_string(),
                 format!("{}{}", "  ".repeat(row.depth), row.name),
                 row.key.source.clone().unwrap_or_default(),
-                known(row.memory_bytes, size),
-                known(row.received_bytes, size),
+                known(row.memory_bytes, byte_size),
+                known(row.received_bytes, byte_size),
                 known(row.flops_per_second, rate),
                 known(row.achieved_share, percent),
                 if row.kind == SpanKind::Compute { String::new() } else { row.kind.name().into() },
@@ -111,7 +111,7 @@ impl Timeline {
         for part in self.at_peak.iter().take(MAX_PARTS) {
             let share = peak.map(|peak| part.bytes as f64 / peak as f64);
             let source = place(&part.loc).unwrap_or_default();
-            table.push(vec![size(part.bytes), known(share, percent), part.name.clone(), source]);
+            table.push(vec![byte_size(part.bytes), known(share, percent), part.name.clone(), source]);
         }
         let mut lines = vec![String::new(), "in memory at the peak:".into()];
         lines.extend(table.lines());

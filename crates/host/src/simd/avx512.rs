@@ -186,6 +186,13 @@ macro_rules! overrides {
     };
 }
 
+macro_rules! of_lanes {
+    ($f:ident, $($x:ident),*) => {{
+        let results = $f($(to_array($x).map(f32::from_bits)),*);
+        Self::from_fn(|i| results[i].to_bits())
+    }};
+}
+
 macro_rules! float_compare {
     ($a:ident, $b:ident, $how:ident) => {
         truth(intrinsic!(_mm512_cmp_ps_mask::<$how>($a.0, $b.0)))
@@ -380,16 +387,8 @@ impl Vector for Avx512 {
             wrap_u32 = |x| x;
         }
         binary {
-            pow = |a, b| {
-                let [a, b] = [a, b].map(|x| to_array(x).map(f32::from_bits));
-                let powers = powers(a, b);
-                Self::from_fn(|i| powers[i].to_bits())
-            };
-            frem = |a, b| {
-                let [a, b] = [a, b].map(|x| to_array(x).map(f32::from_bits));
-                let remainders = remainders(a, b);
-                Self::from_fn(|i| remainders[i].to_bits())
-            };
+            pow = |a, b| of_lanes!(powers, a, b);
+            frem = |a, b| of_lanes!(remainders, a, b);
             fadd = |a, b| a.add(b);
             fsub = |a, b| a.sub(b);
             fmul = |a, b| a.mul(b);

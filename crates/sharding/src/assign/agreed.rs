@@ -1,6 +1,6 @@
 //! Ops whose tensors agree on all factors, so that no choices need to be compared.
 
-use super::{AssignInput, Assignment, Prices, overlap};
+use super::{AssignInput, Assignment, Prices, can_split, overlap};
 use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::AxisRef;
 use smallvec::{SmallVec, smallvec};
@@ -31,14 +31,13 @@ pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Ass
     for factor in rule.all_factors().filter(is_split) {
         let axes = found[factor.index()]?;
         let count = AxisRef::total_size(mesh, axes);
-        let is_passed = rule.kind(factor) == FactorKind::PassThrough
-            && (rule.results.is_empty() || rule.results.iter().any(|r| r.contains(factor)));
         let is_free = |f: Factor| f == factor || !overlap(axes, found[f.index()].unwrap_or_default());
-        let can_split = is_passed
+        let is_possible = rule.kind(factor) == FactorKind::PassThrough
+            && can_split(rule, factor)
             && count <= rule.size(factor)
             && rule.mappings().flat_map(|m| &m.dims).all(|dim| dim.len() == 1 || !dim.contains(&factor))
             && prices.exchanged(factor, axes) == Some(0);
-        if !can_split || axes.iter().any(|a| a.size(mesh) == 1) || !rule.all_factors().all(is_free) {
+        if !is_possible || axes.iter().any(|a| a.size(mesh) == 1) || !rule.all_factors().all(is_free) {
             return None;
         }
         shards *= count;

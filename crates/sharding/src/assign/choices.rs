@@ -123,10 +123,7 @@ impl Choices {
             found.iter().map(|&list| lists.number(search.lists.axes(list))).collect()
         };
         let candidates = rule.all_factors().map(candidates).collect();
-        let used = lists.map(|axes| {
-            let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
-            parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
-        });
+        let used = lists.used(parts);
         let (picks, shards, computed, tensors) = (vec![], vec![], vec![], vec![]);
         let mut choices = Choices { lists, candidates, picks, shards, computed, tensors };
         let mut left = MAX_COMBINATIONS;

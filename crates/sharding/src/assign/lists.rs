@@ -74,9 +74,13 @@ impl Lists {
         a.mask & b.mask != 0 && overlap(&a.axes, &b.axes)
     }
 
-    /// Returns a table with a value for each list.
-    pub fn map<T>(&self, value: impl Fn(&AxisList) -> T) -> EntityVec<List, T> {
-        self.all.iter().map(|data| value(&data.axes)).collect()
+    /// Returns for each list which of these parts of axes it uses, a bit for each part.
+    pub fn used(&self, parts: &[AxisRef]) -> EntityVec<List, u64> {
+        let of = |data: &Data| {
+            let is_used = |part: AxisRef| data.axes.iter().any(|a| a.contains(part));
+            parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
+        };
+        self.all.iter().map(of).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bounds::{Bounds, Decided};
 use super::lists::{AllCandidates, Candidates, List, Lists};
-use super::{AssignInput, Best, Choice, Cost, MAX_COMBINATIONS, Picks, Search, Wanted};
+use super::{AssignInput, Best, Choice, Cost, MAX_COMBINATIONS, Picks, Search, Wanted, can_split};
 use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::{AxisIndex, AxisRef};
 use smallvec::SmallVec;
@@ -243,7 +243,7 @@ impl Search<'_> {
     /// sum.
     pub(super) fn may_split(&self, factor: Factor) -> bool {
         let is_passed = self.input.rule.kind(factor) != FactorKind::Permutation;
-        is_passed && self.can_split(factor) && !self.is_fixed(factor)
+        is_passed && can_split(self.input.rule, factor) && !self.is_fixed(factor)
     }
 
     /// Returns the number of elements along all factors that one device computes, rounded up where a factor is split
@@ -272,10 +272,7 @@ struct State {
 impl<'a, 'b> Wide<'a, 'b> {
     fn new(search: &'a Search<'b>, parts: &[AxisRef]) -> Wide<'a, 'b> {
         let AssignInput { rule, mesh, .. } = search.input;
-        let used = search.lists.map(|axes| {
-            let is_used = |part: AxisRef| axes.iter().any(|a| a.contains(part));
-            parts.iter().enumerate().filter(|(_, part)| is_used(**part)).map(|(i, _)| 1 << i).sum()
-        });
+        let used = search.lists.used(parts);
         let candidates = |f: Factor| {
             let of = |&list: &List| {
                 let shards = search.lists.shards(list);

@@ -80,6 +80,16 @@ fn gen_case(c: &mut Chooser) -> Case {
     Case { mesh, rule, shardings }
 }
 
+fn input<'a>(
+    rule: &'a Rule,
+    mesh: &'a Arc<Mesh>,
+    shardings: &'a [Option<&'a Sharding>],
+    free: &'a [AxisRef],
+    known: Option<&'a KnownChoices>,
+) -> AssignInput<'a> {
+    AssignInput { rule, mesh, shardings, work: 1000, summed: &[], free, known }
+}
+
 fn assert_no_axis_twice<'a>(lists: impl IntoIterator<Item = &'a [AxisRef]>) {
     let axes: Vec<AxisRef> = lists.into_iter().flatten().copied().collect();
     for (i, a) in axes.iter().enumerate() {
@@ -128,15 +138,7 @@ fn an_assignment_is_one_that_every_tensor_can_take() {
         let Case { mesh, rule, shardings } = gen_case(c);
         let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
         let free: Vec<AxisRef> = mesh.all_axes().collect();
-        let input = AssignInput {
-            rule: &rule,
-            mesh: &mesh,
-            shardings: &views,
-            work: 1000,
-            summed: &[],
-            free: &free,
-            known: None,
-        };
+        let input = input(&rule, &mesh, &views, &free, None);
         let chosen = assign(
             input,
             &Estimate { rule: &rule, shardings: &views, element_bytes: 1, moves: false, is_product: false },
@@ -199,15 +201,7 @@ fn known_choices_are_those_that_are_listed_anew() {
         for _ in 0..20 {
             let shardings: Vec<_> = rule.mappings().map(|m| gen_sharding(c, &mesh, m).map(|s| s.canonical())).collect();
             let views: Vec<_> = shardings.iter().map(Option::as_ref).collect();
-            let input = |known| AssignInput {
-                rule: &rule,
-                mesh: &mesh,
-                shardings: &views,
-                work: 1000,
-                summed: &[],
-                free: &free,
-                known,
-            };
+            let input = |known| input(&rule, &mesh, &views, &free, known);
             let estimate =
                 Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: true };
             let prices = Counted(estimate, Cell::new(0));

@@ -125,7 +125,7 @@ where
 ///
 /// # Errors
 ///
-/// Those of [`jacrev`] and of [`jacfwd`].
+/// Fails as [`jacrev`] and [`jacfwd`] do.
 ///
 /// # Examples
 ///

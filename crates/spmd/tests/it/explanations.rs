@@ -3,7 +3,6 @@
 use expect_test::{Expect, expect};
 use shardwise_ir::{Module, text};
 use shardwise_ops::OPS;
-use shardwise_spmd::explain::size;
 use shardwise_spmd::{Options, communication, partition};
 
 fn module(source: &str) -> Module {
@@ -90,12 +89,6 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{
     assert_eq!(total("[[0, 1]]> : tensor<1x2xi64"), (32, 32));
     assert_eq!(total("[[0, 1], [3, -1]]> : tensor<2x2xi64"), (32, 32));
     assert_eq!(total("[[0, 1], [3, 2]]> : tensor<2x2xi64"), (32, 64));
-}
-
-#[test]
-fn sizes_have_the_unit_in_which_they_are_printed_as_less_than_1024() {
-    let sizes = [1023, 1024, 12_800, 1_048_524, 1_048_525, 1_048_575, 1_048_576];
-    assert_eq!(sizes.map(size), ["1023 B", "1 KiB", "12.5 KiB", "1023.9 KiB", "1.0 MiB", "1.0 MiB", "1 MiB"]);
 }
 
 #[test]
