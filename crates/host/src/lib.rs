@@ -18,6 +18,7 @@ mod collective;
 mod elem;
 mod engine;
 mod gang;
+mod instructions;
 mod kernels;
 mod matmul;
 mod memory;
@@ -33,5 +34,5 @@ mod small;
 mod sync;
 
 pub use engine::HostEngine;
+pub use instructions::instructions;
 pub use peak::peak_flops;
-pub use simd::instructions;

@@ -12,9 +12,12 @@
 //! bits and for truth values.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
+mod choose;
 #[cfg(test)]
 mod edges;
 mod gemm;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "other processors have no unit that is used"))]
+mod matrix_unit;
 mod packed;
 mod plain;
 mod rows;
@@ -22,6 +25,7 @@ mod tile;
 mod windows;
 
 pub use gemm::{Gemm, Product};
+pub(crate) use matrix_unit::is_used as uses_matrix_unit;
 pub use windows::Windows;
 
 use crate::elem::Elem;
@@ -133,7 +137,8 @@ impl Batch {
     /// # Panics
     /// Panics if an operand has fewer bytes than are reached.
     pub fn run(&self, workers: &Workers, batches: &mut [Product<'_>]) {
-        self.run_at(Level::best(), By::Best, workers, batches);
+        let level = Level::best();
+        self.run_with(level, self.gemm.tile(level).as_ref(), By::Best, workers, batches);
     }
 
     /// Returns the largest number of bytes that [`Batch::run`] charges at one time for batches whose operands `a`, `b`
@@ -179,7 +184,8 @@ impl Batch {
         offset
     }
 
-    fn run_at(&self, level: Level, by: By, workers: &Workers, batches: &mut [Product<'_>]) {
+    /// Computes the products of all batches, those of few rows at a level and others with the inner loops `tile`.
+    fn run_with(&self, level: Level, tile: Option<&Tile>, by: By, workers: &Workers, batches: &mut [Product<'_>]) {
         batches.iter().for_each(|batch| batch.check(&self.reaches));
         let batches: Vec<Places> = batches.iter().map(|batch| batch.places([0; 3])).collect();
         for products in self.together(batches.len()) {
@@ -190,7 +196,7 @@ impl Batch {
             unsafe {
                 match groups.as_deref().and_then(|groups| Some((self.rows(by, groups)?, groups))) {
                     Some((rows, groups)) => rows.run(level, workers, groups),
-                    None => self.gemm.run(level, workers, &places),
+                    None => self.gemm.run(tile, workers, &places),
                 }
             }
             budget::poll();
@@ -265,14 +271,17 @@ impl Gemm {
         }
         // SAFETY: operands have what is reached; rows of results are apart, and borrowed mutably.
         unsafe {
-            match Tile::of(Level::best(), self.elem, self.out) {
+            match self.tile(Level::best()) {
                 Some(tile) if self.k > 0 && self.is_row_major() => {
                     let rows = places.iter().map(|(m, _)| m).sum();
                     let _held = hold(tables_bytes(rows, places.len()));
                     let groups = self.groups(places.iter().copied());
                     packed::run(self, &tile, workers, &groups, None, Gemm { m: rows, ..*self }.effort(1));
                 }
-                _ => places.iter().for_each(|&(m, place)| Gemm { m, ..*self }.run(Level::best(), workers, &[place])),
+                tile => {
+                    let run = |&(m, place)| Gemm { m, ..*self }.run(tile.as_ref(), workers, &[place]);
+                    places.iter().for_each(run);
+                }
             }
         }
     }
@@ -280,8 +289,7 @@ impl Gemm {
     /// Returns the most bytes that [`Gemm::run_ragged`] charges at one time for this number of batches, each of which
     /// has `matrices` matrices.
     pub fn ragged_scratch_bytes(&self, workers: &Workers, batches: usize, matrices: usize) -> usize {
-        let is_empty = self.n == 0 || self.k == 0;
-        let Some(tile) = Tile::of(Level::best(), self.elem, self.out).filter(|_| !is_empty) else { return 0 };
+        let Some(tile) = self.tile(Level::best()).filter(|_| self.n > 0 && self.k > 0) else { return 0 };
         if !self.is_row_major() {
             // The products run one after the other.
             let flipped = self.transposed();
@@ -293,31 +301,37 @@ impl Gemm {
         scratch.saturating_add(tables_bytes(all.m, groups))
     }
 
+    /// Returns the inner loops of this product at a level, or `None` if there are none for its types.
+    fn tile(&self, level: Level) -> Option<Tile> {
+        choose::tile(level, self.elem, self.out, self.k, None)
+    }
+
     fn scratch_bytes(&self, level: Level, workers: &Workers, products: &[Places]) -> usize {
         if self.k > 0 && !self.is_row_major() {
             let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
             return self.transposed().scratch_bytes(level, workers, &flipped);
         }
-        let Some(tile) = Tile::of(level, self.elem, self.out).filter(|_| self.k > 0) else { return 0 };
+        let Some(tile) = self.tile(level).filter(|_| self.k > 0) else { return 0 };
         let groups = self.groups(products.iter().map(|&p| (self.m, p)));
         packed::scratch_bytes(self, &tile, workers, &groups, self.effort(products.len()))
     }
 
-    /// Computes the products of this shape whose operands are at the addresses `products`.
+    /// Computes the products of this shape whose operands are at the addresses `products`, with the inner loops `tile`
+    /// if there are any.
     ///
     /// # Safety
     /// The operands must be valid for their shapes and strides, and results must overlap nothing else.
-    unsafe fn run(&self, level: Level, workers: &Workers, products: &[Places]) {
+    unsafe fn run(&self, tile: Option<&Tile>, workers: &Workers, products: &[Places]) {
         // SAFETY: as the caller says.
         unsafe {
             if self.k > 0 && !self.is_row_major() {
                 let flipped: Vec<Places> = products.iter().map(|p| Places { a: p.b, b: p.a, c: p.c }).collect();
-                return self.transposed().run(level, workers, &flipped);
+                return self.transposed().run(tile, workers, &flipped);
             }
-            match Tile::of(level, self.elem, self.out).filter(|_| self.k > 0) {
+            match tile.filter(|_| self.k > 0) {
                 Some(tile) => {
                     let groups = self.groups(products.iter().map(|&p| (self.m, p)));
-                    packed::run(self, &tile, workers, &groups, None, self.effort(products.len()));
+                    packed::run(self, tile, workers, &groups, None, self.effort(products.len()));
                 }
                 None => plain::run(self, workers, products),
             }
@@ -405,8 +419,8 @@ mod tests {
     use shardwise_base::{Account, Budget, CancelToken};
 
     fn run(gemm: Gemm, level: Level, workers: usize, a: Source, b: Source, c: Target) {
-        let product = Product { a, b, c };
-        Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(workers), &mut [product]);
+        let (product, tile) = (Product { a, b, c }, gemm.tile(level));
+        Batch::new(gemm, &[]).run_with(level, tile.as_ref(), By::Panels, &Workers::new(workers), &mut [product]);
     }
 
     type Check<'a, T> = (&'a dyn Fn(f64) -> T, &'a dyn Fn(T) -> f64);

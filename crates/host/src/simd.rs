@@ -37,10 +37,11 @@ pub enum Level {
 
 impl Level {
     /// Returns the best level of this machine, or the lower level that the environment variable `SHARDWISE_LEVEL` names
-    /// (`portable`, `avx2`). Other names are ignored.
+    /// (`portable`, `avx2`). Other names are ignored. With `avx512` the level is that of the machine, and no matrix unit
+    /// is used, as with the lower ones.
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| Level::strongest().min(Level::masked()))
+        *BEST.get_or_init(|| Level::strongest().min(Level::named().unwrap_or(Level::Avx512)))
     }
 
     /// Returns the best level of this machine. No code runs at a higher one.
@@ -57,11 +58,19 @@ impl Level {
         [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|&l| l <= best).collect()
     }
 
-    fn masked() -> Level {
+    /// Returns true unless `SHARDWISE_LEVEL` names a level.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other processors have no unit that is used"))]
+    pub(crate) fn allows_matrix_units() -> bool {
+        Level::named().is_none()
+    }
+
+    /// Returns the level that `SHARDWISE_LEVEL` names, or `None` if it names none.
+    fn named() -> Option<Level> {
         match std::env::var("SHARDWISE_LEVEL").as_deref() {
-            Ok("portable") => Level::Portable,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
+            Ok("portable") => Some(Level::Portable),
+            Ok("avx2") => Some(Level::Avx2),
+            Ok("avx512") => Some(Level::Avx512),
+            _ => None,
         }
     }
 
@@ -83,18 +92,6 @@ impl Level {
     #[cfg(not(target_arch = "x86_64"))]
     fn detect() -> Level {
         Level::Portable
-    }
-}
-
-/// Returns the name of the vector instructions with which kernels run in this process: `AVX-512 and AVX512-BF16`,
-/// `AVX-512`, `AVX2` or `portable`.
-pub fn instructions() -> &'static str {
-    match Level::best() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 if is_x86_feature_detected!("avx512bf16") => "AVX-512 and AVX512-BF16",
-        Level::Avx512 => "AVX-512",
-        Level::Avx2 => "AVX2",
-        Level::Portable => "portable",
     }
 }
 

@@ -3,6 +3,7 @@
 //! The whole memory of the result is compared, so that writes outside of its elements are detected.
 #![forbid(unsafe_code)]
 
+use super::tile::Order;
 use super::*;
 use crate::block::tests::Random;
 use crate::operand::{Source, Target};
@@ -105,12 +106,27 @@ fn fused(elem: Elem, a: u32, b: u32, sum: u32) -> u32 {
     if elem.is_float() { float(a).mul_add(float(b), float(sum)).to_bits() } else { a.wrapping_mul(b).wrapping_add(sum) }
 }
 
-/// Returns an element of the product. Its sum takes `step` elements at a time, the last of them first.
-fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], step: usize) -> u32 {
-    (0..k)
-        .step_by(step)
-        .flat_map(|first| (first..k.min(first + step)).rev())
-        .fold(0, |sum, p| fused(a.elem, a.get(i, p), b.get(p, j), sum))
+/// Returns an element of the product, whose sum has this order.
+fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], order: Order) -> u32 {
+    let step = if order == Order::Pairs { 2 } else { 1 };
+    let add = |sum: u32, p: usize| fused(a.elem, a.get(i, p), b.get(p, j), sum);
+    if order != Order::Tiles || !a.elem.is_float() {
+        return (0..k).step_by(step).flat_map(|first| (first..k.min(first + step)).rev()).fold(0, add);
+    }
+    let float = f32::from_bits;
+    (0..k).step_by(32).fold(0, |sum, first| {
+        let half = |half: usize| (first + half..k.min(first + 32)).step_by(2).fold(0, add);
+        (float(sum) + (float(half(0)) + float(half(1)))).to_bits()
+    })
+}
+
+/// Returns the inner loops for these types that can run here: those of all levels, and those of the emulated matrix
+/// unit.
+fn tiles(elem: Elem, out: Elem, k: usize) -> Vec<Tile> {
+    let mut tiles: Vec<Tile> =
+        Level::available().into_iter().flat_map(|l| choose::tile(l, elem, out, k, None)).collect();
+    tiles.extend(matrix_unit::emulated_tile(elem, out));
+    tiles
 }
 
 fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], layouts: [usize; 3], accumulate: bool) {
@@ -118,18 +134,20 @@ fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], 
     let b = Matrix::draw(random, elem, [k, n], layouts[1]);
     let before = Matrix::draw(random, out, [m, n], layouts[2]);
     let gemm = Gemm { elem, out, m, n, k, a: a.strides, b: b.strides, c: before.strides, accumulate };
-    for level in Level::available() {
-        let step = Tile::of(level, elem, out).expect("all these types have tiles").step;
+    let tiles = tiles(elem, out, k);
+    assert!(tiles.len() >= Level::available().len(), "all these types have tiles");
+    for tile in tiles {
         let mut want = Matrix { bytes: before.bytes.clone(), ..before };
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let sum = expected(&a, &b, [i, j, k], step);
+            let sum = expected(&a, &b, [i, j, k], tile.order);
             let one = if elem.is_float() { 1f32.to_bits() } else { 1 };
             want.set(i, j, if accumulate { fused(elem, one, before.get(i, j), sum) } else { sum });
         }
         let mut got = Matrix { bytes: before.bytes.clone(), ..before };
         let product = Product { a: a.source(), b: b.source(), c: got.target() };
-        Batch::new(gemm, &[]).run_at(level, By::Panels, &Workers::new(1), &mut [product]);
-        assert!(got.bytes == want.bytes, "{level:?} {gemm:?}");
+        let batch = Batch::new(gemm, &[]);
+        batch.run_with(Level::best(), Some(&tile), By::Panels, &Workers::new(1), &mut [product]);
+        assert!(got.bytes == want.bytes, "{:?}, {} rows, {gemm:?}", tile.order, tile.rows);
     }
 }
 
@@ -156,7 +174,7 @@ fn tiles_have_edges_of_every_size_and_stride() {
 fn sums_go_on_from_block_to_block() {
     let mut random = Random(4);
     for (case, types) in TYPES.into_iter().enumerate() {
-        for (m, n, k) in [(1, 9, 257), (3, 3, 513), (13, 2, 515)] {
+        for (m, n, k) in [(1, 9, 257), (3, 3, 513), (13, 2, 515), (35, 33, 1100)] {
             check(&mut random, types, [m, n, k], [case % 5, case / 2 % 5, case / 3 % 5], case % 2 == 0);
         }
     }

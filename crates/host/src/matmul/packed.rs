@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 use super::gemm::{Gemm, Group, Pieces, Row};
-use super::tile::{Adjacent, Block, Lines, Results, Tile, panel_rows};
+use super::tile::{Adjacent, Block, Lines, Results, Tile};
 use crate::memory::{Areas, Scratch};
 use crate::operand::Pointer;
 use crate::parts::{Pace, hold};
@@ -15,11 +15,7 @@ use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The number of words of a line in a block. The packed data of a block fits into the second cache.
-const DEPTH: usize = 256;
-/// The number of blocks for which columns are packed at a time, for rows of several blocks.
-const DEPTHS: usize = 8;
-/// The number of rows of a block, which is a multiple of every tile's.
+/// The number of rows of a block, which are rounded down to whole tiles.
 const ROWS: usize = 144;
 /// The largest number of right panels of a part.
 const PANELS: usize = 8;
@@ -130,17 +126,17 @@ impl<'a> Job<'a> {
     /// Returns the numbers of words of a part's packed columns, of its sums and of its packed rows.
     fn part_words(&self, rows: usize, columns: usize, is_packed: bool) -> [usize; 3] {
         let width = columns.next_multiple_of(self.tile.columns);
-        let depth = self.steps(self.gemm.k).min(DEPTH * depths(rows));
+        let depth = self.steps(self.gemm.k).min(self.span_words(rows));
         let padded = rows.next_multiple_of(self.tile.rows);
-        let left = if is_packed { 0 } else { padded.min(ROWS) * depth.min(DEPTH) };
+        let left = if is_packed { 0 } else { padded.min(self.block_rows()) * depth.min(self.tile.depth) };
         [width * depth, padded * width, left]
     }
 
     /// Chooses the size of parts. The sums do not depend on it.
     fn cut(&mut self, workers: usize) {
         (self.columns, self.rows) = (PANELS * self.tile.columns, PART_ROWS);
-        while self.count() < PARTS * workers && self.rows > ROWS {
-            self.rows /= 2;
+        while self.count() < PARTS * workers && self.rows > self.block_rows() {
+            self.rows = (self.rows / 2).next_multiple_of(self.tile.rows);
         }
         while self.count() < PARTS * workers && self.columns > self.tile.columns {
             self.columns /= 2;
@@ -184,10 +180,11 @@ impl<'a> Job<'a> {
             }
             start = start.wrapping_add(rows * steps);
         }
+        let height = self.block_rows();
         let blocks: Vec<(usize, Range<usize>)> = lists
             .iter()
             .map(|list| (list[0], self.groups[list[0]].rows.len()))
-            .flat_map(|(group, len)| (0..len.div_ceil(ROWS)).map(move |b| (group, piece(len, ROWS, b))))
+            .flat_map(|(group, len)| (0..len.div_ceil(height)).map(move |b| (group, piece(len, height, b))))
             .collect();
         workers.run(blocks.len(), effort, |i| {
             let (group, rows) = &blocks[i];
@@ -239,15 +236,28 @@ impl<'a> Job<'a> {
         lists
     }
 
-    /// Divides a range of the depth into blocks of [`DEPTH`] words, of which the last may have fewer.
+    /// Divides a range of the depth into blocks of [`Tile::depth`] words, of which the last may have fewer.
     fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let depth = DEPTH * self.tile.step;
+        let depth = self.tile.depth * self.tile.step;
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
     }
 
-    /// Returns the number of words of a packed line of `depth` elements. The last word may be partly filled.
+    /// Returns the number of words of a packed line of `depth` elements. The last one with elements may be partly
+    /// filled.
     fn steps(&self, depth: usize) -> usize {
-        depth.div_ceil(self.tile.step)
+        depth.div_ceil(self.tile.step).next_multiple_of(self.tile.unit)
+    }
+
+    /// Returns the number of words of a line that are packed at a time of a part's columns: those of one block if all
+    /// rows are in one, and of [`Tile::depths`] blocks otherwise. Columns that one block of rows needs once then stay in
+    /// the second cache.
+    fn span_words(&self, rows: usize) -> usize {
+        self.tile.depth * if rows <= self.block_rows() { 1 } else { self.tile.depths }
+    }
+
+    /// Returns the number of rows of a block.
+    fn block_rows(&self) -> usize {
+        ROWS / self.tile.rows * self.tile.rows
     }
 
     /// Packs a range of the depth of some rows to `to`, panel by panel.
@@ -259,14 +269,14 @@ impl<'a> Job<'a> {
         let runs = self.runs(depth, stride);
         let mut starts = Vec::with_capacity(self.tile.rows);
         for panel in rows.chunks(self.tile.rows) {
-            let width = panel_rows(panel.len(), self.tile.rows);
+            let width = (self.tile.panel_rows)(panel.len());
             let mut run_to = to;
             for &(from, depth) in &runs {
                 starts.clear();
                 starts.extend(panel.iter().map(|row| row.a.0.wrapping_offset(from).cast_const()));
                 let lines = Lines { starts: &starts, width, stride, depth };
                 // SAFETY: as the caller says.
-                unsafe { (self.tile.pack_lines)(&lines, run_to) };
+                unsafe { (self.tile.pack_rows)(&lines, run_to) };
                 run_to = run_to.wrapping_add(width * self.steps(depth));
             }
             to = to.wrapping_add(self.tile.rows * self.steps(depth.len()));
@@ -321,7 +331,7 @@ impl<'a> Job<'a> {
         let words = self.part_words(part.rows.len(), part.columns.len(), self.packed[part.group].is_some());
         let mut space = Areas::new(words.map(|words| 4 * words));
         let [right, sums, left] = space.starts().map(|start| start.cast::<u32>());
-        let span = depths(part.rows.len()) * DEPTH * self.tile.step;
+        let span = self.span_words(part.rows.len()) * self.tile.step;
         let mut pace = Pace::default();
         for span in (0..shape.k).step_by(span).map(|start| start..shape.k.min(start + span)) {
             let column_block = |d: &Range<usize>| right.wrapping_add(self.steps(d.start - span.start) * width);
@@ -329,7 +339,8 @@ impl<'a> Job<'a> {
                 // SAFETY: as the caller says; there is room for the columns.
                 unsafe { self.pack_columns(group, &part.columns, &depth, column_block(&depth)) };
             }
-            for rows in part.rows.clone().step_by(ROWS).map(|start| start..part.rows.end.min(start + ROWS)) {
+            let height = self.block_rows();
+            for rows in part.rows.clone().step_by(height).map(|start| start..part.rows.end.min(start + height)) {
                 let sums = sums.wrapping_add((rows.start - part.rows.start) * width);
                 for depth in self.depths(span.clone()) {
                     // SAFETY: as the caller says.
@@ -372,12 +383,6 @@ impl<'a> Job<'a> {
     }
 }
 
-/// Returns the number of blocks for which columns are packed at a time: 1 if all rows are in one block, and [`DEPTHS`]
-/// otherwise. Columns that one block of rows needs once then stay in the second cache.
-fn depths(rows: usize) -> usize {
-    if rows <= ROWS { 1 } else { DEPTHS }
-}
-
 impl Panels {
     /// Returns the panels from a row on, in a block of the depth.
     fn at(self, job: &Job<'_>, row: usize, depth: &Range<usize>) -> *mut u32 {
@@ -390,32 +395,52 @@ mod tests {
     use super::*;
     use crate::block::tests::Random;
     use crate::elem::Elem;
-    use crate::matmul::tile;
+    use crate::matmul::{matrix_unit, tile};
     use half::bf16;
+
+    /// Checks a product of `bf16` with a matrix of rows, or of columns if `by_columns`. Rows of the left operand may be
+    /// in pieces, `row` elements apart.
+    fn check(tile: &Tile, [m, n, k]: [usize; 3], by_columns: bool, pieces: Option<&Pieces>, row: usize) {
+        let mut random = Random(k as u64);
+        let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
+        let (a, b, mut c) = (draw(m * row), draw(k * n), vec![0.0f32; m * n]);
+        let mut gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
+        if by_columns {
+            gemm.b = [1, k as isize];
+        }
+        let rows = (0..m).map(|i| Row {
+            a: Pointer(a[i * row..].as_ptr().cast_mut().cast()),
+            c: Pointer(c.as_mut_ptr().wrapping_add(i * n).cast()),
+        });
+        let group = Group { matrix: Pointer(b.as_ptr().cast_mut().cast()), rows: rows.collect() };
+        // SAFETY: the operands have these shapes.
+        unsafe { run(&gemm, tile, &Workers::new(2), &[group], pieces, Effort::Large) };
+        let left = |p: usize| pieces.map_or(p, |pieces| pieces.starts[p / pieces.len] as usize / 2 + p % pieces.len);
+        for (at, &got) in c.iter().enumerate() {
+            let right = |p: usize| b[p * gemm.b[0] as usize + at % n * gemm.b[1] as usize].to_f64();
+            let sum: f64 = (0..k).map(|p| a[at / n * row + left(p)].to_f64() * right(p)).sum();
+            assert_eq!(f64::from(got), sum, "{m} {n} {k} at {at}");
+        }
+    }
 
     /// Tests words of two elements, as on machines that multiply pairs of `bf16`.
     #[test]
     fn pairs_are_packed_side_by_side() {
         for (layout, [m, n, k]) in [[1, 1, 1], [7, 33, 9], [5, 40, 700], [150, 20, 4200]].into_iter().enumerate() {
-            let mut random = Random(k as u64);
-            let mut draw = |len: usize| (0..len).map(|_| bf16::from_f32(random.dyadic())).collect::<Vec<_>>();
-            let (a, b, mut c) = (draw(m * k), draw(k * n), vec![0.0f32; m * n]);
-            let mut gemm = Gemm { out: Elem::F32, ..Gemm::row_major(Elem::BF16, m, n, k) };
-            if layout % 2 == 1 {
-                gemm.b = [1, k as isize];
-            }
-            let rows = (0..m).map(|i| Row {
-                a: Pointer(a[i * k..].as_ptr().cast_mut().cast()),
-                c: Pointer(c.as_mut_ptr().wrapping_add(i * n).cast()),
-            });
-            let group = Group { matrix: Pointer(b.as_ptr().cast_mut().cast()), rows: rows.collect() };
-            // SAFETY: the operands have these shapes.
-            unsafe { run(&gemm, &tile::tests::pairs(), &Workers::new(2), &[group], None, Effort::Large) };
-            for (at, &got) in c.iter().enumerate() {
-                let right = |p: usize| b[p * gemm.b[0] as usize + at % n * gemm.b[1] as usize].to_f64();
-                let sum: f64 = (0..k).map(|p| a[at / n * k + p].to_f64() * right(p)).sum();
-                assert_eq!(f64::from(got), sum, "{m} {n} {k} at {at}");
-            }
+            check(&tile::tests::pairs(), [m, n, k], layout % 2 == 1, None, k);
         }
+    }
+
+    /// Tests rows in pieces of whole registers of a matrix unit, and that it does not get other pieces.
+    #[test]
+    fn a_matrix_unit_multiplies_pieces() {
+        let tile = matrix_unit::emulated_tile(Elem::BF16, Elem::F32).expect("there is one");
+        let (count, gap) = (12, 5);
+        let pieces = |len: usize| Pieces { starts: (0..count).map(|p| (2 * p * (len + gap)) as isize).collect(), len };
+        assert!(!tile.suits(count * 80, Some(&pieces(80))));
+        assert!(tile.suits(80, Some(&Pieces { starts: vec![0], len: 80 })));
+        let whole = pieces(96);
+        assert!(tile.suits(count * 96, Some(&whole)));
+        check(&tile, [37, 35, count * 96], false, Some(&whole), count * (96 + gap));
     }
 }

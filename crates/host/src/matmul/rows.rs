@@ -532,7 +532,7 @@ mod tests {
         for level in Level::available() {
             let mut c = vec![1u8; rows * n * elem.size()];
             let product = Product { a: Source::of(&a_bytes), b: Source::of(&b_bytes), c: Target::of(&mut c) };
-            Batch::new(gemm, &[]).run_at(level, By::Rows, &Workers::new(2), &mut [product]);
+            Batch::new(gemm, &[]).run_with(level, None, By::Rows, &Workers::new(2), &mut [product]);
             assert!(c == to_bytes(&expected), "{level:?} {elem:?} {rows} {k} {n}");
         }
     }

@@ -4,30 +4,60 @@
 //! words of a few lines side by side, for one depth after the other. The lines are the rows of the left operand in a
 //! tile, or two vectors of columns of the right operand. A tile's sums stay in registers while it goes down two panels.
 //!
-//! The sum of an element adds its products in increasing order, whatever the blocks are: by `fma` for floats, and by
-//! pairs of products as in [`super::rows`] for `bf16` with AVX512-BF16.
+//! The order in which a sum adds its products is that of [`Order`], whatever the blocks are.
 //!
 //! The inner loops have no closures over arrays, for the reason stated in [`super::rows`].
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::gemm::Row;
+use super::gemm::{Pieces, Row};
 use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word};
 use std::marker::PhantomData;
 
+/// The number of words of a line in a block. The packed data of a block fits into the second cache.
+const DEPTH: usize = 256;
+/// The number of blocks for which columns are packed at a time, for rows of several blocks.
+const DEPTHS: usize = 8;
+
+/// The order in which a sum adds its products. It depends on the instructions of the machine, the element types and the
+/// shape, and on nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One product after the other, by `fma` for floats.
+    Sequential,
+    /// Pairs of products of `bf16`, the second of each pair first, by `fma`. Subnormal numbers count as zeros.
+    Pairs,
+    /// Words of 16 steps of a tile at a time. For `bf16`, the first products of all words have a sum of their own, and
+    /// so have the second ones, both by `fma`. The two are added, and then added to the sum. Subnormal numbers count as
+    /// zeros. For integers the order does not matter.
+    Tiles,
+}
+
 /// The inner loops for some element types at some level.
 pub struct Tile {
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests compute what this order computes"))]
+    pub order: Order,
     /// The number of rows of a tile, which are the lines of a left panel except for the last one.
     pub rows: usize,
     /// The number of columns of a tile, which are the lines of a right panel.
     pub columns: usize,
     /// The number of elements of the summed dimension in one word.
     pub step: usize,
-    /// Packs one panel of lines at arbitrary addresses.
+    /// The number of words of which packed lines have a multiple. The last ones may be zero.
+    pub unit: usize,
+    /// The number of words of a line in a block.
+    pub depth: usize,
+    /// The number of blocks for which columns are packed at a time, for rows of several blocks.
+    pub depths: usize,
+    /// Returns the number of lines of a left panel if this many rows are left.
+    pub panel_rows: fn(usize) -> usize,
+    /// Packs one left panel.
+    pub pack_rows: unsafe fn(&Lines<'_>, to: *mut u32),
+    /// Packs one right panel of lines at arbitrary addresses.
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
-    /// Packs panels of lines whose elements of the same depth are adjacent.
+    /// Packs right panels of lines whose elements of the same depth are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
     /// Adds the products of a block of panels to its sums, and writes the sums that are complete.
     pub multiply: unsafe fn(&Block<'_>),
@@ -59,9 +89,9 @@ pub struct Adjacent {
 
 /// The product of some left panels and some right panels.
 pub struct Block<'a> {
-    /// Panels of [`Tile::rows`] rows; the last one has [`panel_rows`].
+    /// Panels of [`Tile::rows`] rows; the last one has [`Tile::panel_rows`].
     pub left: *const u32,
-    /// Panels of two vectors.
+    /// Panels of [`Tile::columns`] columns.
     pub right: *const u32,
     /// A tile of sums for each right panel and each left panel, kept from the first block to the last. All tiles share
     /// the memory of one if the block is the first and has `results`.
@@ -70,7 +100,7 @@ pub struct Block<'a> {
     pub rows: usize,
     /// The number of right panels.
     pub panels: usize,
-    /// The number of words of a line.
+    /// The number of words of a line, a multiple of [`Tile::unit`].
     pub depth: usize,
     /// True if sums start at zero.
     pub is_first: bool,
@@ -92,9 +122,17 @@ pub struct Results<'a> {
     pub accumulate: bool,
 }
 
+impl Block<'_> {
+    /// Returns the number of words from the sums of a tile, of which there are `words`, to those of the next. Sums that
+    /// are complete at once need memory for one tile only, which stays in the first cache.
+    pub(super) fn sums_step(&self, words: usize) -> usize {
+        if self.is_first && self.results.is_some() { 0 } else { words }
+    }
+}
+
 /// Returns the number of lines of a left panel if `rows` rows are left and a tile has `tile`. For four rows or fewer
 /// there are smaller tiles, of 1, 2 and 4 rows.
-pub fn panel_rows(rows: usize, tile: usize) -> usize {
+fn panel_rows(rows: usize, tile: usize) -> usize {
     match rows {
         0..=2 => rows,
         3..=4 => 4,
@@ -103,9 +141,16 @@ pub fn panel_rows(rows: usize, tile: usize) -> usize {
 }
 
 impl Tile {
-    /// Returns the inner loops for products of `elem` with results of type `out`, or `None` if there are none. They are
-    /// those of `level`, or of the machine's best level if that is lower.
-    pub fn of(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
+    /// Returns true if a product of this shape can be packed in words of these inner loops and is not so short that
+    /// most of them would be zeros.
+    pub fn suits(&self, k: usize, pieces: Option<&Pieces>) -> bool {
+        let whole = self.step * self.unit;
+        2 * k >= whole && pieces.is_none_or(|p| p.starts.len() == 1 || p.len.is_multiple_of(whole))
+    }
+
+    /// Returns the inner loops that multiply vectors, or `None` if there are none for these types. They are those of
+    /// `level`, or of the machine's best level if that is lower.
+    pub fn of_vectors(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
         match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 if elem == Elem::BF16 && is_x86_feature_detected!("avx512bf16") => match out {
@@ -167,9 +212,15 @@ macro_rules! compiled {
                     unsafe { multiply::<A, R, $rows>(block) }
                 }
                 Tile {
+                    order: if A::STEP == 1 { Order::Sequential } else { Order::Pairs },
                     rows: $rows,
-                    columns: 2 * <$v>::LANES,
+                    columns: A::COLUMNS,
                     step: A::STEP,
+                    unit: A::UNIT,
+                    depth: DEPTH,
+                    depths: DEPTHS,
+                    panel_rows: |rows| panel_rows(rows, $rows),
+                    pack_rows: lines::<A, E>,
                     pack_lines: lines::<A, E>,
                     pack_adjacent: adjacent::<A, E>,
                     multiply: block::<A, R>,
@@ -190,42 +241,56 @@ compiled!(
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512bf16")]
 );
 
-/// The multiplication and summation of words.
-trait Arithmetic {
+/// The words of packed panels, and the sums of their products.
+pub(super) trait Words {
     type V: Vector<Word = u32>;
     /// The number of elements of the summed dimension in a word.
     const STEP: usize = 1;
+    /// The number of words of which packed lines have a multiple.
+    const UNIT: usize = 1;
+    /// The number of columns of a tile, which is a multiple of a vector's lanes.
+    const COLUMNS: usize = 2 * Self::V::LANES;
+    fn add(a: Self::V, b: Self::V) -> Self::V;
+}
+
+/// The multiplication and summation of words.
+trait Arithmetic: Words {
     /// Returns the sum plus the products of a word.
     fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
-    fn add(a: Self::V, b: Self::V) -> Self::V;
 }
 
 struct Floats<V>(PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Arithmetic for Floats<V> {
+impl<V: Vector<Word = u32>> Words for Floats<V> {
     type V = V;
-    #[inline(always)]
-    fn step(sum: V, a: V, b: V) -> V {
-        a.fused(b, sum)
-    }
     #[inline(always)]
     fn add(a: V, b: V) -> V {
         a.fadd(b)
     }
 }
 
+impl<V: Vector<Word = u32>> Arithmetic for Floats<V> {
+    #[inline(always)]
+    fn step(sum: V, a: V, b: V) -> V {
+        a.fused(b, sum)
+    }
+}
+
 /// Integers, which wrap. Narrow integers are in the low bits.
 struct Integers<V>(PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Arithmetic for Integers<V> {
+impl<V: Vector<Word = u32>> Words for Integers<V> {
     type V = V;
-    #[inline(always)]
-    fn step(sum: V, a: V, b: V) -> V {
-        sum.iadd(a.imul(b))
-    }
     #[inline(always)]
     fn add(a: V, b: V) -> V {
         a.iadd(b)
+    }
+}
+
+impl<V: Vector<Word = u32>> Arithmetic for Integers<V> {
+    #[inline(always)]
+    fn step(sum: V, a: V, b: V) -> V {
+        sum.iadd(a.imul(b))
     }
 }
 
@@ -234,16 +299,20 @@ impl<V: Vector<Word = u32>> Arithmetic for Integers<V> {
 struct Pairs;
 
 #[cfg(target_arch = "x86_64")]
-impl Arithmetic for Pairs {
+impl Words for Pairs {
     type V = Avx512;
     const STEP: usize = 2;
     #[inline(always)]
-    fn step(sum: Avx512, a: Avx512, b: Avx512) -> Avx512 {
-        sum.dot_bf16(a, b)
-    }
-    #[inline(always)]
     fn add(a: Avx512, b: Avx512) -> Avx512 {
         a.fadd(b)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Arithmetic for Pairs {
+    #[inline(always)]
+    fn step(sum: Avx512, a: Avx512, b: Avx512) -> Avx512 {
+        sum.dot_bf16(a, b)
     }
 }
 
@@ -251,7 +320,7 @@ impl Arithmetic for Pairs {
 ///
 /// # Safety
 /// The elements must be readable or writable.
-trait Element {
+pub(super) trait Element {
     const SIZE: isize;
     unsafe fn read<V: Vector<Word = u32>>(p: *const u8) -> V;
     unsafe fn read_one(p: *const u8) -> u32;
@@ -261,7 +330,7 @@ trait Element {
 
 macro_rules! elements {
     ($($name:ident: $size:literal, $read:ident, $write:ident $(after $round:ident)?;)*) => {$(
-        struct $name;
+        pub(super) struct $name;
 
         impl Element for $name {
             const SIZE: isize = $size;
@@ -295,21 +364,25 @@ elements! {
     F16: 2, load_f16, store_f16;
     Half: 2, load_u16, store_low16;
     Byte: 1, load_i8, store_low8;
+    Octet: 1, load_u8, store_low8;
 }
 
-/// Returns the word of a line at `p`: of one element, or, for arithmetic on pairs, of two, which are `stride` bytes
-/// apart. If `has_second` is false, the second of a pair is missing and counts as 0.
+/// Returns the word of a line at `p` that has the next `count` elements, which are `stride` bytes apart and at most as
+/// many as a word holds. Missing elements count as 0. If words hold several elements, `E` reads their bits.
 ///
 /// # Safety
 /// The elements must be readable.
 #[inline(always)]
-unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_second: bool) -> u32 {
+pub(super) unsafe fn word<A: Words, E: Element>(p: *const u8, stride: isize, count: usize) -> u32 {
     // SAFETY: as the caller says.
     unsafe {
-        match A::STEP {
-            2 if has_second => E::read_one(p) | E::read_one(p.offset(stride)) << 16,
-            _ => E::read_one(p),
+        let mut word = E::read_one(p);
+        for e in 1..A::STEP {
+            if e < count {
+                word |= E::read_one(p.offset(e as isize * stride)) << (32 / A::STEP * e);
+            }
         }
+        word
     }
 }
 
@@ -318,8 +391,9 @@ unsafe fn word<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_secon
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panel. The level's features must be enabled.
 #[inline(always)]
-unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32) {
+pub(super) unsafe fn pack_lines<A: Words, E: Element>(lines: &Lines<'_>, to: *mut u32) {
     let (width, used) = (lines.width, lines.starts.len());
+    let steps = lines.depth.div_ceil(A::STEP);
     // SAFETY: as the caller says.
     unsafe {
         for first in (0..used).step_by(4) {
@@ -330,9 +404,10 @@ unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32)
                 _ => pack_some::<A, E, 4>(lines, first, to),
             }
         }
-        for step in (0..lines.depth.div_ceil(A::STEP)).filter(|_| used < width) {
+        for step in (0..steps).filter(|_| used < width) {
             to.add(step * width + used).write_bytes(0, width - used);
         }
+        to.add(steps * width).write_bytes(0, (steps.next_multiple_of(A::UNIT) - steps) * width);
     }
 }
 
@@ -341,7 +416,7 @@ unsafe fn pack_lines<A: Arithmetic, E: Element>(lines: &Lines<'_>, to: *mut u32)
 /// # Safety
 /// As for [`pack_lines`].
 #[inline(always)]
-unsafe fn pack_some<A: Arithmetic, E: Element, const N: usize>(lines: &Lines<'_>, first: usize, to: *mut u32) {
+unsafe fn pack_some<A: Words, E: Element, const N: usize>(lines: &Lines<'_>, first: usize, to: *mut u32) {
     let Lines { starts, width, stride, depth } = *lines;
     let (starts, to) = (&starts[first..][..N], to.wrapping_add(first));
     let (steps, whole) = (depth.div_ceil(A::STEP), depth / A::STEP);
@@ -361,32 +436,38 @@ unsafe fn pack_some<A: Arithmetic, E: Element, const N: usize>(lines: &Lines<'_>
     for step in squares..steps {
         for (l, &start) in starts.iter().enumerate() {
             // SAFETY: as the caller says.
-            unsafe { to.add(step * width + l).write(word::<A, E>(at(start, step), stride, step < whole)) };
+            unsafe { to.add(step * width + l).write(word::<A, E>(at(start, step), stride, depth - step * A::STEP)) };
         }
     }
 }
 
-/// Returns four words of a line at `p`.
+/// Returns four words of a line at `p`, whose elements are `stride` bytes apart.
 ///
 /// # Safety
 /// The elements must be readable.
 #[inline(always)]
-unsafe fn four<A: Arithmetic, E: Element>(p: *const u8, stride: isize) -> [u32; 4] {
+unsafe fn four<A: Words, E: Element>(p: *const u8, stride: isize) -> [u32; 4] {
     let mut words = [0; 4];
     // SAFETY: as the caller says.
     unsafe {
-        if A::STEP == 1 && E::SIZE == 4 && stride == 4 {
+        if are_words::<A, E>(stride) {
             return p.cast::<[u32; 4]>().read_unaligned();
         }
         for (i, word) in words.iter_mut().enumerate() {
-            *word = self::word::<A, E>(p.wrapping_offset((i * A::STEP) as isize * stride), stride, true);
+            *word = self::word::<A, E>(p.wrapping_offset((i * A::STEP) as isize * stride), stride, A::STEP);
         }
     }
     words
 }
 
+/// Returns true if the elements of a line are in memory as they are in words.
 #[inline(always)]
-fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
+pub(super) fn are_words<A: Words, E: Element>(stride: isize) -> bool {
+    cfg!(target_endian = "little") && A::STEP as isize * E::SIZE == 4 && stride == E::SIZE
+}
+
+#[inline(always)]
+pub(super) fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 has these instructions, and arrays of four words are their registers.
     unsafe {
@@ -405,28 +486,29 @@ fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     [0, 1, 2, 3].map(|i| square.map(|row| row[i]))
 }
 
-/// Packs lines whose elements of one depth are adjacent into panels of two vectors at `to`. Missing lines of the last
-/// panel are zero.
+/// Packs lines whose elements of one depth are adjacent into right panels at `to`. Missing lines of the last panel are
+/// zero.
 ///
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panels. The level's features must be enabled.
 #[inline(always)]
-unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u32) {
-    let (lanes, width) = (A::V::LANES, 2 * A::V::LANES);
-    let steps = lines.depth.div_ceil(A::STEP);
-    for step in 0..steps {
+pub(super) unsafe fn pack_adjacent<A: Words, E: Element>(lines: &Adjacent, to: *mut u32) {
+    let (lanes, width) = (A::V::LANES, A::COLUMNS);
+    let used = lines.depth.div_ceil(A::STEP);
+    let steps = used.next_multiple_of(A::UNIT);
+    for step in 0..used {
         let from = lines.start.wrapping_offset((step * A::STEP) as isize * lines.stride);
-        let has_second = (step + 1) * A::STEP <= lines.depth;
+        let elements = (lines.depth - step * A::STEP).min(A::STEP);
         for first in (0..lines.count).step_by(lanes) {
             let from = from.wrapping_offset(first as isize * E::SIZE);
             let to = to.wrapping_add(first / width * width * steps + step * width + first % width);
             // SAFETY: as the caller says.
             unsafe {
                 if lines.count - first >= lanes {
-                    words::<A, E>(from, lines.stride, has_second).store(to.cast());
+                    words::<A, E>(from, lines.stride, elements).store(to.cast());
                 } else {
                     for l in 0..lines.count - first {
-                        to.add(l).write(word::<A, E>(from.offset(l as isize * E::SIZE), lines.stride, has_second));
+                        to.add(l).write(word::<A, E>(from.offset(l as isize * E::SIZE), lines.stride, elements));
                     }
                 }
             }
@@ -437,21 +519,28 @@ unsafe fn pack_adjacent<A: Arithmetic, E: Element>(lines: &Adjacent, to: *mut u3
             unsafe { to.add(l / width * width * steps + step * width + l % width).write(0) };
         }
     }
+    for panel in (0..lines.count).step_by(width) {
+        // SAFETY: as the caller says.
+        unsafe { to.add(panel * steps + used * width).write_bytes(0, (steps - used) * width) };
+    }
 }
 
-/// Returns the words of as many adjacent lines as a vector has lanes. `stride` and `has_second` are as for [`word`].
+/// Returns the words of as many adjacent lines as a vector has lanes. `stride` and `count` are as for [`word`].
 ///
 /// # Safety
 /// As for [`word`].
 #[inline(always)]
-unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_second: bool) -> A::V {
+pub(super) unsafe fn words<A: Words, E: Element>(p: *const u8, stride: isize, count: usize) -> A::V {
     // SAFETY: as the caller says.
     unsafe {
-        let first = E::read::<A::V>(p);
-        match A::STEP {
-            2 if has_second => first.or(E::read::<A::V>(p.offset(stride)).shl(A::V::splat(16))),
-            _ => first,
+        let mut words = E::read::<A::V>(p);
+        for e in 1..A::STEP {
+            if e < count {
+                let next = E::read::<A::V>(p.offset(e as isize * stride));
+                words = words.or(next.shl(A::V::splat((32 / A::STEP * e) as u32)));
+            }
         }
+        words
     }
 }
 
@@ -462,10 +551,9 @@ unsafe fn words<A: Arithmetic, E: Element>(p: *const u8, stride: isize, has_seco
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled.
 #[inline(always)]
 unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>) {
-    let width = 2 * A::V::LANES;
+    let width = A::COLUMNS;
     let mut sums = block.sums;
-    // Sums that are complete at once need memory for one tile only, which stays in the first cache.
-    let step = if block.is_first && block.results.is_some() { 0 } else { M * width };
+    let step = block.sums_step(M * width);
     for panel in 0..block.panels {
         let right = block.right.wrapping_add(panel * width * block.depth);
         for row in (0..block.rows).step_by(M) {
@@ -486,12 +574,12 @@ unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>)
 }
 
 /// The position of a tile in its block, with its panels and sums.
-struct At {
-    row: usize,
-    column: usize,
-    left: *const u32,
-    right: *const u32,
-    sums: *mut u32,
+pub(super) struct At {
+    pub row: usize,
+    pub column: usize,
+    pub left: *const u32,
+    pub right: *const u32,
+    pub sums: *mut u32,
 }
 
 /// Computes one tile: `M` rows by two vectors of columns. Writes its results if the block has them.
@@ -526,11 +614,23 @@ unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &
             sum[1].store(at(r, 1).cast());
         }
     }
+    // SAFETY: the sums were written just now; else as the caller says.
+    unsafe { write_results::<A, R>(tile, M, block) };
+}
+
+/// Writes the results of a tile of up to `rows` rows if the block has them.
+///
+/// # Safety
+/// The sums of the tile must be complete, and the results must be valid as `block` states. The level's features must
+/// be enabled.
+#[inline(always)]
+pub(super) unsafe fn write_results<A: Words, R: Element>(tile: &At, rows: usize, block: &Block<'_>) {
     let Some(results) = &block.results else { return };
-    for (r, row) in results.rows[tile.row..].iter().enumerate().take(M) {
-        for v in 0..2 {
-            // SAFETY: the sums were written just now; else as the caller says.
-            unsafe { write::<A, R>(A::V::load(at(r, v).cast()), row, tile.column + v * lanes, results) };
+    for (r, row) in results.rows[tile.row..].iter().enumerate().take(rows) {
+        for v in (0..A::COLUMNS).step_by(A::V::LANES) {
+            let sums = tile.sums.wrapping_add(r * A::COLUMNS + v).cast_const();
+            // SAFETY: as the caller says.
+            unsafe { write::<A, R>(A::V::load(sums.cast()), row, tile.column + v, results) };
         }
     }
 }
@@ -541,7 +641,7 @@ unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &
 /// # Safety
 /// The columns must be writable, and the level's features must be enabled.
 #[inline(always)]
-unsafe fn write<A: Arithmetic, R: Element>(sums: A::V, row: &Row, column: usize, results: &Results<'_>) {
+unsafe fn write<A: Words, R: Element>(sums: A::V, row: &Row, column: usize, results: &Results<'_>) {
     let count = A::V::LANES.min(results.columns.saturating_sub(column));
     let to = row.c.0.wrapping_offset(results.start + column as isize * results.stride);
     // SAFETY: as the caller says.
@@ -574,15 +674,18 @@ pub(super) mod tests {
 
     struct PairsOfArrays;
 
-    impl Arithmetic for PairsOfArrays {
+    impl Words for PairsOfArrays {
         type V = Portable<u32>;
         const STEP: usize = 2;
+        fn add(a: Self::V, b: Self::V) -> Self::V {
+            a.fadd(b)
+        }
+    }
+
+    impl Arithmetic for PairsOfArrays {
         fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V {
             let (low, high) = (Self::V::splat(16), Self::V::splat(0xffff_0000));
             a.shl(low).fused(b.shl(low), a.and(high).fused(b.and(high), sum))
-        }
-        fn add(a: Self::V, b: Self::V) -> Self::V {
-            a.fadd(b)
         }
     }
 

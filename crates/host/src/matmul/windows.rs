@@ -1,6 +1,7 @@
 //! Products whose rows are windows of an array.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
+use super::choose;
 use super::gemm::{Gemm, Group, Pieces, Places, Product, Row};
 use super::packed;
 use super::tile::Tile;
@@ -90,7 +91,7 @@ impl Windows {
             let effort = self.effort(&groups);
             // SAFETY: operands have what is reached; results are apart, and borrowed mutably.
             unsafe {
-                match Tile::of(Level::best(), self.gemm.elem, self.gemm.out) {
+                match self.tile() {
                     Some(tile) => packed::run(&self.gemm, &tile, workers, &groups, Some(&self.pieces), effort),
                     None => groups.iter().for_each(|group| self.run_gathered(workers, group)),
                 }
@@ -102,7 +103,7 @@ impl Windows {
     /// at these addresses.
     pub fn scratch_bytes(&self, workers: &Workers, instances: &[[usize; 3]]) -> usize {
         let instances: Vec<Places> = instances.iter().map(|&[a, b, c]| Places::at(a, b, c)).collect();
-        let tile = Tile::of(Level::best(), self.gemm.elem, self.gemm.out);
+        let tile = self.tile();
         let of_rows = |rows: &[[isize; 2]]| {
             let groups = self.groups(&instances, rows);
             let scratch = match &tile {
@@ -112,6 +113,11 @@ impl Windows {
             scratch.saturating_add(self.tables_bytes(rows.len(), instances.len()))
         };
         self.chunks(instances.len()).map(of_rows).max().unwrap_or(0)
+    }
+
+    /// Returns the inner loops of these products, or `None` if there are none for their types.
+    fn tile(&self) -> Option<Tile> {
+        choose::tile(Level::best(), self.gemm.elem, self.gemm.out, self.gemm.k, Some(&self.pieces))
     }
 
     fn chunks(&self, instances: usize) -> impl Iterator<Item = &[[isize; 2]]> {
@@ -180,7 +186,7 @@ impl Windows {
                 let gemm = Gemm { m: end - start, a: [gemm.k as isize, 1], c: [stride, gemm.c[1]], ..*gemm };
                 let a = a.offset((start * row_bytes) as isize);
                 // SAFETY: as the caller says.
-                unsafe { gemm.run(Level::best(), workers, &[Places { a, b: group.matrix, c: rows[start].c }]) };
+                unsafe { gemm.run(None, workers, &[Places { a, b: group.matrix, c: rows[start].c }]) };
             }
         }
     }
