@@ -96,7 +96,7 @@ macro_rules! machine {
             Load,
             /// Stores a whole word for each lane.
             Store,
-            /// Stores as `Store` does, but bypasses the caches.
+            /// Stores as `Store` does, but bypasses the caches. The address must be a multiple of a vector's size.
             StoreStreaming,
             /// Loads as `Load` does, and prefetches the memory `extra` bytes ahead.
             LoadAhead,
@@ -252,8 +252,10 @@ macro_rules! machine {
         /// start at `temps`, and `eight` is 8.
         ///
         /// # Safety
-        /// The addresses of the code must be readable, or writable, for `blocks` blocks. The machine must have the
-        /// instructions of `V`.
+        /// The addresses of the code must be readable, or writable, for `blocks` blocks. So must the elements and the
+        /// temporary of each [`Strided`], and the second temporary of each [`Op::Select`]. The address of an
+        /// [`Op::StoreStreaming`] must be a multiple of the size of a vector of `V` in each block. The machine must have
+        /// the instructions of `V`.
         #[inline(always)]
         unsafe fn run<V: Block>(code: &[Ins], blocks: usize, temps: *mut u8, eight: usize) {
             let mut a = [V::splat(V::Word::from_bits64(0)); 8];

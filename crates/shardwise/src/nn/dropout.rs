@@ -17,6 +17,7 @@ use crate::{explicit, mistakes, zeros_like};
 ///
 /// - `dropout-rate` unless `rate` is between 0 and 1.
 /// - `dtype-kind` unless the elements are floats.
+/// - `too-large` if an array of random numbers for all elements would have 2^59 bytes or more.
 ///
 /// # Examples
 ///

@@ -29,8 +29,8 @@ use shardwise_ir::TensorType;
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-///   dimensions.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0
+///   counts as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn normal(key: Key, stddev: f64, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
@@ -71,8 +71,8 @@ macro_rules! scaled {
         ///
         /// - `init-fans` if the shape has fewer than two dimensions.
         /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-        /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-        ///   dimensions.
+        /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0
+        ///   counts as 1, or more than 255 dimensions.
         #[track_caller]
         pub fn $f(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
             Scaling::$scaling().draw(stringify!($f), key, shape.into_shape().0, dtype, Distribution::$draw)
@@ -182,8 +182,8 @@ impl Scaling {
     /// - `init-fans` if the shape lacks a dimension of the inputs or of the outputs, also one that the fan does not
     ///   need.
     /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
-    /// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255
-    ///   dimensions.
+    /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0
+    ///   counts as 1, or more than 255 dimensions.
     #[track_caller]
     pub fn normal(self, key: Key, shape: impl IntoShape, dtype: DType) -> Array {
         self.draw("normal", key, shape.into_shape().0, dtype, Distribution::Normal)
