@@ -54,8 +54,10 @@ impl Schema {
 
 /// An attribute of an op.
 ///
-/// An attribute that the text leaves out is absent, whatever the form of the text. A field of a record that is an empty
-/// list means the same as an absent field. Readers leave it out, except in `stablehlo.output_operand_alias`.
+/// An attribute that the text leaves out is absent, with two exceptions in the ops' own forms: readers set the strides
+/// of a slice to 1 where they are left out, and the numbers of a scan's operands and results, which are never written
+/// there. A field of a record that is an empty list means the same as an absent field. Readers leave it out, except in
+/// `stablehlo.output_operand_alias`.
 pub struct AttrSpec {
     pub name: &'static str,
     /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. The library's own ops

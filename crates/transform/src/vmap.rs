@@ -56,7 +56,8 @@ pub struct Batched {
 /// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
 ///
 /// # Errors
-/// Those of [`vmap`], and `spmd-axis` for a layout that names an axis of the new dimension.
+/// Those of [`vmap`], and `spmd-axis` if the layout of a value or of a result that gets the new dimension names an axis
+/// of this dimension. Layouts of other values may name it.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
@@ -80,6 +81,7 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
     for (sharding, is_mapped) in out.result_shardings.iter_mut().zip(&mapped) {
         if let (Some(s), true) = (sharding, is_mapped) {
+            scope.wrong.extend(used_axis(s, batch.layout).map(|axis| errors::spmd_axis(axis, &func.loc)));
             *s = leading_sharding(s, batch.layout);
         }
     }
@@ -467,6 +469,7 @@ impl<'s> Scope<'s> {
         out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
         for (i, sharding) in out.result_shardings.iter_mut().enumerate() {
             if let Some(s) = sharding.as_mut().filter(|_| sums.get(i) != Some(&true)) {
+                self.wrong.extend(used_axis(s, self.batch.layout).map(|axis| errors::spmd_axis(axis, &func.loc)));
                 *s = leading_sharding(s, self.batch.layout);
             }
         }

@@ -183,16 +183,18 @@ fn an_op_of_many_inputs_has_a_batch() {
 
 #[test]
 fn a_layout_that_names_an_axis_of_the_batch() {
-    for layout in [r#"[{"x"}]"#, r#"[{}], replicated={"x"}"#] {
+    let split = r#"{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}"#;
+    let replicated = r#"{sdy.sharding = #sdy.sharding<@mesh, [{}], replicated={"x"}>}"#;
+    for [argument, result] in [[split, ""], [replicated, ""], ["", split]] {
         let module = parse(&format!(
             r#"sdy.mesh @mesh = <["x"=2]>
-func.func @main(%arg0: tensor<2xf64> {{sdy.sharding = #sdy.sharding<@mesh, {layout}>}}) -> tensor<2xf64> {{
+func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{
   return %arg0 : tensor<2xf64>
 }}"#
         ));
         let batch = Batch { size: 2, has_all: true, axis: None, layout: &["x".to_string()] };
         let found = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap_err();
-        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{layout}: {found}");
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{argument} {result}: {found}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! The text of each op, and the names of its attributes.
 //!
 //! In every form of the text, an op has the same attributes, under StableHLO's own property names. **An attribute that
-//! the text leaves out is absent**, so readers supply the default of the specification. A field of a record that is an
-//! empty list means the same as an absent field. Readers leave it out, except in `stablehlo.output_operand_alias`.
+//! the text leaves out is absent**, except for the strides of a slice and the segment sizes of a scan in their own
+//! forms. A field of a record that is an empty list means the same as an absent field. Readers leave it out, except in
+//! `stablehlo.output_operand_alias`.
 //!
 //! Shardings are not attributes:
 //! - `sdy.sharding` on a function's argument or an op's result is the value's `sharding`;

@@ -1,5 +1,7 @@
 //! Gathers and scatters: windows of an array at positions that a tensor of indices states.
 
+mod locate;
+
 use crate::elem::Elem;
 use crate::kernels::buffers::{element_bytes, output_bytes, own_or_copy, written};
 use crate::kernels::context::PlanCx;
@@ -12,6 +14,7 @@ use crate::parts::{Grid, Pace};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers, piece};
 use bytemuck::Pod;
+use locate::{Along, OUTSIDE, locate};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_ops::index::IndexDims;
@@ -66,12 +69,11 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
     if !is_rows || map.is_empty() || shape[..map.len()].contains(&0) || !indices.dtype.is_integer() {
         return None;
     }
-    let row = shape[map.len()..].iter().product::<usize>();
-    if row == 1 {
-        // Single elements take less time as windows, many of which are located at once.
+    let row_bytes = shape[map.len()..].iter().product::<usize>() * element_bytes(view);
+    if row_bytes <= SHORT {
+        // Short rows take less time as windows, many of which are located at once.
         return None;
     }
-    let row_bytes = row * element_bytes(view);
     let stride = |d: usize| shape[d + 1..map.len()].iter().product::<usize>();
     let picked = leading.iter().map(|&d| (shape[d] - 1, stride(d))).collect();
     Some(RowsKernel { row_bytes, picked, index_dtype: indices.dtype, output_bytes: output_bytes(view) })
@@ -138,9 +140,7 @@ struct Batch {
 struct Indexed {
     /// The offset of the index from the first one of the index vector, in elements of the indices.
     component: usize,
-    /// The largest start for which the whole window is inside of the operand.
-    limit: usize,
-    stride: usize,
+    along: Along,
 }
 
 /// Iterates over windows in order.
@@ -186,9 +186,6 @@ impl<'a> Cursor<'a> {
 
 /// The most windows that are located at once.
 const LOCATED: usize = 256;
-
-/// The position of a window of which a part or all is not inside of the operand.
-const OUTSIDE: usize = usize::MAX;
 
 /// Successive windows along the innermost dimension of the batch.
 struct Run<'a> {
@@ -244,7 +241,9 @@ impl Windows {
         });
         let batch = merged(batch.collect(), &mut starts);
         let indexed = starts.iter().enumerate().filter_map(|(d, start)| match *start {
-            Start::Index(component) => Some(Indexed { component, limit: operand[d] - sizes[d], stride: from[d] }),
+            Start::Index(component) => {
+                Some(Indexed { component, along: Along { limit: operand[d] - sizes[d], stride: from[d] } })
+            }
             _ => None,
         });
         let indexed = indexed.collect();
@@ -296,16 +295,12 @@ impl Windows {
             let count = cursor.ahead().min(windows.end - first).min(most);
             let places = &mut all[..count];
             let [slices, at, start] = cursor.places;
-            places.iter_mut().enumerate().for_each(|(k, place)| *place = start + k * step[2]);
+            match step[2] {
+                0 => places.fill(start),
+                step => places.iter_mut().enumerate().for_each(|(k, place)| *place = start + k * step),
+            }
             for indexed in &self.indexed {
-                indices.each(at + indexed.component, step[1], count, |k, index| {
-                    let start = clamp(index, indexed.limit);
-                    places[k] = match MOVES {
-                        true => places[k] + start * indexed.stride,
-                        false if start as i64 == index => places[k].saturating_add(start * indexed.stride),
-                        false => OUTSIDE,
-                    };
-                });
+                locate::<MOVES>(places, indices, [at + indexed.component, step[1]], indexed.along);
             }
             f(Run { first, places, slices, step: step[0] });
             pace.spend(16 + 4 * count * self.runs.len() * self.run);
@@ -496,6 +491,14 @@ impl GatherKernel {
         let (table, size, run_bytes) = (cx.input(0, part.instance).bytes(), self.size, self.windows.run * self.size);
         let mut pace = Pace::default();
         self.windows.for_each_run::<true>(self.windows.indices(cx.input(1, part.instance)), part.windows, |run| {
+            if let ([[from, row, column]], true) = (&self.layout.runs[..], run_bytes <= SHORT) {
+                let (to, first) = (part.columns.row(*row), run.slices - part.start + column);
+                for (k, window) in run.places.iter().enumerate() {
+                    let to = &mut to[(first + k * run.step) * size..][..run_bytes];
+                    copy_short(&table[(window + from) * size..][..run_bytes], to);
+                }
+                return;
+            }
             for (k, window) in run.places.iter().enumerate() {
                 let place = run.slices + k * run.step - part.start;
                 for &[from, row, column] in &self.layout.runs {
@@ -524,9 +527,9 @@ fn copy_long(from: &[u8], to: &mut [u8], pace: &mut Pace) {
 struct Combine {
     /// Combines updates with the same number of elements: `to[i] = to[i] ∘ from[i]`.
     run: fn(to: &mut [u8], from: &[u8]),
-    /// Combines updates, in order, with the elements at some positions: `to[at[i]] = to[at[i]] ∘ from[i]`. Nothing is
-    /// done for the position [`OUTSIDE`].
-    elements: fn(to: &mut [u8], at: &[usize], from: &[u8]),
+    /// Combines updates of `len` elements each, in order, with the elements from some positions on:
+    /// `to[at[i] + k] = to[at[i] + k] ∘ from[len * i + k]`. Nothing is done for the position [`OUTSIDE`].
+    windows: fn(to: &mut [u8], at: &[usize], from: &[u8], len: usize),
 }
 
 struct ScatterKernel {
@@ -612,8 +615,8 @@ impl ScatterKernel {
     fn apply(&self, columns: &mut Columns<'_>, indices: Indices<'_>, updates: &[u8]) {
         let (windows, size) = (&self.windows, self.size);
         windows.for_each_run::<false>(indices, 0..windows.count(), |run| {
-            if let Some(to) = self.elements(columns, run.step) {
-                return (self.combine.elements)(to, run.places, &updates[run.slices * size..]);
+            if let Some(to) = self.whole(columns, &run) {
+                return (self.combine.windows)(to, run.places, &updates[run.slices * size..], windows.run);
             }
             for (k, &start) in run.places.iter().enumerate() {
                 let slices = run.slices + k * run.step;
@@ -633,39 +636,44 @@ impl ScatterKernel {
         });
     }
 
-    /// Returns the whole operand if these columns are all of it, windows have one element, and `step`, the number of
-    /// elements from window to window in the updates, is 1, or 0 for a single window. Returns `None` otherwise.
-    fn elements<'a>(&self, columns: &'a mut Columns<'_>, step: usize) -> Option<&'a mut [u8]> {
+    /// Returns the whole operand if these columns are all of it, the windows of the run have one piece each, one after
+    /// the other in the updates, and no window is in part inside of the operand. Returns `None` otherwise.
+    fn whole<'a>(&self, columns: &'a mut Columns<'_>, run: &Run<'_>) -> Option<&'a mut [u8]> {
+        let Windows { runs, run: len, .. } = &self.windows;
         let is_whole = columns.row == self.output_bytes && columns.columns.width() == columns.row;
-        let is_single = self.windows.run == 1 && self.windows.runs.len() == 1;
-        (is_whole && is_single && step <= 1).then(|| columns.columns.row(0))
+        let is_single = runs.len() == 1 && (run.step == *len || run.places.len() == 1);
+        let are_inside = *len == 1 || !run.places.contains(&OUTSIDE);
+        (is_whole && is_single && are_inside).then(|| columns.columns.row(0))
     }
 }
 
-/// Calls `combine`, in order, with the element at each position that is not [`OUTSIDE`] and the update for it.
+/// Calls `combine`, in order, with each element of the windows at positions that are not [`OUTSIDE`] and the update for
+/// it. Windows have `len` elements.
 #[inline]
-fn combine_elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], combine: impl Fn(&mut T, T)) {
-    let to = bytemuck::cast_slice_mut::<u8, T>(to);
-    for (&at, from) in at.iter().zip(from.chunks_exact(size_of::<T>())) {
-        if at != OUTSIDE {
-            combine(&mut to[at], bytemuck::pod_read_unaligned(from));
-        }
+fn combine_windows<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], len: usize, combine: impl Fn(&mut T, T)) {
+    let (to, from) = (bytemuck::cast_slice_mut::<u8, T>(to), bytemuck::cast_slice::<u8, T>(from));
+    if len == 1 {
+        at.iter().zip(from).filter(|(at, _)| **at != OUTSIDE).for_each(|(&at, &from)| combine(&mut to[at], from));
+        return;
+    }
+    for (&at, from) in at.iter().zip(from.chunks_exact(len)).filter(|(at, _)| **at != OUTSIDE) {
+        to[at..][..len].iter_mut().zip(from).for_each(|(to, &from)| combine(to, from));
     }
 }
 
 fn replace(size: usize) -> Option<Combine> {
-    fn elements<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8]) {
-        combine_elements::<T>(to, at, from, |to, from| *to = from);
+    fn windows<T: Pod>(to: &mut [u8], at: &[usize], from: &[u8], len: usize) {
+        combine_windows::<T>(to, at, from, len, |to, from| *to = from);
     }
-    let elements = match size {
-        1 => elements::<u8>,
-        2 => elements::<u16>,
-        4 => elements::<u32>,
-        8 => elements::<u64>,
-        16 => elements::<u128>,
+    let windows = match size {
+        1 => windows::<u8>,
+        2 => windows::<u16>,
+        4 => windows::<u32>,
+        8 => windows::<u64>,
+        16 => windows::<u128>,
         _ => return None,
     };
-    Some(Combine { run: |to, from| to.copy_from_slice(from), elements })
+    Some(Combine { run: |to, from| to.copy_from_slice(from), windows })
 }
 
 fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
@@ -678,7 +686,7 @@ fn combine(elem: Elem, kind: ReduceKind) -> Option<Combine> {
                 let (to, from) = (bytemuck::cast_slice_mut::<u8, $T>(to), bytemuck::cast_slice::<u8, $T>(from));
                 to.iter_mut().zip(from).for_each(|(to, &from)| one(to, from));
             }
-            Some(Combine { run, elements: |to, at, from| combine_elements(to, at, from, one) })
+            Some(Combine { run, windows: |to, at, from, len| combine_windows(to, at, from, len, one) })
         }};
     }
     by_reducer!(elem, kind, with)
