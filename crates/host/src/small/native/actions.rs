@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::builder::{Builder, Width, flags};
+use super::formulas::formula;
 use super::lanes::{Operands, is_native};
 use crate::block::machine::Op;
 use crate::elem::Elem;
@@ -16,6 +17,9 @@ use std::ops::Range;
 /// accesses to narrow elements, it is that of the elements. The interpreter is as fast for more. Folds and products may
 /// use a few times as many vectors.
 const MOST: usize = 16;
+/// The largest number of vectors to which a formula that takes vectors is applied in line. The interpreter is faster for
+/// more, because its vectors have twice as many lanes.
+const MOST_OF_FORMULA: usize = 4;
 
 impl<'c> Builder<'_, 'c> {
     /// Adds an instruction that is no jump.
@@ -34,9 +38,12 @@ impl<'c> Builder<'_, 'c> {
 
     /// Adds an action, or returns `None` if the interpreter must run it.
     fn action(&mut self, width: Width, action: &Action) -> Option<()> {
-        let few = |len: u32| (len as usize).div_ceil(width.lanes()) <= MOST;
+        let vectors = |len: u32| (len as usize).div_ceil(width.lanes());
+        let few = |len: u32| vectors(len) <= MOST;
+        let takes_vectors = |op: Op| !width.is_wide && formula(op).is_some_and(|formula| formula.takes_vectors);
+        let has_long_formula = |op: Op, len: u32| vectors(len) > MOST_OF_FORMULA && takes_vectors(op);
         match *action {
-            Action::Each { op, len, to, a, b } if few(len) && is_native(op, width) => {
+            Action::Each { op, len, to, a, b } if is_native(op, width) && few(len) && !has_long_formula(op, len) => {
                 self.each(width, op, len as usize, to as usize, [a, b]);
             }
             Action::Select { len, to, predicate, a, b } if few(len) => {
