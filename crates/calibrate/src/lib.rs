@@ -73,7 +73,12 @@ fn machine_facts(facts: &mut Facts) {
         let [one, all] = [1, workers].map(|count| shardwise_host::peak_flops(dtype, count));
         add(facts, format!("peak.{lanes}"), all, format!("multiply-adds in registers by {workers} workers"));
         if dtype == DType::F32 {
-            add(facts, "peak.bf16", all, "products of bf16 are computed in f32: the rate of f32");
+            add(
+                facts,
+                "peak.bf16",
+                all,
+                "the rate of f32, which products of bf16 exceed where the processor has instructions for them",
+            );
             add(facts, "speedup", (all / one).max(1.0), "the rate of multiply-adds of all workers and of one");
         }
     }

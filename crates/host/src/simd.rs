@@ -36,9 +36,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the best level of this machine, or the lower level that the environment variable `SHARDWISE_LEVEL` names
-    /// (`portable`, `avx2`). Other names are ignored. With `avx512` the level is that of the machine, and no matrix unit
-    /// is used, as with the lower ones.
+    /// Returns the best level of this machine, or the level that the environment variable `SHARDWISE_LEVEL` names if it is
+    /// lower: `portable`, `avx2` or `avx512`. No matrix unit is used if it names one. Other names are ignored.
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| Level::strongest().min(Level::named().unwrap_or(Level::Avx512)))

@@ -312,23 +312,25 @@ pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
 }
 
 /// Computes the results of a region for these arguments. Returns `None` if an op of the region has regions, is not
-/// [`Semantics::Pure`], or fails, and if an op or a result needs a value that neither the arguments nor constants
-/// determine.
+/// [`Semantics::Pure`], or fails, and if an op or a result needs a value from outside of the region that is not a
+/// constant ([`constant_operand`]).
 pub(crate) fn run_region(op: &OpView<'_>, region: Region, args: &[Literal]) -> Option<Vec<Literal>> {
     let body = op.body;
     let mut known: HashMap<Value, Literal> = body[region].args.iter().copied().zip(args.iter().cloned()).collect();
-    let (_, ops) = body[region].ops.split_last()?;
+    let (&last, ops) = body[region].ops.split_last()?;
+    let operands = |known: &HashMap<Value, Literal>, view: &OpView<'_>| -> Option<Vec<Literal>> {
+        let operand = |(i, v): (usize, &Value)| known.get(v).or_else(|| constant_operand(view, i)).cloned();
+        view.operands().iter().enumerate().map(operand).collect()
+    };
     for &inner in ops {
         let view = op.at(inner);
         if !view.regions().is_empty() || Opcode::of_view(&view).facts().semantics(&view) != Semantics::Pure {
             return None;
         }
-        let operand = |(i, v): (usize, &Value)| known.get(v).or_else(|| constant_operand(&view, i)).cloned();
-        let operands: Vec<Literal> = view.operands().iter().enumerate().map(operand).collect::<Option<_>>()?;
-        let results = crate::evaluate(&view, &operands, &mut NoRegions).ok()?;
+        let results = crate::evaluate(&view, &operands(&known, &view)?, &mut NoRegions).ok()?;
         known.extend(view.results().iter().copied().zip(results));
     }
-    body.region_results(region).iter().map(|v| known.get(v).cloned()).collect()
+    operands(&known, &op.at(last))
 }
 
 pub(crate) fn copy_region(b: &mut Builder<'_>, region: Region) -> Region {

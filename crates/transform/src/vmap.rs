@@ -2,7 +2,7 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Mesh, Sharding};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::collective::named::NamedOp;
@@ -79,10 +79,9 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     let values: Vec<Value> = results.iter().zip(&mapped).map(value).collect();
     b.ret(values.iter().copied());
     out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
-    for (sharding, is_mapped) in out.result_shardings.iter_mut().zip(&mapped) {
+    for ((sharding, is_mapped), &v) in out.result_shardings.iter_mut().zip(&mapped).zip(results) {
         if let (Some(s), true) = (sharding, is_mapped) {
-            scope.wrong.extend(used_axis(s, batch.layout).map(|axis| errors::spmd_axis(axis, &func.loc)));
-            *s = leading_sharding(s, batch.layout);
+            scope.add_to_result(v, s, &func.loc);
         }
     }
     match scope.wrong.is_empty() {
@@ -176,6 +175,17 @@ impl<'s> Scope<'s> {
                 b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
             }
         }
+    }
+
+    /// Adds the leading dimension to the layout that the function states for a result, whose value is `v`. Records the
+    /// mistake `spmd-axis` if it names an axis of the batch, unless it is recorded of the value already.
+    fn add_to_result(&mut self, v: Value, sharding: &mut Sharding, loc: &Loc) {
+        let layout = self.batch.layout;
+        let used = |s: &Sharding| used_axis(s, layout);
+        if !self.mapped[v] || self.body.sharding(v).and_then(used).is_none() {
+            self.wrong.extend(used(sharding).map(|axis| errors::spmd_axis(axis, loc)));
+        }
+        *sharding = leading_sharding(sharding, layout);
     }
 
     fn arg(&mut self, v: Value, is_mapped: bool, b: &mut Builder<'_>) {
@@ -467,10 +477,9 @@ impl<'s> Scope<'s> {
         }
         b.ret(values.iter().copied());
         out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
-        for (i, sharding) in out.result_shardings.iter_mut().enumerate() {
+        for (i, (sharding, &v)) in out.result_shardings.iter_mut().zip(func.body.results()).enumerate() {
             if let Some(s) = sharding.as_mut().filter(|_| sums.get(i) != Some(&true)) {
-                self.wrong.extend(used_axis(s, self.batch.layout).map(|axis| errors::spmd_axis(axis, &func.loc)));
-                *s = leading_sharding(s, self.batch.layout);
+                scope.add_to_result(v, s, &func.loc);
             }
         }
         self.wrong.extend(scope.wrong);

@@ -185,7 +185,7 @@ fn an_op_of_many_inputs_has_a_batch() {
 fn a_layout_that_names_an_axis_of_the_batch() {
     let split = r#"{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}"#;
     let replicated = r#"{sdy.sharding = #sdy.sharding<@mesh, [{}], replicated={"x"}>}"#;
-    for [argument, result] in [[split, ""], [replicated, ""], ["", split]] {
+    for [argument, result] in [[split, ""], [replicated, ""], ["", split], [split, split]] {
         let module = parse(&format!(
             r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{

@@ -11,6 +11,6 @@ use crate::simd::Level;
 /// `pieces` states where the parts of each row are, if rows are not contiguous. No loops are of a higher level than
 /// `level`.
 pub fn tile(level: Level, elem: Elem, out: Elem, k: usize, pieces: Option<&Pieces>) -> Option<Tile> {
-    let of_unit = matrix_unit::tile(level.min(Level::strongest()), elem, out);
+    let of_unit = matrix_unit::tile(level, elem, out);
     of_unit.filter(|tile| tile.suits(k, pieces)).or_else(|| Tile::of_vectors(level, elem, out))
 }

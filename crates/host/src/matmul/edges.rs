@@ -120,11 +120,12 @@ fn expected(a: &Matrix, b: &Matrix, [i, j, k]: [usize; 3], order: Order) -> u32 
     })
 }
 
-/// Returns the inner loops for these types that can run here: those of all levels, and those of the emulated matrix
-/// unit.
-fn tiles(elem: Elem, out: Elem, k: usize) -> Vec<Tile> {
-    let mut tiles: Vec<Tile> =
-        Level::available().into_iter().flat_map(|l| choose::tile(l, elem, out, k, None)).collect();
+/// Returns the inner loops for these types that can run here: those of all levels, those of the machine's matrix unit,
+/// and those of the emulated one.
+fn tiles(elem: Elem, out: Elem) -> Vec<Tile> {
+    let levels = Level::available();
+    let mut tiles: Vec<Tile> = levels.into_iter().flat_map(|level| Tile::of_vectors(level, elem, out)).collect();
+    tiles.extend(matrix_unit::tile(Level::strongest(), elem, out));
     tiles.extend(matrix_unit::emulated_tile(elem, out));
     tiles
 }
@@ -134,7 +135,7 @@ fn check(random: &mut Random, (elem, out): (Elem, Elem), [m, n, k]: [usize; 3], 
     let b = Matrix::draw(random, elem, [k, n], layouts[1]);
     let before = Matrix::draw(random, out, [m, n], layouts[2]);
     let gemm = Gemm { elem, out, m, n, k, a: a.strides, b: b.strides, c: before.strides, accumulate };
-    let tiles = tiles(elem, out, k);
+    let tiles = tiles(elem, out);
     assert!(tiles.len() >= Level::available().len(), "all these types have tiles");
     for tile in tiles {
         let mut want = Matrix { bytes: before.bytes.clone(), ..before };

@@ -3,7 +3,8 @@
 //! The unit multiplies a tile of 16 rows of 16 words by one of 16 steps and 16 columns, and adds the products to 16 x 16
 //! sums. A word has two `bf16` or four `i8`. Two tiles of rows times two of columns stay in registers while they go down
 //! two panels, whose lines are padded with zeros to whole tiles. A left panel has its tiles one after the other, each
-//! row by row. Of a right panel, the unit reads a tile of columns from every step.
+//! row by row. A right panel has one step after the other, each with the words of all its columns, of which a
+//! tile has half.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -21,7 +22,7 @@ pub(super) use emulated::tile as emulated_tile;
 /// may not use it, or if `level` or the environment variable `SHARDWISE_LEVEL` excludes it.
 pub(super) fn tile(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
     #[cfg(target_arch = "x86_64")]
-    return amx::tile(elem, out).filter(|_| level == Level::Avx512 && amx::is_usable());
+    return amx::tile(elem, out).filter(|_| level.min(Level::strongest()) == Level::Avx512 && amx::is_usable());
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = (level, elem, out);

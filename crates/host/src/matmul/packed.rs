@@ -15,11 +15,14 @@ use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The number of rows of a block, which are rounded down to whole tiles.
+/// The number of words of a line in a block, which is a multiple of [`Tile::unit`]. The packed data of a block fits into
+/// the second cache.
+const DEPTH: usize = 256;
+/// The largest number of rows of a block, which has as many whole tiles as fit.
 const ROWS: usize = 144;
 /// The largest number of right panels of a part.
 const PANELS: usize = 8;
-/// The largest number of rows of a part.
+/// The largest number of rows of a part, which is a multiple of [`Tile::rows`].
 const PART_ROWS: usize = 16 * ROWS;
 /// If the rows that several parts need take more memory than this in all, no rows are packed in advance. Each part then
 /// packs those that it needs.
@@ -104,6 +107,7 @@ impl<'a> Job<'a> {
         groups: &'a [Group],
         pieces: Option<&'a Pieces>,
     ) -> Job<'a> {
+        debug_assert!(PART_ROWS.is_multiple_of(tile.rows) && DEPTH.is_multiple_of(tile.unit), "whole tiles");
         let mut job = Job { gemm, tile, groups, pieces, columns: 0, rows: 0, packed: vec![None; groups.len()] };
         job.cut(workers.count());
         job
@@ -128,7 +132,7 @@ impl<'a> Job<'a> {
         let width = columns.next_multiple_of(self.tile.columns);
         let depth = self.steps(self.gemm.k).min(self.span_words(rows));
         let padded = rows.next_multiple_of(self.tile.rows);
-        let left = if is_packed { 0 } else { padded.min(self.block_rows()) * depth.min(self.tile.depth) };
+        let left = if is_packed { 0 } else { padded.min(self.block_rows()) * depth.min(DEPTH) };
         [width * depth, padded * width, left]
     }
 
@@ -136,7 +140,7 @@ impl<'a> Job<'a> {
     fn cut(&mut self, workers: usize) {
         (self.columns, self.rows) = (PANELS * self.tile.columns, PART_ROWS);
         while self.count() < PARTS * workers && self.rows > self.block_rows() {
-            self.rows = (self.rows / 2).next_multiple_of(self.tile.rows);
+            self.rows = (self.rows / 2 / self.tile.rows * self.tile.rows).max(self.block_rows());
         }
         while self.count() < PARTS * workers && self.columns > self.tile.columns {
             self.columns /= 2;
@@ -236,9 +240,9 @@ impl<'a> Job<'a> {
         lists
     }
 
-    /// Divides a range of the depth into blocks of [`Tile::depth`] words, of which the last may have fewer.
+    /// Divides a range of the depth into blocks of [`DEPTH`] words, of which the last may have fewer.
     fn depths(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
-        let depth = self.tile.depth * self.tile.step;
+        let depth = DEPTH * self.tile.step;
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
     }
 
@@ -252,7 +256,7 @@ impl<'a> Job<'a> {
     /// rows are in one, and of [`Tile::depths`] blocks otherwise. Columns that one block of rows needs once then stay in
     /// the second cache.
     fn span_words(&self, rows: usize) -> usize {
-        self.tile.depth * if rows <= self.block_rows() { 1 } else { self.tile.depths }
+        DEPTH * if rows <= self.block_rows() { 1 } else { self.tile.depths }
     }
 
     /// Returns the number of rows of a block.

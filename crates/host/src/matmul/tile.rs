@@ -1,8 +1,9 @@
 //! The inner loops of packed products, for each level.
 //!
-//! Elements are packed as 32-bit words, each of which holds a float, an integer or two `bf16`. A **panel** has the
-//! words of a few lines side by side, for one depth after the other. The lines are the rows of the left operand in a
-//! tile, or two vectors of columns of the right operand. A tile's sums stay in registers while it goes down two panels.
+//! Elements are packed as 32-bit words, each of which holds a float, an integer, two `bf16` or four 8-bit integers. A
+//! **panel** has the words of a few lines side by side, for one depth after the other. The lines are the rows of the left
+//! operand in a tile, or its columns of the right operand. A tile's sums stay in registers while it goes down two panels.
+//! The left panels of a matrix unit differ ([`super::matrix_unit`]).
 //!
 //! The order in which a sum adds its products is that of [`Order`], whatever the blocks are.
 //!
@@ -16,13 +17,11 @@ use crate::simd::{Avx2, Avx512};
 use crate::simd::{Level, Portable, Vector, Word};
 use std::marker::PhantomData;
 
-/// The number of words of a line in a block. The packed data of a block fits into the second cache.
-const DEPTH: usize = 256;
 /// The number of blocks for which columns are packed at a time, for rows of several blocks.
 const DEPTHS: usize = 8;
 
-/// The order in which a sum adds its products. It depends on the instructions of the machine, the element types and the
-/// shape, and on nothing else.
+/// The order in which a sum adds its products. It depends on the instructions that the process uses, the element types
+/// and the shape of the product, with the pieces of its rows, and never on timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One product after the other, by `fma` for floats.
@@ -47,8 +46,6 @@ pub struct Tile {
     pub step: usize,
     /// The number of words of which packed lines have a multiple. The last ones may be zero.
     pub unit: usize,
-    /// The number of words of a line in a block.
-    pub depth: usize,
     /// The number of blocks for which columns are packed at a time, for rows of several blocks.
     pub depths: usize,
     /// Returns the number of lines of a left panel if this many rows are left.
@@ -217,7 +214,6 @@ macro_rules! compiled {
                     columns: A::COLUMNS,
                     step: A::STEP,
                     unit: A::UNIT,
-                    depth: DEPTH,
                     depths: DEPTHS,
                     panel_rows: |rows| panel_rows(rows, $rows),
                     pack_rows: lines::<A, E>,
@@ -329,7 +325,8 @@ pub(super) trait Element {
 }
 
 macro_rules! elements {
-    ($($name:ident: $size:literal, $read:ident, $write:ident $(after $round:ident)?;)*) => {$(
+    ($($(#[$attribute:meta])? $name:ident: $size:literal, $read:ident, $write:ident $(after $round:ident)?;)*) => {$(
+        $(#[$attribute])?
         pub(super) struct $name;
 
         impl Element for $name {
@@ -364,6 +361,7 @@ elements! {
     F16: 2, load_f16, store_f16;
     Half: 2, load_u16, store_low16;
     Byte: 1, load_i8, store_low8;
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "matrix units alone pack bytes"))]
     Octet: 1, load_u8, store_low8;
 }
 

@@ -332,7 +332,10 @@ fn permuted(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
 
 fn exchanged(input: &Sharding, target: &Sharding) -> Result<Sharding, String> {
     if !input.mesh.same_devices(&target.mesh) {
-        return Err(format!("goes from a mesh {} to a mesh {} with other axes or devices", input.mesh, target.mesh));
+        return Err(format!(
+            "goes from a mesh {} to a mesh {} with other axes or another order of devices",
+            input.mesh, target.mesh
+        ));
     }
     Ok(target.canonical().with_unreduced(input.unreduced.clone()))
 }

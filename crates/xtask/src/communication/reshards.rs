@@ -30,7 +30,7 @@ pub struct Options {
     /// How many of the worst cases are shown
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     worst: usize,
-    /// Write the tables, without the times, to docs/reshards.md
+    /// Write the tables of totals, without the times, to docs/reshards.md. The worst cases are only printed
     #[arg(long)]
     write: bool,
 }

@@ -28,7 +28,7 @@ const SMALL: usize = 1 << 18;
 /// Ops whose windows have more pieces than this run by the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
 /// A piece of a window of at most this many bytes is copied without a poll of the budget of its own. The work is
-/// counted after each [`Run`] of windows.
+/// counted after each [`Run`] of windows. Longer rows have a kernel of their own.
 const SHORT: usize = 64;
 
 /// Returns the step of a `gather`, or `None` if there is no kernel for it.
@@ -70,7 +70,7 @@ fn rows(view: &OpView<'_>) -> Option<RowsKernel> {
         return None;
     }
     let row_bytes = shape[map.len()..].iter().product::<usize>() * element_bytes(view);
-    if row_bytes <= SHORT {
+    if (1..=SHORT).contains(&row_bytes) {
         // Short rows take less time as windows, many of which are located at once.
         return None;
     }
@@ -637,7 +637,7 @@ impl ScatterKernel {
     }
 
     /// Returns the whole operand if these columns are all of it, the windows of the run have one piece each, one after
-    /// the other in the updates, and no window is in part inside of the operand. Returns `None` otherwise.
+    /// the other in the updates, and all are inside of the operand or have one element. Returns `None` otherwise.
     fn whole<'a>(&self, columns: &'a mut Columns<'_>, run: &Run<'_>) -> Option<&'a mut [u8]> {
         let Windows { runs, run: len, .. } = &self.windows;
         let is_whole = columns.row == self.output_bytes && columns.columns.width() == columns.row;

@@ -5,11 +5,13 @@
 //! them has all its instructions in one piece of assembly, since the compiler knows nothing of what registers hold.
 #![expect(unsafe_code, reason = "assembly")]
 
-use super::emulated::{Dot, Emulated};
-use super::loops::{COLUMNS, Descent, MatrixUnit, Pairs, Quads, REGISTER, ROWS, SIDE, multiply, pack_rows, tile_of};
+use super::emulated::Emulated;
+use super::loops::{
+    COLUMNS, Descent, MatrixUnit, REGISTER, ROWS, SIDE, TilePairs, TileQuads, multiply, pack_rows, tile_of,
+};
 use crate::elem::Elem;
 use crate::matmul::tile::{
-    Adjacent, Bf16, Block, Byte, Element, Half, Lines, Octet, Tile, Whole, pack_adjacent, pack_lines,
+    Adjacent, Bf16, Block, Byte, Element, Half, Lines, Octet, Tile, Whole, Words, pack_adjacent, pack_lines,
 };
 use crate::simd::{Avx512, Level};
 use std::arch::asm;
@@ -19,18 +21,18 @@ use std::sync::OnceLock;
 
 /// Returns true if kernels may use the unit: no lower level is asked for, the processor has the unit, the operating
 /// system saves its registers and lets this process use them, and two products have the right results. This is tested
-/// once.
+/// once, and what the operating system then permits holds for the whole process and cannot be taken back.
 pub(super) fn is_usable() -> bool {
     static USABLE: OnceLock<bool> = OnceLock::new();
-    *USABLE.get_or_init(|| all_hold(&[Level::allows_matrix_units, has_instructions, is_permitted, multiplies]))
+    *USABLE.get_or_init(|| {
+        let is_there = Level::allows_matrix_units() && has_instructions() && is_permitted();
+        // SAFETY: it is there, and the process may use it.
+        is_there && unsafe { multiplies() }
+    })
 }
 
-/// Returns true if all tests hold. Tests after one that fails are not made.
-fn all_hold(tests: &[fn() -> bool]) -> bool {
-    tests.iter().all(|holds| holds())
-}
-
-/// Returns true if the processor has the instructions, and the operating system saves the registers.
+/// Returns true if the processor has the instructions, and those of the vectors that the inner loops use beside them, and
+/// the operating system saves the registers.
 fn has_instructions() -> bool {
     const BF16_TILE_INT8: u32 = 1 << 22 | 1 << 24 | 1 << 25;
     const CONFIGURATION_AND_TILES: u64 = 1 << 17 | 1 << 18;
@@ -62,13 +64,15 @@ fn is_permitted() -> bool {
     false
 }
 
-/// Returns true if the sums of one tile of each kind of word are those of the emulation. All tests before this one must
-/// hold.
-fn multiplies() -> bool {
-    // SAFETY: as the tests before this one say; the emulation needs nothing.
-    let (floats, integers) = unsafe { (sums::<Amx<Pairs<Avx512>>>(), sums::<Amx<Quads<Avx512>>>()) };
+/// Returns true if the sums of one tile of each kind of word are those of the emulation.
+///
+/// # Safety
+/// As for [`MatrixUnit::prepare`].
+unsafe fn multiplies() -> bool {
+    // SAFETY: as the caller says; the emulation needs nothing.
+    let (floats, integers) = unsafe { (sums::<Amx<TilePairs<Avx512>>>(), sums::<Amx<TileQuads<Avx512>>>()) };
     // SAFETY: as above.
-    let emulated = unsafe { (sums::<Emulated<Pairs<Avx512>>>(), sums::<Emulated<Quads<Avx512>>>()) };
+    let emulated = unsafe { (sums::<Emulated<TilePairs<Avx512>>>(), sums::<Emulated<TileQuads<Avx512>>>()) };
     (floats, integers) == emulated
 }
 
@@ -92,10 +96,10 @@ unsafe fn sums<U: MatrixUnit>() -> Vec<u32> {
 /// Returns the inner loops for these types, or `None` if the unit has none.
 pub(super) fn tile(elem: Elem, out: Elem) -> Option<Tile> {
     match (elem, out) {
-        (Elem::BF16, Elem::BF16) => Some(compiled::<Pairs<Avx512>, Half, Bf16>()),
-        (Elem::BF16, Elem::F32) => Some(compiled::<Pairs<Avx512>, Half, Whole>()),
-        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(compiled::<Quads<Avx512>, Octet, Byte>()),
-        (Elem::I8, Elem::I32) => Some(compiled::<Quads<Avx512>, Octet, Whole>()),
+        (Elem::BF16, Elem::BF16) => Some(compiled::<TilePairs<Avx512>, Half, Bf16>()),
+        (Elem::BF16, Elem::F32) => Some(compiled::<TilePairs<Avx512>, Half, Whole>()),
+        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(compiled::<TileQuads<Avx512>, Octet, Byte>()),
+        (Elem::I8, Elem::I32) => Some(compiled::<TileQuads<Avx512>, Octet, Whole>()),
         _ => None,
     }
 }
@@ -149,7 +153,12 @@ impl<A: Multiplied> MatrixUnit for Amx<A> {
     #[inline(always)]
     unsafe fn prepare() -> Amx<A> {
         // SAFETY: the configuration is valid, and as the caller says.
-        unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const CONFIGURATION, options(nostack, readonly)) };
+        unsafe {
+            asm!("ldtilecfg [{}]", in(reg) &raw const CONFIGURATION,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, readonly));
+        }
         Amx(PhantomData)
     }
 
@@ -164,12 +173,17 @@ impl<A> Drop for Amx<A> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: the registers were configured, and nothing that they hold is needed.
-        unsafe { asm!("tilerelease", options(nostack, nomem)) };
+        unsafe {
+            asm!("tilerelease",
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, nomem));
+        }
     }
 }
 
 /// Words with an instruction that multiplies tiles of them.
-trait Multiplied: Dot {
+trait Multiplied: Words {
     /// Adds the products of a panel of two registers of rows to its sums.
     ///
     /// # Safety
@@ -228,6 +242,8 @@ macro_rules! multiplied {
                         is_first = in(reg) u32::from(descent.is_first),
                         narrow = in(reg) 64usize,
                         wide = in(reg) 128usize,
+                        out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                        out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
                         options(nostack),
                     );
                 }
@@ -265,6 +281,7 @@ macro_rules! multiplied {
                         is_first = in(reg) u32::from(descent.is_first),
                         narrow = in(reg) 64usize,
                         wide = in(reg) 128usize,
+                        out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
                         options(nostack),
                     );
                 }
@@ -273,26 +290,21 @@ macro_rules! multiplied {
     };
 }
 
-multiplied!(Pairs: "tdpbf16ps");
-multiplied!(Quads: "tdpbssd");
+multiplied!(TilePairs: "tdpbf16ps");
+multiplied!(TileQuads: "tdpbssd");
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn tests_after_one_that_fails_are_not_made() {
-        assert!(all_hold(&[|| true, || true]));
-        assert!(!all_hold(&[|| true, || false, || unreachable!("a test after one that fails")]));
-    }
-
     /// Tests the unit on machines that have it, and elsewhere that the sums compared are not trivial.
     #[test]
     fn the_unit_computes_what_the_emulation_does() {
         // SAFETY: the emulation needs nothing.
-        let floats = unsafe { sums::<Emulated<Pairs<Avx512>>>() };
+        let floats = unsafe { sums::<Emulated<TilePairs<Avx512>>>() };
         assert!(floats.iter().all(|&bits| f32::from_bits(bits).is_finite()));
         assert!(floats.iter().collect::<std::collections::HashSet<_>>().len() > 500, "{floats:?}");
-        assert!(!has_instructions() || !is_permitted() || multiplies());
+        // SAFETY: the unit is there, and the process may use it.
+        assert!(!has_instructions() || !is_permitted() || unsafe { multiplies() });
     }
 }

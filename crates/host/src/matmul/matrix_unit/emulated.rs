@@ -1,7 +1,7 @@
 //! A matrix unit in plain code. The machine's unit is compared with it, and tests use it on machines that have none.
 #![expect(unsafe_code, reason = "products follow addresses")]
 
-use super::loops::{COLUMNS, Descent, MatrixUnit, Pairs, Quads, REGISTER, SIDE};
+use super::loops::{COLUMNS, Descent, MatrixUnit, REGISTER, SIDE, TilePairs, TileQuads};
 #[cfg(test)]
 use super::loops::{multiply, pack_rows, tile_of};
 #[cfg(test)]
@@ -20,7 +20,7 @@ pub(super) trait Dot: Words {
     fn dot(row: &[u32; SIDE], column: &[u32; SIDE], sum: u32) -> u32;
 }
 
-impl<V: Vector<Word = u32>> Dot for Pairs<V> {
+impl<V: Vector<Word = u32>> Dot for TilePairs<V> {
     /// Computes a sum of each half of the words by `fma`, and adds their sum to `sum`. Subnormal numbers count as zeros.
     fn dot(row: &[u32; SIDE], column: &[u32; SIDE], sum: u32) -> u32 {
         let halves = |word: u32| [word << 16, word & 0xffff_0000].map(|bits| flushed(f32::from_bits(bits)));
@@ -37,7 +37,7 @@ fn flushed(x: f32) -> f32 {
     if x.is_subnormal() { 0f32.copysign(x) } else { x }
 }
 
-impl<V: Vector<Word = u32>> Dot for Quads<V> {
+impl<V: Vector<Word = u32>> Dot for TileQuads<V> {
     fn dot(row: &[u32; SIDE], column: &[u32; SIDE], sum: u32) -> u32 {
         let bytes = |words: &[u32; SIDE]| words.map(|word| word.to_le_bytes().map(|byte| i32::from(byte as i8)));
         let (row, column) = (bytes(row), bytes(column));
@@ -81,10 +81,10 @@ pub(in super::super) fn tile(elem: Elem, out: Elem) -> Option<Tile> {
         tile_of::<Emulated<A>>(rows, lines, pack_adjacent::<A, E>, multiply::<Emulated<A>, R>)
     }
     match (elem, out) {
-        (Elem::BF16, Elem::BF16) => Some(tile::<Pairs<Portable<u32>>, Half, Bf16>()),
-        (Elem::BF16, Elem::F32) => Some(tile::<Pairs<Portable<u32>>, Half, Whole>()),
-        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(tile::<Quads<Portable<u32>>, Octet, Byte>()),
-        (Elem::I8, Elem::I32) => Some(tile::<Quads<Portable<u32>>, Octet, Whole>()),
+        (Elem::BF16, Elem::BF16) => Some(tile::<TilePairs<Portable<u32>>, Half, Bf16>()),
+        (Elem::BF16, Elem::F32) => Some(tile::<TilePairs<Portable<u32>>, Half, Whole>()),
+        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(tile::<TileQuads<Portable<u32>>, Octet, Byte>()),
+        (Elem::I8, Elem::I32) => Some(tile::<TileQuads<Portable<u32>>, Octet, Whole>()),
         _ => None,
     }
 }

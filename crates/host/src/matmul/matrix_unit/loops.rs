@@ -16,16 +16,14 @@ pub(super) const ROWS: usize = 2 * SIDE;
 /// The number of columns of a tile of the inner loops.
 pub(super) const COLUMNS: usize = 2 * SIDE;
 
-/// The number of words of a line in a block. With fewer, sums are read and written more often.
-const DEPTH: usize = 256;
 /// The number of blocks for which columns are packed at a time. They must come from the second cache, because the unit
 /// is faster than the third.
 const DEPTHS: usize = 4;
 
 /// Two `bf16` in a word, the first in its low half.
-pub(super) struct Pairs<V>(PhantomData<V>);
+pub(super) struct TilePairs<V>(PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Words for Pairs<V> {
+impl<V: Vector<Word = u32>> Words for TilePairs<V> {
     type V = V;
     const STEP: usize = 2;
     const UNIT: usize = SIDE;
@@ -37,9 +35,9 @@ impl<V: Vector<Word = u32>> Words for Pairs<V> {
 }
 
 /// Four `i8` in a word, the first in its low byte.
-pub(super) struct Quads<V>(PhantomData<V>);
+pub(super) struct TileQuads<V>(PhantomData<V>);
 
-impl<V: Vector<Word = u32>> Words for Quads<V> {
+impl<V: Vector<Word = u32>> Words for TileQuads<V> {
     type V = V;
     const STEP: usize = 4;
     const UNIT: usize = SIDE;
@@ -96,7 +94,6 @@ pub(super) fn tile_of<U: MatrixUnit>(
         columns: COLUMNS,
         step: U::Words::STEP,
         unit: U::Words::UNIT,
-        depth: DEPTH,
         depths: DEPTHS,
         panel_rows: |rows| rows.min(ROWS).next_multiple_of(SIDE),
         pack_rows,

@@ -19,7 +19,7 @@ use std::ops::Range;
 const MOST: usize = 16;
 /// The largest number of vectors to which a formula that takes vectors is applied in line. The interpreter is faster for
 /// more, because its vectors have twice as many lanes.
-const MOST_OF_FORMULA: usize = 4;
+const MOST_IN_FORMULA: usize = 4;
 
 impl<'c> Builder<'_, 'c> {
     /// Adds an instruction that is no jump.
@@ -41,9 +41,9 @@ impl<'c> Builder<'_, 'c> {
         let vectors = |len: u32| (len as usize).div_ceil(width.lanes());
         let few = |len: u32| vectors(len) <= MOST;
         let takes_vectors = |op: Op| !width.is_wide && formula(op).is_some_and(|formula| formula.takes_vectors);
-        let has_long_formula = |op: Op, len: u32| vectors(len) > MOST_OF_FORMULA && takes_vectors(op);
+        let most = |op: Op| if takes_vectors(op) { MOST_IN_FORMULA } else { MOST };
         match *action {
-            Action::Each { op, len, to, a, b } if is_native(op, width) && few(len) && !has_long_formula(op, len) => {
+            Action::Each { op, len, to, a, b } if is_native(op, width) && vectors(len) <= most(op) => {
                 self.each(width, op, len as usize, to as usize, [a, b]);
             }
             Action::Select { len, to, predicate, a, b } if few(len) => {
