@@ -508,7 +508,8 @@ impl Array {
     /// # Panics
     ///
     /// For a mistake whose type cannot be known, this method and the other getters panic with the diagnostics. In a
-    /// trace, they end the trace instead, whose caller returns the diagnostics.
+    /// trace, they end the trace instead, and the caller of the traced function gets the diagnostics as an error. A loop
+    /// or branch that runs outside of a traced function panics with them.
     #[track_caller]
     pub fn ty(&self) -> ArrayType {
         self.sharded();

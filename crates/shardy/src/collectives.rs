@@ -182,9 +182,9 @@ impl<'a> Conversion<'a> {
         Some((part(axis.pre_size(), room), Some(part(axis.pre_size() * room, size / room))))
     }
 
-    /// Adds a slice of dimensions that the target splits into more shards. A dimension whose last axis will move to
-    /// another dimension may be sliced as well, by the axes that come after it there. Adds nothing if nothing can be
-    /// sliced.
+    /// Adds a slice of dimensions whose number of shards in the target does not divide the present one, also if it is
+    /// smaller. A dimension whose last axis will move to another dimension may be sliced as well, by the axes that come
+    /// after it there. Adds nothing if nothing can be sliced.
     fn slice(&mut self) {
         for dim in 0..self.ins.len() {
             let (ins, outs) = (self.total(&self.ins[dim]), self.total(&self.outs[dim]));

@@ -299,10 +299,12 @@ impl Search<'_, '_> {
         seeds
     }
 
-    /// Makes the changes of `seed`, and those that neighbours then ask for, and takes them back. Returns the lowest
-    /// price on the way, and the changes up to there. Only states count after all changes of `seed`, in which a device
-    /// receives no more bytes than before and the work is within its limit. If none of these is cheaper, returns the
-    /// present price and no changes. Ends at a state in `reached`, from which another seed went on, and adds its own.
+    /// Makes the changes of `seed`, and those that neighbours then ask for, one for each group and no more in all than
+    /// the stage allows ([`Stage::most_steps`]), and takes them back. Returns the lowest price on the way, and the
+    /// changes up to there. Only states count after all changes of `seed`, in which a device receives no more bytes
+    /// than before and the work is within its limit. If none of these is cheaper, or if `seed` has more changes than
+    /// the stage allows, returns the present price and no changes. Ends early at a state in `reached`, from which
+    /// another seed went on, and adds its own.
     fn spread(&mut self, seed: Vec<Change>, reached: &mut Reached) -> (u64, Vec<Change>) {
         let (mut before, mut changes): (Vec<Change>, Vec<Change>) = (vec![], vec![]);
         let mut next = Queue::default();
