@@ -133,6 +133,7 @@ impl Batch {
     }
 
     /// Computes the products of all batches. A batch is given by the operands of its product at index 0 of all loops.
+    /// Stops the computation if there is no memory for its tables or its scratch space.
     ///
     /// # Panics
     /// Panics if an operand has fewer bytes than are reached.
@@ -240,7 +241,7 @@ impl Gemm {
 
     /// Computes the products of each batch's rows with a list of matrices, which are `matrix_step` elements apart.
     /// `counts` has, for each batch, the number of rows of each matrix. The matrices take the rows in order, and rows
-    /// that are left over are not computed.
+    /// that are left over are not computed. Stops the computation as [`Batch::run`] does.
     ///
     /// # Panics
     /// Panics if there is no kernel for the types ([`Gemm::is_supported`]), if there are too few rows, if there are not

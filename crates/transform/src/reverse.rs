@@ -54,7 +54,7 @@ pub fn vjp_of(module: &Module, func: &Func, args: &[usize], count: usize) -> Res
 /// The cotangents of the results of a function that is transposed.
 #[derive(Clone, Copy)]
 enum Seed {
-    /// New arguments for so many results with tangents from the first on, and zeros for the others.
+    /// New arguments for the first of the results that have tangents, at most this many, and zeros for the others.
     Arguments(usize),
     /// The number 1, of this type, for the first result, and zeros for the others.
     One(DType),

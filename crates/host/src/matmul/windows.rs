@@ -78,7 +78,8 @@ impl Windows {
         }
     }
 
-    /// Computes the products of all instances.
+    /// Computes the products of all instances. Stops the computation if there is no memory for its tables or its
+    /// scratch space.
     ///
     /// # Panics
     /// Panics if an operand has fewer bytes than are reached.

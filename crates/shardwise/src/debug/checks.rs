@@ -5,7 +5,8 @@ use shardwise_engine::NumberChecks;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The numbers that end a run when an op makes them, for [`with_checks`].
+/// The numbers that end a run when an op makes them, for [`with_checks`]: the op has one in a result although none of its
+/// operands has one. Constants are not checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Checks {
