@@ -56,8 +56,8 @@ pub struct Batched {
 /// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
 ///
 /// # Errors
-/// Those of [`vmap`], and `spmd-axis` if the layout of a value or of a result that gets the new dimension names an axis
-/// of this dimension. Layouts of other values may name it.
+/// Fails as [`vmap`] does. It also fails with `spmd-axis` if a value or a result gets the new dimension and has a layout
+/// that names an axis of this dimension. Layouts of other values may name it.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {

@@ -120,10 +120,18 @@ pub struct Results<'a> {
 }
 
 impl Block<'_> {
-    /// Returns the number of words from the sums of a tile, of which there are `words`, to those of the next. Sums that
-    /// are complete at once need memory for one tile only, which stays in the first cache.
-    pub(super) fn sums_step(&self, words: usize) -> usize {
-        if self.is_first && self.results.is_some() { 0 } else { words }
+    /// Returns the tiles of this block, of up to `rows` rows and `columns` columns, one right panel after the other.
+    #[inline(always)]
+    pub(super) fn tiles(&self, rows: usize, columns: usize) -> impl Iterator<Item = At> {
+        // Sums that are complete at once need memory for one tile only, which stays in the first cache.
+        let step = if self.is_first && self.results.is_some() { 0 } else { rows * columns };
+        let heights = self.rows.div_ceil(rows);
+        (0..self.panels * heights).map(move |i| {
+            let (row, column) = (i % heights * rows, i / heights * columns);
+            let left = self.left.wrapping_add(row * self.depth);
+            let right = self.right.wrapping_add(column * self.depth);
+            At { row, column, left, right, sums: self.sums.wrapping_add(i * step) }
+        })
     }
 }
 
@@ -255,7 +263,7 @@ trait Arithmetic: Words {
     fn step(sum: Self::V, a: Self::V, b: Self::V) -> Self::V;
 }
 
-struct Floats<V>(PhantomData<V>);
+pub(super) struct Floats<V>(PhantomData<V>);
 
 impl<V: Vector<Word = u32>> Words for Floats<V> {
     type V = V;
@@ -273,7 +281,7 @@ impl<V: Vector<Word = u32>> Arithmetic for Floats<V> {
 }
 
 /// Integers, which wrap. Narrow integers are in the low bits.
-struct Integers<V>(PhantomData<V>);
+pub(super) struct Integers<V>(PhantomData<V>);
 
 impl<V: Vector<Word = u32>> Words for Integers<V> {
     type V = V;
@@ -549,24 +557,15 @@ pub(super) unsafe fn words<A: Words, E: Element>(p: *const u8, stride: isize, co
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled.
 #[inline(always)]
 unsafe fn multiply<A: Arithmetic, R: Element, const M: usize>(block: &Block<'_>) {
-    let width = A::COLUMNS;
-    let mut sums = block.sums;
-    let step = block.sums_step(M * width);
-    for panel in 0..block.panels {
-        let right = block.right.wrapping_add(panel * width * block.depth);
-        for row in (0..block.rows).step_by(M) {
-            let left = block.left.wrapping_add(row * block.depth);
-            let tile = At { row, column: panel * width, left, right, sums };
-            // SAFETY: as the caller says.
-            unsafe {
-                match panel_rows(block.rows - row, M) {
-                    1 => go_down::<A, R, 1>(&tile, block),
-                    2 => go_down::<A, R, 2>(&tile, block),
-                    4 => go_down::<A, R, 4>(&tile, block),
-                    _ => go_down::<A, R, M>(&tile, block),
-                }
+    for tile in block.tiles(M, A::COLUMNS) {
+        // SAFETY: as the caller says.
+        unsafe {
+            match panel_rows(block.rows - tile.row, M) {
+                1 => go_down::<A, R, 1>(&tile, block),
+                2 => go_down::<A, R, 2>(&tile, block),
+                4 => go_down::<A, R, 4>(&tile, block),
+                _ => go_down::<A, R, M>(&tile, block),
             }
-            sums = sums.wrapping_add(step);
         }
     }
 }

@@ -6,11 +6,12 @@ use crate::simd::{AtLevel, Vector, run_words};
 /// The position of a window of which a part or all is not inside of the array.
 pub const OUTSIDE: usize = usize::MAX;
 
-/// A dimension of an array, along which indices state where windows start. The largest start for which the whole window
-/// is inside of the array, and the stride, in elements.
+/// A dimension of an array, along which indices state where windows start.
 #[derive(Clone, Copy)]
 pub struct Along {
+    /// The largest start for which the whole window is inside of the array.
     pub limit: usize,
+    /// The stride of the dimension, in elements.
     pub stride: usize,
 }
 

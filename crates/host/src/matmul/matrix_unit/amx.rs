@@ -7,12 +7,10 @@
 
 use super::emulated::Emulated;
 use super::loops::{
-    COLUMNS, Descent, MatrixUnit, REGISTER, ROWS, SIDE, TilePairs, TileQuads, multiply, pack_rows, tile_of,
+    COLUMNS, Descent, MatrixUnit, REGISTER, ROWS, SIDE, TilePairs, TileQuads, multiply, of_types, pack_rows, tile_of,
 };
 use crate::elem::Elem;
-use crate::matmul::tile::{
-    Adjacent, Bf16, Block, Byte, Element, Half, Lines, Octet, Tile, Whole, Words, pack_adjacent, pack_lines,
-};
+use crate::matmul::tile::{Adjacent, Block, Element, Lines, Tile, Words, pack_adjacent, pack_lines};
 use crate::simd::{Avx512, Level};
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv};
@@ -95,13 +93,7 @@ unsafe fn sums<U: MatrixUnit>() -> Vec<u32> {
 
 /// Returns the inner loops for these types, or `None` if the unit has none.
 pub(super) fn tile(elem: Elem, out: Elem) -> Option<Tile> {
-    match (elem, out) {
-        (Elem::BF16, Elem::BF16) => Some(compiled::<TilePairs<Avx512>, Half, Bf16>()),
-        (Elem::BF16, Elem::F32) => Some(compiled::<TilePairs<Avx512>, Half, Whole>()),
-        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(compiled::<TileQuads<Avx512>, Octet, Byte>()),
-        (Elem::I8, Elem::I32) => Some(compiled::<TileQuads<Avx512>, Octet, Whole>()),
-        _ => None,
-    }
+    of_types!(elem, out, compiled, Avx512)
 }
 
 /// Returns the inner loops with functions that are compiled with the instructions of AVX-512.
@@ -196,6 +188,38 @@ trait Multiplied: Words {
     unsafe fn one(descent: &Descent);
 }
 
+/// Goes down the panels of a descent: sums are loaded or set to zero, and stored after all steps. Each step takes
+/// `$left` bytes of the left panel.
+macro_rules! go_down {
+    ($descent:ident, $left:literal; $($load:literal)* ; $($zero:literal)* ; $($step:expr),* ; $($store:literal)*) => {
+        asm!(
+            "test {is_first:e}, {is_first:e}",
+            "jnz 2f",
+            $($load,)*
+            "jmp 3f",
+            "2:",
+            $($zero,)*
+            "3:",
+            $($step,)*
+            concat!("add {left}, ", $left),
+            "add {right}, 2048",
+            "dec {depths}",
+            "jnz 3b",
+            $($store,)*
+            left = inout(reg) $descent.left => _,
+            right = inout(reg) $descent.right => _,
+            depths = inout(reg) $descent.depths => _,
+            sums = in(reg) $descent.sums,
+            is_first = in(reg) u32::from($descent.is_first),
+            narrow = in(reg) 64usize,
+            wide = in(reg) 128usize,
+            out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+            out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+            options(nostack),
+        )
+    };
+}
+
 /// Implements [`Multiplied`] by an instruction. Registers 0 to 3 have the sums, row by row, 4 and 5 have tiles of rows,
 /// and 6 and 7 tiles of columns. Rows of sums and steps of columns have 128 bytes, of which one register has 64.
 macro_rules! multiplied {
@@ -205,20 +229,12 @@ macro_rules! multiplied {
             unsafe fn two(descent: &Descent) {
                 // SAFETY: as the caller says.
                 unsafe {
-                    asm!(
-                        "test {is_first:e}, {is_first:e}",
-                        "jnz 2f",
-                        "tileloadd tmm0, [{sums} + {wide}*1]",
-                        "tileloadd tmm1, [{sums} + {wide}*1 + 64]",
-                        "tileloadd tmm2, [{sums} + {wide}*1 + 2048]",
-                        "tileloadd tmm3, [{sums} + {wide}*1 + 2112]",
-                        "jmp 3f",
-                        "2:",
-                        "tilezero tmm0",
-                        "tilezero tmm1",
-                        "tilezero tmm2",
-                        "tilezero tmm3",
-                        "3:",
+                    go_down! { descent, 2048;
+                        "tileloadd tmm0, [{sums} + {wide}*1]"
+                        "tileloadd tmm1, [{sums} + {wide}*1 + 64]"
+                        "tileloadd tmm2, [{sums} + {wide}*1 + 2048]"
+                        "tileloadd tmm3, [{sums} + {wide}*1 + 2112]";
+                        "tilezero tmm0" "tilezero tmm1" "tilezero tmm2" "tilezero tmm3";
                         "tileloadd tmm4, [{left} + {narrow}*1]",
                         "tileloadd tmm6, [{right} + {wide}*1]",
                         concat!($multiply, " tmm0, tmm4, tmm6"),
@@ -226,26 +242,12 @@ macro_rules! multiplied {
                         concat!($multiply, " tmm1, tmm4, tmm7"),
                         "tileloadd tmm5, [{left} + {narrow}*1 + 1024]",
                         concat!($multiply, " tmm2, tmm5, tmm6"),
-                        concat!($multiply, " tmm3, tmm5, tmm7"),
-                        "add {left}, 2048",
-                        "add {right}, 2048",
-                        "dec {depths}",
-                        "jnz 3b",
-                        "tilestored [{sums} + {wide}*1], tmm0",
-                        "tilestored [{sums} + {wide}*1 + 64], tmm1",
-                        "tilestored [{sums} + {wide}*1 + 2048], tmm2",
-                        "tilestored [{sums} + {wide}*1 + 2112], tmm3",
-                        left = inout(reg) descent.left => _,
-                        right = inout(reg) descent.right => _,
-                        depths = inout(reg) descent.depths => _,
-                        sums = in(reg) descent.sums,
-                        is_first = in(reg) u32::from(descent.is_first),
-                        narrow = in(reg) 64usize,
-                        wide = in(reg) 128usize,
-                        out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
-                        out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
-                        options(nostack),
-                    );
+                        concat!($multiply, " tmm3, tmm5, tmm7");
+                        "tilestored [{sums} + {wide}*1], tmm0"
+                        "tilestored [{sums} + {wide}*1 + 64], tmm1"
+                        "tilestored [{sums} + {wide}*1 + 2048], tmm2"
+                        "tilestored [{sums} + {wide}*1 + 2112], tmm3"
+                    }
                 }
             }
 
@@ -253,37 +255,18 @@ macro_rules! multiplied {
             unsafe fn one(descent: &Descent) {
                 // SAFETY: as the caller says.
                 unsafe {
-                    asm!(
-                        "test {is_first:e}, {is_first:e}",
-                        "jnz 2f",
-                        "tileloadd tmm0, [{sums} + {wide}*1]",
-                        "tileloadd tmm1, [{sums} + {wide}*1 + 64]",
-                        "jmp 3f",
-                        "2:",
-                        "tilezero tmm0",
-                        "tilezero tmm1",
-                        "3:",
+                    go_down! { descent, 1024;
+                        "tileloadd tmm0, [{sums} + {wide}*1]"
+                        "tileloadd tmm1, [{sums} + {wide}*1 + 64]";
+                        "tilezero tmm0" "tilezero tmm1";
                         "tileloadd tmm4, [{left} + {narrow}*1]",
                         "tileloadd tmm6, [{right} + {wide}*1]",
                         concat!($multiply, " tmm0, tmm4, tmm6"),
                         "tileloadd tmm7, [{right} + {wide}*1 + 64]",
-                        concat!($multiply, " tmm1, tmm4, tmm7"),
-                        "add {left}, 1024",
-                        "add {right}, 2048",
-                        "dec {depths}",
-                        "jnz 3b",
-                        "tilestored [{sums} + {wide}*1], tmm0",
-                        "tilestored [{sums} + {wide}*1 + 64], tmm1",
-                        left = inout(reg) descent.left => _,
-                        right = inout(reg) descent.right => _,
-                        depths = inout(reg) descent.depths => _,
-                        sums = in(reg) descent.sums,
-                        is_first = in(reg) u32::from(descent.is_first),
-                        narrow = in(reg) 64usize,
-                        wide = in(reg) 128usize,
-                        out("tmm0") _, out("tmm1") _, out("tmm4") _, out("tmm6") _, out("tmm7") _,
-                        options(nostack),
-                    );
+                        concat!($multiply, " tmm1, tmm4, tmm7");
+                        "tilestored [{sums} + {wide}*1], tmm0"
+                        "tilestored [{sums} + {wide}*1 + 64], tmm1"
+                    }
                 }
             }
         }

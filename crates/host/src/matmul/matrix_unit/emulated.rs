@@ -3,12 +3,12 @@
 
 use super::loops::{COLUMNS, Descent, MatrixUnit, REGISTER, SIDE, TilePairs, TileQuads};
 #[cfg(test)]
-use super::loops::{multiply, pack_rows, tile_of};
+use super::loops::{multiply, of_types, pack_rows, tile_of};
 #[cfg(test)]
 use crate::elem::Elem;
 use crate::matmul::tile::Words;
 #[cfg(test)]
-use crate::matmul::tile::{Bf16, Byte, Element, Half, Octet, Tile, Whole, pack_adjacent, pack_lines};
+use crate::matmul::tile::{Element, Tile, pack_adjacent, pack_lines};
 #[cfg(test)]
 use crate::simd::Portable;
 use crate::simd::Vector;
@@ -80,11 +80,5 @@ pub(in super::super) fn tile(elem: Elem, out: Elem) -> Option<Tile> {
         let [rows, lines] = [pack_rows::<A, E>, pack_lines::<A, E>];
         tile_of::<Emulated<A>>(rows, lines, pack_adjacent::<A, E>, multiply::<Emulated<A>, R>)
     }
-    match (elem, out) {
-        (Elem::BF16, Elem::BF16) => Some(tile::<TilePairs<Portable<u32>>, Half, Bf16>()),
-        (Elem::BF16, Elem::F32) => Some(tile::<TilePairs<Portable<u32>>, Half, Whole>()),
-        (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some(tile::<TileQuads<Portable<u32>>, Octet, Byte>()),
-        (Elem::I8, Elem::I32) => Some(tile::<TileQuads<Portable<u32>>, Octet, Whole>()),
-        _ => None,
-    }
+    of_types!(elem, out, tile, Portable<u32>)
 }

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "products follow addresses")]
 
 use crate::matmul::tile::{
-    Adjacent, At, Block, Element, Lines, Order, Tile, Words, are_words, transposed, word, words, write_results,
+    Adjacent, At, Block, Element, Floats, Integers, Lines, Order, Tile, Words, are_words, transposed, word, words,
+    write_results,
 };
 use crate::simd::{Vector, prefetch};
 use std::marker::PhantomData;
@@ -20,33 +21,41 @@ pub(super) const COLUMNS: usize = 2 * SIDE;
 /// is faster than the third.
 const DEPTHS: usize = 4;
 
-/// Two `bf16` in a word, the first in its low half.
-pub(super) struct TilePairs<V>(PhantomData<V>);
+/// Words of `STEP` elements, the first in the low bits, whose sums are those of the words `S`.
+pub(super) struct TileWords<S, const STEP: usize>(PhantomData<S>);
 
-impl<V: Vector<Word = u32>> Words for TilePairs<V> {
-    type V = V;
-    const STEP: usize = 2;
+/// Two `bf16` in a word.
+pub(super) type TilePairs<V> = TileWords<Floats<V>, 2>;
+
+/// Four `i8` in a word.
+pub(super) type TileQuads<V> = TileWords<Integers<V>, 4>;
+
+impl<S: Words, const STEP: usize> Words for TileWords<S, STEP> {
+    type V = S::V;
+    const STEP: usize = STEP;
     const UNIT: usize = SIDE;
     const COLUMNS: usize = COLUMNS;
     #[inline(always)]
-    fn add(a: V, b: V) -> V {
-        a.fadd(b)
+    fn add(a: S::V, b: S::V) -> S::V {
+        S::add(a, b)
     }
 }
 
-/// Four `i8` in a word, the first in its low byte.
-pub(super) struct TileQuads<V>(PhantomData<V>);
-
-impl<V: Vector<Word = u32>> Words for TileQuads<V> {
-    type V = V;
-    const STEP: usize = 4;
-    const UNIT: usize = SIDE;
-    const COLUMNS: usize = COLUMNS;
-    #[inline(always)]
-    fn add(a: V, b: V) -> V {
-        a.iadd(b)
-    }
+/// Returns the inner loops that `$tile::<words, operands, results>()` makes for these types, with vectors `$v`, or `None`
+/// if a unit has none.
+macro_rules! of_types {
+    ($elem:expr, $out:expr, $tile:ident, $v:ty) => {{
+        use crate::matmul::tile::{Bf16, Byte, Half, Octet, Whole};
+        match ($elem, $out) {
+            (Elem::BF16, Elem::BF16) => Some($tile::<TilePairs<$v>, Half, Bf16>()),
+            (Elem::BF16, Elem::F32) => Some($tile::<TilePairs<$v>, Half, Whole>()),
+            (Elem::I8, Elem::I8) | (Elem::U8, Elem::U8) => Some($tile::<TileQuads<$v>, Octet, Byte>()),
+            (Elem::I8, Elem::I32) => Some($tile::<TileQuads<$v>, Octet, Whole>()),
+            _ => None,
+        }
+    }};
 }
+pub(super) use of_types;
 
 /// A matrix unit, ready to multiply words of some type.
 pub(super) trait MatrixUnit {
@@ -180,24 +189,17 @@ unsafe fn pack_square<A: Words, E: Element>(lines: &Lines<'_>, line: usize, firs
 pub(super) unsafe fn multiply<U: MatrixUnit, R: Element>(block: &Block<'_>) {
     // SAFETY: as the caller says.
     let unit = unsafe { U::prepare() };
-    let mut sums = block.sums;
-    let step = block.sums_step(ROWS * COLUMNS);
-    for panel in 0..block.panels {
-        let right = block.right.wrapping_add(panel * COLUMNS * block.depth);
-        for row in (0..block.rows).step_by(ROWS) {
-            let left = block.left.wrapping_add(row * block.depth);
-            let (heights, depths) = ((block.rows - row).min(ROWS).div_ceil(SIDE), block.depth / SIDE);
-            let tile = At { row, column: panel * COLUMNS, left, right, sums };
-            if !block.is_first {
-                // The sums of the next tile, each line of the cache.
-                (0..ROWS * COLUMNS).step_by(16).for_each(|w| prefetch(sums.wrapping_add(step + w).cast()));
-            }
-            // SAFETY: as the caller says.
-            unsafe {
-                unit.go_down(&Descent { left, right, sums, heights, depths, is_first: block.is_first });
-                write_results::<U::Words, R>(&tile, ROWS, block);
-            }
-            sums = sums.wrapping_add(step);
+    for tile in block.tiles(ROWS, COLUMNS) {
+        let At { row, left, right, sums, .. } = tile;
+        let (heights, depths) = ((block.rows - row).min(ROWS).div_ceil(SIDE), block.depth / SIDE);
+        if !block.is_first {
+            // The sums of the next tile, each line of the cache.
+            (ROWS * COLUMNS..2 * ROWS * COLUMNS).step_by(16).for_each(|w| prefetch(sums.wrapping_add(w).cast()));
+        }
+        // SAFETY: as the caller says.
+        unsafe {
+            unit.go_down(&Descent { left, right, sums, heights, depths, is_first: block.is_first });
+            write_results::<U::Words, R>(&tile, ROWS, block);
         }
     }
 }
