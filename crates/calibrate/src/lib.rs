@@ -8,16 +8,26 @@
 #![warn(missing_docs, missing_debug_implementations)]
 
 mod memory;
+mod others;
 mod programs;
+mod text;
 mod timed;
 
 pub use memory::{copy_bytes_per_s, processor};
+use programs::Small;
 use shardwise_base::{DType, Diagnostics};
 use shardwise_host::pool::{Effort, Workers};
 use shardwise_sim::{Machine, Options, Topology, simulate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use timed::{Timed, quartile};
+
+/// The number of devices of programs with several instances of each instruction.
+const INSTANCES: usize = 8;
+
+/// The shape of an array that is just too large for a small program. Its elements take much less time than an
+/// instruction.
+const FEW: &[usize] = &[1100];
 
 /// The constants of the machine by name: the value of each, and how it was measured or where it is from.
 type Facts = BTreeMap<String, (f64, String)>;
@@ -40,7 +50,7 @@ pub fn calibrate(mut report: impl FnMut(&str)) -> Result<Machine, Diagnostics> {
     subjects(&mut facts, &programs::products())?;
     report("other ops and collectives");
     subjects(&mut facts, &programs::streams())?;
-    subjects(&mut facts, &programs::others())?;
+    subjects(&mut facts, &others::others())?;
     subjects(&mut facts, &programs::collectives())?;
     report("errors of predictions");
     let measured = machine(&facts)?;
@@ -86,23 +96,37 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction and a turn of a loop take beside their work, and the ops of small programs.
-/// Fails if a program cannot be compiled or run.
+/// Measures the times that an instruction, an instance and a turn of a loop take beside their work, and the ops of small
+/// programs. Fails if a program cannot be compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
-    let (instruction, count) = mean_seconds(&programs::chain(120, programs::FEW))?;
-    add(facts, "instruction_s", instruction, format!("a program of {count} instructions of few elements"));
-    let (negation, _) = mean_seconds(&programs::chain(20, programs::MANY))?;
-    let turn = turn_seconds(programs::turns)? - 2.0 * instruction - negation;
+    let instruction = Timed::new(&programs::idle())?.seconds()?;
+    add(facts, "instruction_s", instruction, "a permutation of devices, which moves no data");
+    let (instance, launch) = instances(FEW, instruction)?;
+    let source = |what: &str| format!("an addition of {what} on {INSTANCES} devices, and on one");
+    add(facts, "instance_s", instance, source("few elements"));
+    add(facts, "launch_s", launch, source("few elements"));
+    let (program, _) = instances(&[1], instruction)?;
+    add(facts, "small_program_s", program, source("one element"));
+    let negation = mean_seconds(&programs::chain(20))?;
+    let turn = turn_seconds(programs::turns)? - 2.0 * (instruction + launch + program) - negation;
     add(facts, "turn_s", turn, "loops of 1100 and of 100 turns with three instructions each");
     small_programs(facts)
 }
 
-/// Returns the mean time, in seconds, of the instructions of a program without loops and branches, and their number.
-/// Fails if the program cannot be compiled or run.
-fn mean_seconds(text: &str) -> Result<(f64, usize), Diagnostics> {
+/// Returns the time that each instance of an addition takes, and the time that the instruction takes beside these and
+/// `instruction`. Both may be negative, because the times vary. Fails if a program cannot be compiled or run.
+fn instances(shape: &[usize], instruction: f64) -> Result<(f64, f64), Diagnostics> {
+    let seconds = |devices: usize| Timed::new(&programs::additions(devices, shape))?.seconds();
+    let (one, many) = (seconds(1)?, seconds(INSTANCES)?);
+    let instance = (many - one) / (INSTANCES - 1) as f64;
+    Ok((instance, one - instance - instruction))
+}
+
+/// Returns the mean time, in seconds, of the instructions of a program without loops and branches. Fails if the program
+/// cannot be compiled or run.
+fn mean_seconds(text: &str) -> Result<f64, Diagnostics> {
     let program = Timed::new(text)?;
-    let count = program.instruction_count()?;
-    Ok((program.seconds()?.max(1e-9) / count.max(1) as f64, count))
+    Ok(program.seconds()?.max(1e-9) / program.instruction_count()?.max(1) as f64)
 }
 
 /// Returns the time, in seconds, of a turn of a loop, from the times of two programs: `program(n)` has `n` turns. It
@@ -114,18 +138,22 @@ fn turn_seconds(program: impl Fn(usize) -> String) -> Result<f64, Diagnostics> {
 
 /// Measures the ops of small programs. Fails if a program cannot be compiled or run.
 fn small_programs(facts: &mut Facts) -> Result<(), Diagnostics> {
+    let turn = |small: Small| turn_seconds(|turns| programs::small_turns(turns, small));
     const ELEMENTS: [usize; 2] = [1, 257];
-    let mut seconds = [0.0; 2];
-    for (seconds, elements) in seconds.iter_mut().zip(ELEMENTS) {
-        *seconds = turn_seconds(|turns| programs::small_turns(turns, elements))?;
-    }
-    let element = (seconds[1] - seconds[0]) / (programs::SMALL_OPS * (ELEMENTS[1] - ELEMENTS[0])) as f64;
+    let [few, many] = [turn(Small::Elements(ELEMENTS[0]))?, turn(Small::Elements(ELEMENTS[1]))?];
+    let element = (many - few) / (programs::SMALL_OPS * (ELEMENTS[1] - ELEMENTS[0])) as f64;
     // The condition and the counter are ops of one element, and the jump is an op without elements.
     let ops = (programs::SMALL_OPS + 2) as f64;
-    let op = (seconds[0] - ops * element) / (ops + 1.0);
+    let op = ((few - ops * element) / (ops + 1.0)).max(1e-10);
     let source = format!("loops of {} ops on {} and on {} elements", programs::SMALL_OPS, ELEMENTS[0], ELEMENTS[1]);
-    add(facts, "small_op_s", op.max(1e-10), source.clone());
+    add(facts, "small_op_s", op, source.clone());
     add(facts, "small_element_s", element.max(1e-11), source);
+    let (square, half) = ((programs::SMALL_SIDE * programs::SMALL_SIDE) as f64, programs::SMALL_OPS as f64 / 2.0);
+    let rest = (ops + 1.0) * op;
+    let moved = (turn(Small::Moves)? - rest - half * square * element) / (half * square);
+    add(facts, "small_moved_s", moved.max(element), "loops of sums and transposes of a matrix");
+    let product = (turn(Small::Products)? - rest) / (2.0 * half * square * programs::SMALL_SIDE as f64);
+    add(facts, "small_product_s", product.max(1e-12), "loops of products of matrices");
     Ok(())
 }
 
@@ -147,11 +175,15 @@ fn elements(facts: &mut Facts) -> Result<(), Diagnostics> {
 /// Measures programs of one instruction each, and adds the constant that each of them determines. Skips a program that
 /// determines none. Fails if a program cannot be compiled or run.
 fn subjects(facts: &mut Facts, texts: &[String]) -> Result<(), Diagnostics> {
-    let overhead = facts.get("instruction_s").map_or(0.0, |fact| fact.0);
+    let known = |name: &str| facts.get(name).map_or(0.0, |fact| fact.0);
+    let instruction = known("instruction_s");
+    let computing = instruction + known("launch_s") + known("instance_s");
     for text in texts {
         let program = Timed::new(text)?;
         let Some(subject) = shardwise_sim::subject(program.module()) else { continue };
-        let seconds = (program.seconds()? - overhead).max(overhead / 20.0).max(1e-9);
+        let is_collective = subject.name.starts_with("collective.");
+        let overhead = if is_collective { instruction } else { computing };
+        let seconds = (program.seconds()? - overhead).max(instruction / 20.0).max(1e-9);
         add(facts, subject.name, subject.amount / seconds, "a program of this instruction");
     }
     Ok(())
@@ -196,7 +228,7 @@ mod tests {
     /// determines a constant of a known name.
     #[test]
     fn programs_determine_constants() {
-        let all = [programs::products(), programs::streams(), programs::others(), programs::collectives()];
+        let all = [programs::products(), programs::streams(), others::others(), programs::collectives()];
         let mut names = vec![];
         for text in all.iter().flatten() {
             let local = timed::localized(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
@@ -212,7 +244,11 @@ mod tests {
         let machine = machine(&facts).unwrap_or_else(|e| panic!("{e}"));
         assert!(names.iter().all(|name| machine.fact(name).is_some()));
         let has = |start: &str| names.iter().any(|name| name.starts_with(start));
-        assert!(["product.f32.", "product.bf16.", "stream.", "op.", "flops.", "collective."].into_iter().all(has));
+        assert!(
+            ["product.f32.", "batched.f32.", "product.bf16.", "stream.", "op.", "flops.", "collective."]
+                .into_iter()
+                .all(has)
+        );
     }
 
     #[test]
@@ -221,12 +257,14 @@ mod tests {
             let program = Timed::new(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
             program.instruction_count().unwrap_or_else(|e| panic!("{e}\n{text}"))
         };
-        assert_eq!(count(&programs::chain(120, programs::FEW)), 120);
-        assert_eq!(count(&programs::chain(20, programs::MANY)), 20);
+        assert_eq!(count(&programs::chain(20)), 20);
         // The loop, its condition, the counter and the negation.
         assert_eq!(count(&programs::turns(100)), 4);
         // One small program.
-        assert_eq!([1, 257].map(|elements| count(&programs::small_turns(100, elements))), [1, 1]);
+        let kinds = [Small::Elements(1), Small::Elements(257), Small::Moves, Small::Products];
+        assert_eq!(kinds.map(|small| count(&programs::small_turns(100, small))), [1; 4]);
+        assert_eq!([FEW, &[1]].map(|shape| count(&programs::additions(INSTANCES, shape))), [1, 1]);
+        assert_eq!(count(&programs::idle()), 1);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The programs that are measured.
 
+use crate::others::{indexed, moves};
+use crate::text::{ADD, main, tensor};
 use shardwise_base::DType;
 use shardwise_ops::Opcode;
 
@@ -9,54 +11,14 @@ pub(crate) const ELEMENTS: usize = 8192;
 /// The number of ops of the longer program of elementwise ops.
 pub(crate) const CHAIN: usize = 6;
 
-const ADD: &str = "({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = stablehlo.add %a, %b : tensor<f32>
-    stablehlo.return %s : tensor<f32>
-  })";
-
-const ORDER: &str = "({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %s : tensor<i1>
-  })";
-
-const GATHER: &str = "<{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], \
-    start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 16>}>";
-
-const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<\
-    update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, \
-    unique_indices = false}>";
-
-/// The attributes of a convolution with a window of 3 by 3, whose result is as high and as wide as its operand.
-const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
-    window = {stride = [1, 1], pad = [[1, 1], [1, 1]]} \
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64}";
-
-/// The approximate numbers of elements of the arrays in the programs of [`others`]. Programs with windows leave out the
-/// largest.
-const SIZES: [usize; 5] = [1 << 8, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
-
-/// Returns the text of a function `@main` of one result, `%r`, which `body` defines.
-fn main(arguments: &str, body: &str, result: &str) -> String {
-    format!("func.func @main({arguments}) -> {result} {{\n{body}\n  return %r : {result}\n}}\n")
-}
-
-fn tensor(sizes: &[usize], dtype: &str) -> String {
-    format!("tensor<{}{dtype}>", sizes.iter().map(|n| format!("{n}x")).collect::<String>())
-}
-
-/// The type of an array that is just too large for a small program outside of loops. Its elements take much less time
-/// than an instruction.
-pub(crate) const FEW: &str = "tensor<1100xi8>";
-
 /// The type of an array that is just too large for the loop of [`turns`] to be a small program. Its elements take about
 /// as long as an instruction.
 pub(crate) const MANY: &str = "tensor<8192xi8>";
 
-/// Returns a program with `count` instructions, each of which negates an array of type `ty`: [`FEW`] or [`MANY`]. The
-/// program returns all of their results, so that the instructions are not fused.
-pub(crate) fn chain(count: usize, ty: &str) -> String {
+/// Returns a program with `count` instructions, each of which negates an array of type [`MANY`]. The program returns all
+/// of their results, so that the instructions are not fused.
+pub(crate) fn chain(count: usize) -> String {
+    let ty = MANY;
     let line = |i: usize| {
         let operand = if i == 0 { "%x".to_string() } else { format!("%{}", i - 1) };
         format!("  %{i} = stablehlo.negate {operand} : {ty}\n")
@@ -77,18 +39,76 @@ pub(crate) fn turns(count: usize) -> String {
 /// The number of ops on the array in a turn of [`small_turns`].
 pub(crate) const SMALL_OPS: usize = 20;
 
-/// Returns a program with a loop of `count` turns of [`SMALL_OPS`] ops on an array of `elements` elements, which must
-/// be so few that the loop is a small program. Each turn also has a condition and a counter.
-pub(crate) fn small_turns(count: usize, elements: usize) -> String {
-    let op = |i: usize| format!("{} %{i}, %x", if i.is_multiple_of(2) { "add" } else { "multiply" });
-    looped(count, &tensor(&[elements], "f32"), &(0..SMALL_OPS).map(op).collect::<Vec<_>>())
+/// What the ops in a turn of [`small_turns`] do.
+#[derive(Clone, Copy)]
+pub(crate) enum Small {
+    /// Sums and products of two arrays of so many elements.
+    Elements(usize),
+    /// A transpose of a square matrix with [`SMALL_SIDE`] rows after each sum.
+    Moves,
+    /// Products of square matrices with [`SMALL_SIDE`] rows.
+    Products,
+}
+
+/// The number of rows of the matrices of [`Small`].
+pub(crate) const SMALL_SIDE: usize = 16;
+
+/// Returns a program with a loop of `count` turns of [`SMALL_OPS`] ops on an array of few elements, so that the loop is
+/// a small program. Each turn also has a condition and a counter.
+pub(crate) fn small_turns(count: usize, small: Small) -> String {
+    let square = tensor(&[SMALL_SIDE, SMALL_SIDE], "f32");
+    let (ty, ops): (String, Vec<String>) = match small {
+        Small::Elements(elements) => {
+            let op = |i: usize| format!("{} %{i}, %x", if i.is_multiple_of(2) { "add" } else { "multiply" });
+            (tensor(&[elements], "f32"), (0..SMALL_OPS).map(op).collect())
+        }
+        Small::Moves => {
+            let op = |i: usize| match i % 2 {
+                0 => format!("add %{i}, %x"),
+                _ => format!("transpose %{i}, dims = [1, 0]"),
+            };
+            (square, (0..SMALL_OPS).map(op).collect())
+        }
+        Small::Products => {
+            let op = |i: usize| format!("dot_general %{i}, %x, contracting_dims = [1] x [0]");
+            (square, (0..SMALL_OPS).map(op).collect())
+        }
+    };
+    looped(count, &ty, &ops)
+}
+
+/// Returns a program that adds one to an array of this shape on each of `devices` devices.
+pub(crate) fn additions(devices: usize, shape: &[usize]) -> String {
+    let own = tensor(&[&[devices], shape].concat(), "f32");
+    format!(
+        "module {{
+ sdy.mesh @mesh = <[\"X\"={devices}]>
+ func.func public @main(%x: {own} {{sdy.sharding = #sdy.sharding<@mesh, [{{\"X\"}}, {{}}]>}})
+     -> ({own} {{sdy.sharding = #sdy.sharding<@mesh, [{{\"X\"}}, {{}}]>}}) {{
+  %c = stablehlo.constant dense<1.0> : {own}
+  %r = stablehlo.add %x, %c : {own}
+  return %r : {own}
+ }}
+}}
+"
+    )
+}
+
+/// Returns a program of one instruction that does almost nothing: eight devices exchange what they have.
+pub(crate) fn idle() -> String {
+    COLLECTIVES[COLLECTIVES.len() - 1].program(1 << 10)
 }
 
 /// Returns a program with a loop of `count` turns that carries an array of type `ty`. Each of `ops` names its operands:
 /// `%x` is the argument, `%0` the array at the start of the turn, and `%1`, `%2`, .. are the results of the ops.
 fn looped(count: usize, ty: &str, ops: &[String]) -> String {
-    let lines: String =
-        ops.iter().enumerate().map(|(i, op)| format!("    %{} = stablehlo.{op} : {ty}\n", i + 1)).collect();
+    let types = |op: &str| match op.split_once(' ') {
+        Some(("transpose", _)) => format!("({ty}) -> {ty}"),
+        Some(("dot_general", _)) => format!("({ty}, {ty}) -> {ty}"),
+        _ => ty.to_string(),
+    };
+    let line = |(i, op): (usize, &String)| format!("    %{} = stablehlo.{op} : {}\n", i + 1, types(op));
+    let lines: String = ops.iter().enumerate().map(line).collect();
     let body = format!(
         "  %z = stablehlo.constant dense<0> : tensor<i32>
   %n = stablehlo.constant dense<{count}> : tensor<i32>
@@ -166,15 +186,30 @@ fn special(name: &'static str, dtype: DType) -> Option<(&'static str, DType, [St
 }
 
 pub(crate) fn products() -> Vec<String> {
-    let shape = |dtype: &'static str, sizes: &[usize]| -> Vec<String> {
+    let shapes = |sizes: &[usize]| -> Vec<[usize; 3]> {
         let all = |m: usize| sizes.iter().flat_map(move |&k| sizes.iter().map(move |&n| [m, k, n]));
-        sizes.iter().flat_map(|&m| all(m)).map(|shape| product(dtype, shape)).collect()
+        sizes.iter().flat_map(|&m| all(m)).collect()
+    };
+    let shape = |dtype: &'static str, sizes: &[usize]| -> Vec<String> {
+        shapes(sizes).into_iter().map(|shape| product(dtype, shape)).collect()
     };
     let mut programs = shape("f32", &[1, 8, 64, 256, 1024]);
-    programs.extend(shape("bf16", &[1, 8, 64, 512]));
+    programs.extend(shape("bf16", &[1, 8, 64, 1024]));
     programs.extend(shape("i32", &[8, 64, 512]));
     programs.extend(shape("f64", &[8, 64, 512]));
+    programs.extend(shapes(&[2, 8, 32]).into_iter().map(batch));
     programs
+}
+
+/// Returns a batch of small products that together take much longer than an instruction, but not so long that they are
+/// shared among workers.
+fn batch([m, k, n]: [usize; 3]) -> String {
+    const MULTIPLY_ADDS: usize = 1 << 16;
+    let count = (MULTIPLY_ADDS / (m * k * n)).clamp(2, 1 << 10);
+    let [a, b, c] = [[count, m, k], [count, k, n], [count, m, n]].map(|sizes| tensor(&sizes, "f32"));
+    let dims = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";
+    let body = format!("  %r = stablehlo.dot_general %x, %y, {dims} : ({a}, {b}) -> {c}");
+    main(&format!("%x: {a}, %y: {b}"), &body, &c)
 }
 
 fn product(dtype: &str, [m, k, n]: [usize; 3]) -> String {
@@ -190,111 +225,6 @@ pub(crate) fn streams() -> Vec<String> {
 fn stream(elements: usize) -> String {
     let ty = tensor(&[elements], "f32");
     main(&format!("%x: {ty}"), &format!("  %r = stablehlo.negate %x : {ty}"), &ty)
-}
-
-pub(crate) fn others() -> Vec<String> {
-    let mut programs: Vec<String> = SIZES.iter().flat_map(|&n| moves(n, "f32")).collect();
-    programs.extend(SIZES.iter().flat_map(|&n| indexed(n)));
-    programs.extend(SIZES.iter().filter(|&&n| n <= 1 << 18).flat_map(|&n| windows(n)));
-    programs
-}
-
-/// Returns the rows and columns of an almost square matrix with `elements` elements, a power of 2.
-fn matrix(elements: usize) -> [usize; 2] {
-    let rows = 1 << (elements.ilog2() / 2);
-    [rows, elements / rows]
-}
-
-fn moves(elements: usize, dtype: &str) -> Vec<String> {
-    [turns_and_joins(elements, dtype), parts(elements, dtype), folds(elements, dtype)].concat()
-}
-
-fn turns_and_joins(elements: usize, dtype: &str) -> Vec<String> {
-    let [rows, columns] = matrix(elements);
-    let (ty, turned) = (tensor(&[rows, columns], dtype), tensor(&[columns, rows], dtype));
-    let (deep, swapped) = (tensor(&[8, rows / 8, columns], dtype), tensor(&[rows / 8, 8, columns], dtype));
-    let (wide, row) = (tensor(&[rows, 2 * columns], dtype), tensor(&[columns], dtype));
-    let one = |from: &str, line: &str, to: &str| {
-        main(&format!("%x: {from}"), &format!("  %r = stablehlo.{line} : ({from}) -> {to}"), to)
-    };
-    let joined = format!("  %r = stablehlo.concatenate %x, %x, dim = 1 : ({ty}, {ty}) -> {wide}");
-    vec![
-        one(&ty, "transpose %x, dims = [1, 0]", &turned),
-        one(&deep, "transpose %x, dims = [1, 0, 2]", &swapped),
-        one(&row, "broadcast_in_dim %x, dims = [1]", &ty),
-        main(&format!("%x: {ty}"), &joined, &wide),
-        main(&format!("%x: {ty}"), &format!("  %r = stablehlo.reverse %x, dims = [1] : {ty}"), &ty),
-    ]
-}
-
-fn parts(elements: usize, dtype: &str) -> Vec<String> {
-    let [rows, columns] = matrix(elements);
-    let (ty, part) = (tensor(&[rows, columns], dtype), tensor(&[rows / 2, columns], dtype));
-    let (padded, scalar) = (tensor(&[rows + 2, columns + 2], dtype), tensor(&[], dtype));
-    let (x, half) = (format!("%x: {ty}"), rows / 2);
-    let index = "  %i = stablehlo.constant dense<1> : tensor<i32>\n";
-    let pad = format!(
-        "  %z = stablehlo.constant dense<0.0> : {scalar}
-  %r = stablehlo.pad %x, %z, low = [1, 1], high = [1, 1], interior = [0, 0] : ({ty}, {scalar}) -> {padded}"
-    );
-    let slice = format!("  %r = stablehlo.slice %x [0:{half}, 0:{columns}] : ({ty}) -> {part}");
-    let cut = format!(
-        "{index}  %r = stablehlo.dynamic_slice %x, %i, %i, sizes = [{half}, {columns}]
-    : ({ty}, tensor<i32>, tensor<i32>) -> {part}"
-    );
-    let update = format!(
-        "{index}  %r = stablehlo.dynamic_update_slice %x, %y, %i, %i
-    : ({ty}, {part}, tensor<i32>, tensor<i32>) -> {ty}"
-    );
-    vec![
-        main(&x, &pad, &padded),
-        main(&x, &slice, &part),
-        main(&x, &cut, &part),
-        main(&format!("{x}, %y: {part}"), &update, &ty),
-    ]
-}
-
-fn folds(elements: usize, dtype: &str) -> Vec<String> {
-    let [rows, columns] = matrix(elements);
-    let (ty, scalar) = (tensor(&[rows, columns], dtype), tensor(&[], dtype));
-    let fold = |dim: usize, kept: usize| {
-        let to = tensor(&[kept], dtype);
-        let body = format!(
-            "  %z = stablehlo.constant dense<0.0> : {scalar}
-  %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [{dim}] : ({ty}, {scalar}) -> {to}"
-        );
-        main(&format!("%x: {ty}"), &body, &to)
-    };
-    vec![fold(0, columns), fold(1, rows)]
-}
-
-fn indexed(elements: usize) -> Vec<String> {
-    let rows = (elements / 16).max(1);
-    let (ty, indices, line) = (tensor(&[rows, 16], "f32"), tensor(&[rows, 1], "i32"), tensor(&[elements], "f32"));
-    let gather = format!("  %r = \"stablehlo.gather\"(%x, %i) {GATHER} : ({ty}, {indices}) -> {ty}");
-    let scatter = format!("  %r = \"stablehlo.scatter\"(%x, %i, %u) {SCATTER} {ADD} : ({ty}, {indices}, {ty}) -> {ty}");
-    let sort = format!("  %r = \"stablehlo.sort\"(%x) <{{dimension = 0 : i64, is_stable = true}}> {ORDER}");
-    vec![
-        main(&format!("%x: {ty}, %i: {indices}"), &gather, &ty),
-        main(&format!("%x: {ty}, %i: {indices}, %u: {ty}"), &scatter, &ty),
-        main(&format!("%x: {line}"), &format!("{sort} : ({line}) -> {line}"), &line),
-    ]
-}
-
-fn windows(elements: usize) -> Vec<String> {
-    let side = 1 << (elements.ilog2() / 2).saturating_sub(2).max(1);
-    let (image, kernel) = (tensor(&[1, side, side, 16], "f32"), tensor(&[3, 3, 16, 16], "f32"));
-    let [rows, columns] = matrix(elements);
-    let ty = tensor(&[rows, columns], "f32");
-    let convolution = format!("  %r = stablehlo.convolution(%x, %w) {CONVOLUTION} : ({image}, {kernel}) -> {image}");
-    let before = columns - 1;
-    let running = format!(
-        "  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = \"stablehlo.reduce_window\"(%x, %z) <{{window_dimensions = array<i64: 1, {columns}>,
-    window_strides = array<i64: 1, 1>, padding = dense<[[0, 0], [{before}, 0]]> : tensor<2x2xi64>}}> {ADD}
-    : ({ty}, tensor<f32>) -> {ty}"
-    );
-    vec![main(&format!("%x: {image}, %w: {kernel}"), &convolution, &image), main(&format!("%x: {ty}"), &running, &ty)]
 }
 
 struct Collective {
@@ -345,7 +275,7 @@ const COLLECTIVES: [Collective; 5] = [
 ];
 
 pub(crate) fn collectives() -> Vec<String> {
-    let sizes = [1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20];
+    let sizes = [1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22];
     sizes.iter().flat_map(|&n| COLLECTIVES.iter().map(move |row| row.program(n))).collect()
 }
 
@@ -390,8 +320,8 @@ pub(crate) fn checks() -> Vec<(&'static str, Vec<String>)> {
     let elements = [500, 3000, 20_000, 100_000, 600_000, 3_000_000];
     let mut streams: Vec<String> = elements.iter().map(|&n| stream(n)).collect();
     streams.extend(elements[..4].iter().map(|&n| formula(n)));
-    let sizes = [1 << 10, 1 << 14, 1 << 16];
-    let others: Vec<String> = sizes.iter().flat_map(|&n| [moves(n, "f32"), indexed(n)].concat()).collect();
+    let sizes = [1 << 10, 1 << 15, 1 << 17];
+    let others: Vec<String> = sizes.iter().flat_map(|&n| [moves(n), indexed(n)].concat()).collect();
     let all = |&n: &usize| COLLECTIVES.iter().map(move |row| row.program(n));
     let collectives: Vec<String> = [1 << 9, 1 << 12, 1 << 16].iter().flat_map(all).collect();
     vec![("product", products), ("element", streams), ("op", others), ("collective", collectives)]

@@ -120,9 +120,10 @@ struct Cause {
     sums: AxisList,
 }
 
-/// Returns the axes over which the results of an op with this verdict can be left unreduced: those of the sum. Returns
-/// all axes of the mesh if the op may be a sum over axes that depend on the layout that is chosen, and none if it is no
-/// sum.
+/// Returns the axes over which the results of an op with this verdict can be left unreduced: those of the sum if the
+/// verdict is one. Returns all axes of the mesh if the verdict is that a dimension is needed whole, that operands differ,
+/// or that an axis would split two dimensions: the op may then be a sum over axes that depend on the layout that is
+/// chosen. Returns none for other verdicts, also for an op that shifts elements and is a sum as well.
 fn sums_of(verdict: &Verdict, mesh: &shardwise_base::Mesh) -> AxisList {
     match verdict {
         Verdict::Moves(Move::Sum { axes }) | Verdict::Ambiguous(Ambiguity::Sum { axes, .. }) => axes.clone(),

@@ -230,7 +230,8 @@ impl<'m> Host<'m> {
         let main = busy.iter().rev().find(|view| semantics(view) == Semantics::Control).unwrap_or(root);
         let count = root.results().first().map_or(1, |&v| instances(self.mesh, frame.body, v));
         let work = self.costs.small(&busy);
-        let mut span = self.span(main, SpanKind::Compute, self.costs.instruction() + work.seconds * count as f64);
+        let seconds = self.costs.computing() + self.costs.small_instance(work) * count as f64;
+        let mut span = self.span(main, SpanKind::Compute, seconds);
         let mut names: Vec<String> = busy.iter().map(short).collect();
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(name.clone()));

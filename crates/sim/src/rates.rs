@@ -9,8 +9,12 @@
 //! | `workers` | the number of workers |
 //! | `memory_bytes` | the size of the memory |
 //! | `instruction_s` | the time that each instruction takes beside its work |
+//! | `launch_s` | the time that an instruction that computes or moves elements takes in addition |
+//! | `instance_s` | the time that each instance of such an instruction takes beside its work |
 //! | `turn_s` | the time that each turn of a loop takes beside its instructions |
+//! | `small_program_s` | the time that each instance of a small program takes beside its ops |
 //! | `small_op_s`, `small_element_s` | the time of an op of a small program, and of each element of its results |
+//! | `small_moved_s`, `small_product_s` | the same for each element that is moved, and for each multiply-add of a product |
 //! | `barrier_s` | the time that workers need to share an instruction |
 //! | `speedup` | how much faster all workers are than one |
 //! | `peak.TYPE` | the flops in a second of multiply-adds in registers |
@@ -20,9 +24,11 @@
 //! | `stream.BYTES` | the bytes that an elementwise instruction of so many bytes reads and writes in a second |
 //! | `element.OP.TYPE` | the elements that one worker computes in a second |
 //! | `product.TYPE.MxKxN` | the flops in a second of products of this shape |
+//! | `batched.TYPE.MxKxN` | the same for batches of such products, by one worker |
 //! | `flops.OP.TYPE.FLOPS` | the flops in a second of other products with so many flops |
-//! | `op.OP.TYPE.BYTES` | the bytes that other instructions of so many bytes read and write in a second |
-//! | `op.OP.kept.TYPE.BYTES`, `op.OP.moved.TYPE.BYTES` | the same, if the last dimension stays the last one, or not |
+//! | `flops.OP.narrow.TYPE.FLOPS` | the same, if few results are computed from the same elements |
+//! | `op.OP.TYPE.WORK` | the work in a second of other instructions of so much work: the bytes that are read and written, or the flops of an op whose cost has some |
+//! | `op.OP.kept.TYPE.WORK`, `op.OP.moved.TYPE.WORK` | the same, if the last dimension stays the last one and is not worked along, or not; more words tell other cases apart |
 //! | `collective.OP.BYTES` | the bytes that a collective with results of so many bytes writes in a second |
 //! | `error.CLASS` | the typical error of predictions for `product`, `element`, `op` or `collective`, as a fraction |
 //!
@@ -39,17 +45,39 @@ use std::sync::Arc;
 pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_s", "speedup"];
 
 /// The other constants that have a name of one word.
-const OPTIONAL: [&str; 4] = ["turn_s", "barrier_s", SMALL_OP, SMALL_ELEMENT];
+const OPTIONAL: [&str; 9] =
+    ["turn_s", "barrier_s", LAUNCH, INSTANCE, SMALL_PROGRAM, SMALL_OP, SMALL_ELEMENT, SMALL_MOVED, SMALL_PRODUCT];
+
+/// The time that an instruction takes in addition, unless it is a collective.
+pub(crate) const LAUNCH: &str = "launch_s";
+
+/// The time that each instance of an instruction takes beside its work, unless it is a collective.
+pub(crate) const INSTANCE: &str = "instance_s";
+
+/// The time that each instance of a small program takes beside its ops.
+pub(crate) const SMALL_PROGRAM: &str = "small_program_s";
 
 /// The time that an op of a small program takes beside its elements. Without it, a host has no small programs.
 pub(crate) const SMALL_OP: &str = "small_op_s";
 
-/// The time that an op of a small program takes for each element of its results, or for a reduction of its operand, or
-/// for 8 multiply-adds of a product if these take longer.
+/// The time that an op of a small program takes for each element of its results, or for a reduction of its operand.
 pub(crate) const SMALL_ELEMENT: &str = "small_element_s";
 
+/// The time that an op of a small program that moves elements takes for each of them. Without it, that of
+/// [`SMALL_ELEMENT`].
+pub(crate) const SMALL_MOVED: &str = "small_moved_s";
+
+/// The time that a product of a small program takes for each multiply-add. Without it, that of [`SMALL_ELEMENT`].
+pub(crate) const SMALL_PRODUCT: &str = "small_product_s";
+
 /// The words with which the other names start, except those of typical errors.
-const FAMILIES: [&str; 8] = ["peak", "level", "stream", "element", "product", "flops", "op", "collective"];
+const FAMILIES: [&str; 9] = ["peak", "level", "stream", "element", PRODUCT, BATCHED, "flops", "op", "collective"];
+
+/// The family of the rates of single products.
+pub(crate) const PRODUCT: &str = "product";
+
+/// The family of the rates of batches of products.
+pub(crate) const BATCHED: &str = "batched";
 
 /// The classes of instructions whose typical errors can be among the constants.
 const CLASSES: [&str; 4] = ["product", "element", "op", "collective"];
@@ -69,7 +97,7 @@ pub(crate) fn is_name(name: &str) -> bool {
         ["level", name, "read_bytes_per_s" | "write_bytes_per_s" | "copy_bytes_per_s"] => !name.is_empty(),
         ["stream", bytes] => is_number(bytes),
         ["element", op @ .., dtype] => !op.is_empty() && is_type(dtype),
-        ["product", dtype, shape] => is_type(dtype) && shape_of(shape).is_some(),
+        [PRODUCT | BATCHED, dtype, shape] => is_type(dtype) && shape_of(shape).is_some(),
         ["op" | "flops", op @ .., dtype, bytes] => !op.is_empty() && is_type(dtype) && is_number(bytes),
         ["collective", op @ .., bytes] => !op.is_empty() && is_number(bytes),
         ["error", class] => CLASSES.contains(class),
@@ -89,7 +117,7 @@ pub(crate) struct Rates {
     pub(crate) facts: BTreeMap<Arc<str>, Fact>,
     /// The points of each curve, as pairs of a size and a rate, sorted by size.
     curves: BTreeMap<String, Vec<(f64, f64)>>,
-    /// The measured products of each type.
+    /// The measured products of each family and type, as `product.f32`.
     products: BTreeMap<String, Grid>,
 }
 
@@ -101,8 +129,8 @@ impl Rates {
         let mut products: BTreeMap<String, Vec<([u32; 3], f64)>> = BTreeMap::new();
         for (name, fact) in facts.iter().filter(|(_, fact)| fact.value > 0.0) {
             let Some((curve, last)) = name.rsplit_once('.') else { continue };
-            if let (Some(dtype), Some(shape)) = (curve.strip_prefix("product."), shape_of(last)) {
-                products.entry(dtype.into()).or_default().push((shape, fact.value));
+            if let Some(shape) = shape_of(last) {
+                products.entry(curve.into()).or_default().push((shape, fact.value));
             } else if let Ok(size) = last.parse::<u64>() {
                 curves.entry(curve.into()).or_default().push((size as f64, fact.value));
             }
@@ -112,7 +140,7 @@ impl Rates {
             // `8` and `08` are one size.
             points.dedup_by_key(|point| point.0);
         }
-        let products = products.into_iter().map(|(dtype, points)| (dtype, Grid::new(points))).collect();
+        let products = products.into_iter().map(|(name, points)| (name, Grid::new(points))).collect();
         Rates { facts, curves, products }
     }
 
@@ -130,8 +158,9 @@ impl Rates {
     }
 
     /// Returns the flops in a second of products of this shape, or `None` if no products of the type were measured.
-    pub(crate) fn product(&self, dtype: DType, shape: [f64; 3]) -> Option<f64> {
-        self.products.get(dtype.name()).map(|grid| grid.rate(shape))
+    /// `family` is [`PRODUCT`] or [`BATCHED`].
+    pub(crate) fn product(&self, family: &str, dtype: DType, shape: [f64; 3]) -> Option<f64> {
+        self.products.get(&format!("{family}.{}", dtype.name())).map(|grid| grid.rate(shape))
     }
 
     pub(crate) fn limits(&self, title: &str) -> Limits {
@@ -252,10 +281,11 @@ mod tests {
         let facts: Vec<(String, f64)> =
             names.iter().enumerate().map(|(i, shape)| (format!("product.f32.{shape}"), 4f64.powi(i as i32))).collect();
         let rates = rates(&facts.iter().map(|(name, rate)| (&name[..], *rate)).collect::<Vec<_>>());
-        let at = |shape| rates.product(DType::F32, shape);
+        let at = |shape| rates.product(PRODUCT, DType::F32, shape);
         assert!(near(at([8.0, 8.0, 32.0]), 4.0) && near(at([8.0, 8.0, 16.0]), 2.0) && near(at([1.0, 1.0, 1.0]), 1.0));
         assert!(near(at([16.0, 16.0, 16.0]), 2f64.powi(7)) && near(at([1e9, 1e9, 1e9]), 4f64.powi(7)));
-        assert_eq!(rates.product(DType::F64, [8.0; 3]), None);
+        assert_eq!(rates.product(PRODUCT, DType::F64, [8.0; 3]), None);
+        assert_eq!(rates.product(BATCHED, DType::F32, [8.0; 3]), None);
     }
 
     #[test]

@@ -153,8 +153,10 @@ fn leaves_manual_axes(view: &OpView<'_>, mesh: &Mesh, manual: &[AxisRef]) -> Opt
 }
 
 /// Returns the error if the op computes the position of a device along axes other than `manual`. Returns `None` if the
-/// position only serves to compute numbers that are equal along these axes ([`is_read_along`]), and for ops that do not
-/// read a position. `uses` holds the uses of the body's values, once they are needed.
+/// position is found to serve only to compute numbers that are equal along these axes ([`is_read_along`]), and for ops
+/// that do not read a position. Numbers are followed through elementwise ops and reshapes of scalars with constants: if
+/// another op reads a number that still differs, the error is returned. `uses` holds the uses of the body's values,
+/// once they are needed.
 fn reads_free_position(
     view: &OpView<'_>,
     mesh: &Mesh,

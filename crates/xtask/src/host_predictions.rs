@@ -19,6 +19,7 @@ use shardwise_view::{InstructionKey, SpanKind, Timeline};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Compare predictions for this machine with measurements on it, and print the errors.
 #[derive(clap::Args)]
@@ -46,6 +47,12 @@ const OF_CORPUS: &[&str] = &[
 
 /// The number of the longest instructions of a program that are compared.
 const LONGEST: usize = 10;
+
+/// The number of runs before those that are compared, in which small programs become machine code.
+const WARM_UPS: usize = 200;
+
+/// The time after which no further of these runs starts.
+const WARM_UP_TIME: Duration = Duration::from_millis(200);
 
 /// The number of instructions that are listed for each program.
 const LISTED: usize = 8;
@@ -93,8 +100,8 @@ fn compare(file: &Path, machine: &Arc<Machine>, runs: usize) -> Result<Compared>
     Ok(Compared { name: stem(file), measured, predicted, errors, missing })
 }
 
-/// Returns the profile of the run that is slower than a quarter of the runs, after one that does not count. Panics if
-/// `runs` is 0. Fails if the program cannot be compiled or run.
+/// Returns the profile of the run that is slower than a quarter of the runs, after [`WARM_UPS`] that do not count.
+/// Panics if `runs` is 0. Fails if the program cannot be compiled or run.
 fn measured(local: &Module, runs: usize) -> Result<RunProfile> {
     let engine = HostEngine::default();
     let executable = engine.compile(local).map_err(program::mistake)?;
@@ -106,7 +113,13 @@ fn measured(local: &Module, runs: usize) -> Result<RunProfile> {
         let lent = args.iter().cloned().map(Argument::Lent).collect();
         Ok(executable.profile(lent).map_err(program::mistake)?.1)
     };
-    run()?;
+    let start = Instant::now();
+    for done in 0..WARM_UPS {
+        if done > 0 && start.elapsed() > WARM_UP_TIME {
+            break;
+        }
+        run()?;
+    }
     let mut profiles = (0..runs).map(|_| run()).collect::<Result<Vec<_>>>()?;
     profiles.sort_by_key(|profile| profile.runs.iter().map(|run| run.end).max());
     // Other processes make runs slower, never faster.

@@ -659,7 +659,8 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
         }
     }
     let message = format!(
-        "the predicate or index of `{}` differs between devices that a collective in its regions needs together",
+        "the predicate or index of `{}` differs between devices along axes along which a collective in its regions \
+         exchanges values",
         step.name
     );
     let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
@@ -671,5 +672,8 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
     if let Some(mesh) = &points.mesh {
         d = d.mesh(mesh);
     }
-    d.help("make the predicate or index equal on all devices of the collective's group, or move the collective out")
+    d.help(
+        "make the predicate or index equal along all axes along which devices of a group of the collective differ, or \
+         move the collective out",
+    )
 }

@@ -4,7 +4,7 @@ use super::strides::{positions, row_major};
 use shardwise_ops::dot::DotDims;
 
 /// The least number of results of a run for which larger products are accepted, because they are computed in vectors.
-pub const MIN_RUN: usize = 8;
+pub const MIN_RUN: usize = 4;
 
 /// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
 /// an operand without it.

@@ -17,7 +17,7 @@ use shardwise_ops::dot::DotDims;
 const MAX_PRODUCTS: usize = 4096;
 
 /// The most products of elements in other products of two matrices.
-const MAX_SINGLE_PRODUCTS: usize = 512;
+const MAX_SINGLE_PRODUCTS: usize = 1024;
 
 /// The most products of elements of a batch. Larger ones are worked on by several workers.
 const MAX_ALL: usize = 1 << 20;

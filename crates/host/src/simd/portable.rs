@@ -1,15 +1,15 @@
-//! Eight lanes in an array. Every machine has this level, and all levels use it for 64-bit lanes.
+//! Lanes in an array. Every machine has this level, with eight lanes, and all levels use it for 64-bit lanes.
 
 use super::vector::Vector;
 use super::word::Word;
 
-/// Eight words.
+/// Words in an array.
 #[derive(Clone, Copy)]
-pub(crate) struct Portable<W>([W; 8]);
+pub(crate) struct Portable<W, const N: usize = 8>([W; N]);
 
-impl<W: Word> Vector for Portable<W> {
+impl<W: Word, const N: usize> Vector for Portable<W, N> {
     type Word = W;
-    const LANES: usize = 8;
+    const LANES: usize = N;
     const IN_REGISTERS: bool = false;
 
     #[inline(always)]
@@ -26,7 +26,7 @@ impl<W: Word> Vector for Portable<W> {
     }
     #[inline(always)]
     fn splat(w: W) -> Self {
-        Portable([w; 8])
+        Portable([w; N])
     }
     #[inline(always)]
     fn fused(self, m: Self, a: Self) -> Self {
@@ -34,12 +34,12 @@ impl<W: Word> Vector for Portable<W> {
     }
     #[inline(always)]
     unsafe fn load(p: *const u8) -> Self {
-        // SAFETY: the caller says that eight words can be read at `p`.
-        Portable(unsafe { p.cast::<[W; 8]>().read_unaligned() })
+        // SAFETY: the caller says that all lanes can be read at `p`.
+        Portable(unsafe { p.cast::<[W; N]>().read_unaligned() })
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut u8) {
-        // SAFETY: the caller says that eight words can be written at `p`.
-        unsafe { p.cast::<[W; 8]>().write_unaligned(self.0) }
+        // SAFETY: the caller says that all lanes can be written at `p`.
+        unsafe { p.cast::<[W; N]>().write_unaligned(self.0) }
     }
 }

@@ -3,13 +3,17 @@
 use super::Subject;
 use super::groups::{Kind, kind};
 use crate::op::Product;
-use crate::rates::{Rates, SMALL_ELEMENT, SMALL_OP};
+use crate::rates::{
+    BATCHED, INSTANCE, LAUNCH, PRODUCT, Rates, SMALL_ELEMENT, SMALL_MOVED, SMALL_OP, SMALL_PRODUCT, SMALL_PROGRAM,
+};
 use crate::uncertainty::Class;
 use shardwise_base::DType;
 use shardwise_ir::{OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
+use shardwise_ops::index::IndexDims;
+use shardwise_sharding::FactorKind;
 use std::collections::BTreeMap;
 
 /// An instruction that takes less time than this on one worker is not shared. Source: the host engine's pool.
@@ -59,6 +63,15 @@ struct Sizes {
     moved: f64,
 }
 
+/// The measured curve that tells how long an instruction takes that is neither elementwise, a product nor a collective.
+struct Curve {
+    /// The words of the curve's name between those of the op and the element type, one curve after the other: the first
+    /// that was measured is taken.
+    variants: Vec<String>,
+    /// The work of the instruction, of all instances.
+    work: f64,
+}
+
 /// Returns the constant that the time of an instruction determines, or `None` if it determines none, as for control
 /// flow.
 pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) -> Option<Subject> {
@@ -71,17 +84,29 @@ pub(super) fn subject(views: &[OpView<'_>], instances: &dyn Fn(Value) -> usize) 
     }
     if let Some(product) = Product::of(root) {
         let (dtype, flops) = (product.dtype.name(), product.flops());
+        let family = if product.batch > 1.0 { BATCHED } else { PRODUCT };
         return match is_matrix_product(&product) {
-            true => named(format!("product.{dtype}.{:.0}x{:.0}x{:.0}", product.m, product.k, product.n), flops),
-            false => named(format!("flops.{}.{dtype}.{flops:.0}", root.name()), flops),
+            true => named(format!("{family}.{dtype}.{:.0}x{:.0}x{:.0}", product.m, product.k, product.n), flops),
+            false => named(format!("{}.{flops:.0}", flops_curve(root, &product)), flops),
         };
     }
-    let (variant, dtype) = (variant(root), element_type(root)?.name());
+    let dtype = element_type(root)?.name();
     match kind(root) {
         Kind::Elementwise => named(format!("stream.{moved:.0}"), moved),
         Kind::Engine | Kind::Free => None,
-        _ => named(format!("op.{}.{variant}.{dtype}.{moved:.0}", root.name()), moved),
+        _ => {
+            let Curve { variants, work } = Curve::of(root, moved, instances);
+            named(format!("op.{}.{}.{dtype}.{work:.0}", root.name(), variants[0]), work)
+        }
     }
+}
+
+/// Returns the name of the curve of a product that is no product of matrices.
+fn flops_curve(view: &OpView<'_>, product: &Product) -> String {
+    // With fewer results from the same elements, most kernels compute one result at a time.
+    const NARROW: f64 = 4.0;
+    let narrow = if product.n < NARROW { ".narrow" } else { "" };
+    format!("flops.{}{narrow}.{}", view.name(), product.dtype.name())
 }
 
 /// Returns false for convolutions whose windows overlap, in which several elements of a matrix are one of the operand.
@@ -98,12 +123,22 @@ impl<'a> Costs<'a> {
         self.rates.or_zero("turn_s")
     }
 
-    pub(super) fn instruction(&self) -> f64 {
+    fn instruction(&self) -> f64 {
         self.rates.or_zero("instruction_s")
+    }
+
+    /// Returns the time that an instruction that computes or moves elements takes beside its work and its instances.
+    pub(super) fn computing(&self) -> f64 {
+        self.instruction() + self.rates.or_zero(LAUNCH)
     }
 
     pub(super) fn has_small_programs(&self) -> bool {
         self.rates.get(SMALL_OP).is_some()
+    }
+
+    /// Returns the time that an instance of a small program takes, of which this is the work.
+    pub(super) fn small_instance(&self, work: Small) -> f64 {
+        self.rates.or_zero(SMALL_PROGRAM) + work.seconds
     }
 
     /// Returns the work of the ops of a small program. Of the branches of a conditional, the one that is taken counts,
@@ -118,6 +153,7 @@ impl<'a> Costs<'a> {
             self.small(&ops.iter().map(|&op| view.at(op)).collect::<Vec<_>>())
         };
         let [op, element] = [SMALL_OP, SMALL_ELEMENT].map(|name| self.rates.or_zero(name));
+        let or_element = |name: &str| self.rates.get(name).unwrap_or(element);
         let own = |seconds: f64, flops: f64| Small { seconds, flops, is_known: true };
         match (kind(view), Opcode::of_view(view)) {
             (Kind::Free, _) => Small::NONE,
@@ -135,12 +171,17 @@ impl<'a> Costs<'a> {
                 let longest = view.regions().iter().map(block).max_by(|a, b| a.seconds.total_cmp(&b.seconds));
                 Small { is_known: false, ..own(op, 0.0).then(longest.unwrap_or(Small::NONE)) }
             }
-            _ => {
+            (kind, _) => {
                 let flops = Opcode::of_view(view).facts().cost(view).flops;
-                // Most products compute this many results at a time.
-                const LANES: f64 = 8.0;
-                let sums = Product::of(view).map_or(0.0, |product| product.flops() / 2.0 / LANES);
-                own(op + element * elements(view).max(sums), flops)
+                let work = match (kind, Product::of(view)) {
+                    (_, Some(product)) => or_element(SMALL_PRODUCT) * product.flops() / 2.0,
+                    (Kind::Elementwise, _) => {
+                        element.max(self.element_rate(view).map_or(0.0, |rate| 1.0 / rate)) * elements(view)
+                    }
+                    (Kind::View | Kind::Other, _) => or_element(SMALL_MOVED) * moved(view),
+                    _ => element * elements(view),
+                };
+                own(op + work, flops)
             }
         }
     }
@@ -158,7 +199,10 @@ impl<'a> Costs<'a> {
         let sizes = Sizes { instances: count as f64, moved: bytes_of(views, instances) };
         let (seconds, class) = self.seconds(views, &sizes, instances);
         let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
-        let seconds = self.instruction() + seconds;
+        // The rates of collectives are those of all devices together.
+        let each = if class == Class::Collective { 0.0 } else { self.rates.or_zero(INSTANCE) };
+        let start = if class == Class::Collective { self.instruction() } else { self.computing() };
+        let seconds = start + each * count as f64 + seconds;
         Cost { seconds, class, instances: count, flops: flops.round() as u64, bytes: bytes as u64 }
     }
 
@@ -173,15 +217,13 @@ impl<'a> Costs<'a> {
         }
         match kind(root) {
             Kind::Elementwise => (self.elementwise(views, sizes), Class::Element),
-            Kind::Reduce => match self.curve(root, sizes) {
+            Kind::Reduce => match self.worked(root, sizes, instances) {
                 // Only the ops in front of the reduction count beside it.
-                Some(rate) => {
-                    (self.elementwise(&views[..views.len() - 1], sizes).max(sizes.moved / rate), Class::Element)
-                }
+                Some(seconds) => (self.elementwise(&views[..views.len() - 1], sizes).max(seconds), Class::Element),
                 None => (self.elementwise(views, sizes), Class::Element),
             },
-            _ => match self.curve(root, sizes) {
-                Some(rate) => (sizes.moved / rate, Class::Op),
+            _ => match self.worked(root, sizes, instances) {
+                Some(seconds) => (seconds, Class::Op),
                 None => self.unknown(sizes),
             },
         }
@@ -209,13 +251,19 @@ impl<'a> Costs<'a> {
         let shared = if rhs < sizes.instances { (sizes.instances / rhs).max(1.0) } else { 1.0 };
         let rows = if lhs >= sizes.instances { product.m * shared } else { product.m };
         let flops = product.flops() * sizes.instances;
-        let named = format!("flops.{}.{}", view.name(), product.dtype.name());
-        if let Some(rate) = self.rates.at(&named, flops).filter(|_| !is_matrix_product(&product)) {
+        if !is_matrix_product(&product)
+            && let Some(rate) = self.rates.at(&flops_curve(view, &product), flops)
+        {
             return flops / rate;
         }
-        let known = self.rates.product(product.dtype, [rows, product.k, product.n]);
-        let rate = known.or_else(|| self.rates.product(DType::F32, [rows, product.k, product.n])).unwrap_or(1e9);
-        self.shared(flops / rate * self.speedup)
+        let shape = [rows, product.k, product.n];
+        let family = if product.batch > 1.0 { BATCHED } else { PRODUCT };
+        let names = [(family, product.dtype), (PRODUCT, product.dtype), (PRODUCT, DType::F32)];
+        let rate = names.into_iter().find_map(|(family, dtype)| self.rates.product(family, dtype, shape));
+        let seconds = flops / rate.unwrap_or(1e9);
+        let count = product.batch * sizes.instances / shared;
+        // One that takes long was measured with all workers. Many that take little time are shared among them.
+        if seconds / count < SHARED_S / self.speedup { self.shared(seconds) } else { seconds }
     }
 
     /// Returns the time of work that takes the time `alone` on one worker and is shared among all if it is long.
@@ -238,24 +286,63 @@ impl<'a> Costs<'a> {
         if view.operands().is_empty() {
             return 0.0;
         }
-        let dtype = element_type(view);
-        let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
-        let known = dtype.and_then(|dtype| rate(dtype).or_else(|| rate(similar(dtype))));
-        1.0 / known.filter(|rate| *rate > 0.0).unwrap_or(ASSUMED_ELEMENTS)
+        1.0 / self.element_rate(view).unwrap_or(ASSUMED_ELEMENTS)
     }
 
-    /// Returns the rate that was measured of an op, for elements of its type, or else of a similar one, or else of f32.
-    /// Returns `None` if there is none.
-    fn curve(&self, view: &OpView<'_>, sizes: &Sizes) -> Option<f64> {
-        let variant = variant(view);
-        let (dtype, name) = (element_type(view).unwrap_or(DType::F32), view.name());
-        let names = |dtype: DType| {
-            let dtype = dtype.name();
-            [format!("op.{name}.{variant}.{dtype}"), format!("op.{name}.{dtype}")]
-        };
-        let curves = [dtype, similar(dtype), DType::F32].into_iter().flat_map(names);
-        curves.into_iter().find_map(|curve| self.rates.at(&curve, sizes.moved))
+    /// Returns the number of elements of an op that one worker computes in a second, as it was measured for the element
+    /// type or a similar one. Returns `None` if it was not measured.
+    fn element_rate(&self, view: &OpView<'_>) -> Option<f64> {
+        let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
+        let dtype = element_type(view)?;
+        rate(dtype).or_else(|| rate(similar(dtype))).filter(|rate| *rate > 0.0)
     }
+
+    /// Returns the time of an instruction's work by the rate that was measured of its op, for elements of its type, or
+    /// else of a similar one, or else of f32. Returns `None` if there is none.
+    fn worked(&self, view: &OpView<'_>, sizes: &Sizes, instances: &dyn Fn(Value) -> usize) -> Option<f64> {
+        let Curve { variants, work } = Curve::of(view, sizes.moved, instances);
+        let (dtype, name) = (element_type(view).unwrap_or(DType::F32), view.name());
+        let of_type = |dtype: DType| {
+            let named = variants.iter().map(move |variant| format!("op.{name}.{variant}.{}", dtype.name()));
+            named.chain([format!("op.{name}.{}", dtype.name())])
+        };
+        let mut curves = [dtype, similar(dtype), DType::F32].into_iter().flat_map(of_type);
+        curves.find_map(|curve| self.rates.at(&curve, work)).map(|rate| work / rate)
+    }
+}
+
+impl Curve {
+    /// Returns the curve of an op that reads and writes `moved` bytes in all instances.
+    fn of(view: &OpView<'_>, moved: f64, instances: &dyn Fn(Value) -> usize) -> Curve {
+        let flops = Opcode::of_view(view).facts().cost(view).flops;
+        let is_running = is_running(view, flops);
+        let first = match (IndexDims::of_gather(view).or_else(|| IndexDims::of_scatter(view)), view.results().len()) {
+            (Some(dims), _) if dims.window.is_empty() => "single.",
+            _ if is_running => "running.",
+            (_, 2..) => "several.",
+            _ => "",
+        };
+        let [own, other] = if keeps_last(view) { ["kept", "moved"] } else { ["moved", "kept"] };
+        let is_by_flops = (kind(view) == Kind::Other || is_windowed(view, flops)) && flops > 0.0 && !is_running;
+        let count = view.results().first().map_or(1, |&v| instances(v)) as f64;
+        let variants = vec![format!("{first}{own}"), format!("{first}{other}"), own.into(), other.into()];
+        Curve { variants, work: if is_by_flops { flops * count } else { moved } }
+    }
+}
+
+/// Returns true for an op that folds several elements for each of its results and has not fewer dimensions for that.
+fn is_windowed(view: &OpView<'_>, flops: f64) -> bool {
+    let shapes = || Some((view.operand_type(0).as_tensor()?, view.result_type(0).as_tensor()?));
+    kind(view) == Kind::Reduce && shapes().is_some_and(|(from, to)| from.rank() == to.rank() && flops > 0.0)
+}
+
+/// Returns true for sums and the like over all elements up to each one, along a dimension: windows of its size, and as
+/// many results as elements.
+fn is_running(view: &OpView<'_>, flops: f64) -> bool {
+    let shapes = || Some((view.operand_type(0).as_tensor()?, view.result_type(0).as_tensor()?));
+    let is_whole = |shape: &[usize], size: f64| shape.iter().any(|&n| n > 1 && n as f64 == size);
+    is_windowed(view, flops)
+        && shapes().is_some_and(|(from, to)| from.shape == to.shape && is_whole(&from.shape, flops / to.size() as f64))
 }
 
 fn element_type(view: &OpView<'_>) -> Option<DType> {
@@ -279,6 +366,14 @@ fn elements(view: &OpView<'_>) -> f64 {
         Kind::Reduce => all.map(|tensor| tensor.size() as f64).fold(0.0, f64::max),
         _ => view.results().iter().filter_map(|&v| view.body.ty(v).as_tensor()).map(|t| t.size() as f64).sum(),
     }
+}
+
+/// Returns the number of elements that an op of a small program moves. An array in which a slice is updated stays where
+/// it is.
+fn moved(view: &OpView<'_>) -> f64 {
+    let bytes = Opcode::of_view(view).facts().cost(view).bytes_written;
+    let each = view.results().first().and_then(|&v| view.body.ty(v).as_tensor()).map_or(1, |t| t.dtype.storage_bytes());
+    elements(view).min(bytes as f64 / each as f64)
 }
 
 fn bytes(view: &OpView<'_>, v: Value) -> f64 {
@@ -321,10 +416,12 @@ fn source(view: &OpView<'_>, v: Value) -> Value {
     v
 }
 
-/// Returns `kept` if the last dimension stays the last one or no sharding rule tells that, and `moved` otherwise.
-fn variant(view: &OpView<'_>) -> &'static str {
+/// Returns true if the last dimension stays the last one and the op does the same for all positions along it, or if no
+/// sharding rule tells that.
+fn keeps_last(view: &OpView<'_>) -> bool {
     let facts = Opcode::of_view(view).facts();
-    let Some(rule) = facts.rule(view).rule().cloned() else { return "kept" };
+    let Some(rule) = facts.rule(view).rule().cloned() else { return true };
     let last = |mapping: Option<&shardwise_sharding::Mapping>| mapping.and_then(|m| m.factors().last());
-    if last(rule.operands.first()) == last(rule.results.first()) { "kept" } else { "moved" }
+    let (from, to) = (last(rule.operands.first()), last(rule.results.first()));
+    from == to && from.is_none_or(|factor| rule.kind(factor) == FactorKind::PassThrough)
 }

@@ -123,12 +123,34 @@ impl Joining<'_> {
         if matches!(item, Item::Free(_)) {
             return self.add_free(item);
         }
-        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op), SMALL_SIZE));
+        let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op), SMALL_SIZE, false));
         let count = self.count(&item);
         if !can_join || self.open.first().is_some_and(|first| self.count(first) != count) {
             self.close();
         }
-        if can_join { self.open.push(item) } else { self.done.push(item) }
+        if can_join {
+            let views = self.taken_views(&item);
+            self.open.extend(views);
+            self.open.push(item);
+        } else {
+            self.done.push(item);
+        }
+    }
+
+    /// Takes the ops out of `done` that only change where elements are for a small item: small programs move them.
+    fn taken_views(&mut self, item: &Item) -> Vec<Item> {
+        let mut wanted: HashSet<Op> = HashSet::new();
+        let mut ops = item.ops().to_vec();
+        while let Some(op) = ops.pop() {
+            let operands = &self.block.body[op].operands;
+            let defs = operands.iter().filter_map(|&v| self.block.body.def_op(v)).map(|def| self.block.at(def));
+            let views =
+                defs.filter(|def| kind(def) == Kind::View && def.results().iter().all(|v| is_few(def, *v, SMALL_SIZE)));
+            ops.extend(views.filter(|view| wanted.insert(view.op)).map(|view| view.op));
+        }
+        let recent = self.done.len().saturating_sub(WINDOW);
+        let is_wanted = |item: &mut Item| matches!(item, Item::Free(op) if wanted.contains(op));
+        self.done.extract_if(recent.., is_wanted).collect()
     }
 
     /// Adds an op that does nothing. It joins the open items if it reads a result of them and its own results are
@@ -194,8 +216,8 @@ fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
 }
 
 /// Returns true if an op can be a part of a small program in which arrays may have `limit` elements, as far as its kind
-/// and its sizes tell.
-fn is_small(view: &OpView<'_>, limit: usize) -> bool {
+/// and its sizes tell. Arrays that a loop carries and only updates slices of may be larger.
+fn is_small(view: &OpView<'_>, limit: usize, is_in_loop: bool) -> bool {
     let limit = if Opcode::of_view(view) == Opcode::While { limit_of_loop(view, limit) } else { limit };
     let few = |&v: &Value| is_few(view, v, limit);
     let (operands, results) = (view.operands(), view.results());
@@ -204,9 +226,12 @@ fn is_small(view: &OpView<'_>, limit: usize) -> bool {
         (Kind::Engine, Opcode::While | Opcode::Case | Opcode::If) => {
             let bodies = view.regions().iter().filter_map(|&region| view.body.region(region).ops.split_last());
             let mut inner = bodies.flat_map(|(_, ops)| ops);
-            results.iter().all(few) && inner.all(|&op| is_small(&view.at(op), limit))
+            let is_loop = Opcode::of_view(view) == Opcode::While;
+            (is_loop || results.iter().all(few))
+                && inner.all(|&op| is_small(&view.at(op), limit, is_in_loop || is_loop))
         }
         (Kind::Engine, _) => false,
+        (_, Opcode::DynamicUpdateSlice) if is_in_loop => operands[1..].iter().all(few),
         // Windows of a large array are read in its place.
         (_, Opcode::DynamicSlice | Opcode::Gather) => results.iter().all(few),
         (Kind::Elementwise | Kind::Reduce | Kind::View, _) => operands.iter().chain(results).all(few),
