@@ -1,6 +1,6 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
 //! in, or several of them, is one pass of the block machine over all results. If the elements of a result follow each
-//! other, a pass first moves those that it folds in, so that those at one place of all results follow each other.
+//! other, those of some passes are first moved, so that those at one place of all results follow each other.
 
 use crate::block::{self, Operand};
 use crate::elem::Elem;
@@ -9,11 +9,10 @@ use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::{repeated_region, scalar_region};
 use crate::kernels::strides::{positions, row_major};
 use crate::memory::{Buffer, OutOfMemory};
-use crate::movement::fill;
-use crate::operand::Source;
+use crate::movement::{Move, fill};
+use crate::operand::{Source, Target};
 use crate::plan::{Kernel, KernelCx, Step, StepKind};
 use crate::pool::Workers;
-use crate::simd::{AtLevel, Vector, run_words};
 use shardwise_base::DType;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::Opcode;
@@ -28,6 +27,9 @@ pub(super) const MAX_FOLDED: usize = 1 << 20;
 
 /// The number of elements that one pass folds in, as long as so many are left and there is a program for it.
 const SEVERAL: usize = 8;
+
+/// The number of elements of each row that are moved at a time.
+const WIDE: usize = 8 * SEVERAL;
 
 pub(super) struct FoldKernel {
     /// Computes the next results from the results so far and an element of each array.
@@ -45,14 +47,17 @@ pub(super) struct FoldKernel {
     sizes: Vec<usize>,
     /// The number of results for each array.
     count: usize,
+    /// How the next [`WIDE`] elements of each row are moved, and how the last ones are, if there are fewer at the end.
+    /// `None` if no array has its elements in rows.
+    moves: Option<[Move; 2]>,
 }
 
 /// The place of the elements of an array.
 pub(super) enum Elements {
     /// They are those of the input with this number.
     Input(usize),
-    /// They are those of the input with this number, of 32 bits each. Those of a result follow each other, and each
-    /// pass moves those that it folds in.
+    /// They are those of the input with this number, of 32 bits each. Those of a result follow each other. They are
+    /// moved before passes fold them in.
     Rows(usize),
     /// They are the same for all results, and have these bytes.
     Same(Vec<u8>),
@@ -140,7 +145,7 @@ impl Kernel for FoldKernel {
         while !left.is_empty() {
             let several = self.several.as_ref().filter(|_| left.len() >= SEVERAL);
             let (folded, rest) = left.split_at(if several.is_some() { SEVERAL } else { 1 });
-            self.move_rows(cx, folded, &mut moved);
+            self.move_rows(cx, self.offsets.len() - left.len(), &mut moved);
             let operands = self.operands(cx, &now, &moved, &mut next, folded);
             several.unwrap_or(&self.one).run(Workers::global(), &operands, false);
             std::mem::swap(&mut now, &mut next);
@@ -176,33 +181,39 @@ impl FoldKernel {
         let one = scalar_region(plan, view.op, space, operands)?;
         let many = offsets.len() >= SEVERAL;
         let several = many.then(|| repeated_region(plan, view.op, space, operands, SEVERAL)).flatten();
-        let offsets = offsets.iter().map(|&offset| offset as usize).collect();
+        let (offsets, folded) = (offsets.iter().map(|&offset| offset as usize).collect(), offsets.len());
         let (count, is_input) = (space.iter().product(), |own: &&Elements| !matches!(own, Elements::Same(_)));
         let input_count = elements.iter().filter(is_input).count();
-        Some(FoldKernel { one, several, offsets, elements, input_count, sizes, count })
+        let wide = |width: usize| Move::new(4, &[count, width], &[folded as isize, 1], &[1, count as isize]);
+        let has_rows = elements.iter().any(|own| matches!(own, Elements::Rows(_)));
+        let moves = has_rows.then(|| [WIDE, folded % WIDE].map(wide));
+        Some(FoldKernel { one, several, offsets, elements, input_count, sizes, count, moves })
     }
 
     fn allocate(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
 
-    /// Returns, for each array, buffers for the elements that a pass moves: one for each instance, or none. Fails
+    /// Returns, for each array, buffers for the elements that are moved at a time: one for each instance, or none. Fails
     /// if there is no memory.
     fn allocate_moved(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         let of = |(own, size): (&Elements, &usize)| match own {
-            Elements::Rows(_) => cx.allocate(SEVERAL * size * self.count),
+            Elements::Rows(_) => cx.allocate(WIDE.min(self.offsets.len()) * size * self.count),
             Elements::Input(_) | Elements::Same(_) => Ok(vec![]),
         };
         self.elements.iter().zip(&self.sizes).map(of).collect()
     }
 
-    /// Moves the elements at these offsets: first those at the first offset in all rows, and so on.
-    fn move_rows(&self, cx: &KernelCx<'_>, offsets: &[usize], moved: &mut [Vec<Buffer>]) {
+    /// Moves the next elements of each row, if they are not yet moved and `done` elements were folded: first those at the
+    /// first place in all rows, and so on.
+    fn move_rows(&self, cx: &KernelCx<'_>, done: usize, moved: &mut [Vec<Buffer>]) {
+        let Some([wide, last]) = self.moves.as_ref().filter(|_| done.is_multiple_of(WIDE)) else { return };
+        let rows = if self.offsets.len() - done < WIDE { last } else { wide };
         for (own, buffers) in self.elements.iter().zip(moved) {
             let Elements::Rows(input) = *own else { continue };
             for (&i, buffer) in cx.instances.iter().zip(buffers) {
-                let (from, to) = (cx.input(input, i).elements(), bytemuck::cast_slice_mut(written(buffer)));
-                run_words(Columns { from, row_len: self.offsets.len(), first: offsets[0], width: offsets.len(), to });
+                let from = Source::at(cx.input(input, i).bytes(), self.offsets[done] * 4);
+                rows.run(Workers::global(), &[from], &mut [Target::at(written(buffer), 0)]);
             }
         }
     }
@@ -219,10 +230,10 @@ impl FoldKernel {
         let mut operands = Vec::with_capacity((2 + offsets.len()) * next.len() * cx.instances.len());
         for (position, &i) in cx.instances.iter().enumerate() {
             operands.extend(now.iter().map(|buffers| read(&buffers[position])));
-            for (at, &offset) in offsets.iter().enumerate() {
+            for &offset in offsets {
                 let element = |(k, size): (usize, &usize)| match &self.elements[k] {
                     Elements::Input(input) => Source::at(cx.input(*input, i).bytes(), offset * size),
-                    Elements::Rows(_) => Source::at(moved[k][position].bytes(), at * self.count * size),
+                    Elements::Rows(_) => Source::at(moved[k][position].bytes(), offset % WIDE * self.count * size),
                     Elements::Same(bytes) => Source::at(bytes, offset * size),
                 };
                 operands.extend(self.sizes.iter().enumerate().map(element).map(Operand::Read));
@@ -230,37 +241,6 @@ impl FoldKernel {
             operands.extend(next.iter_mut().filter_map(|buffers| buffers.next()).map(write));
         }
         operands
-    }
-}
-
-/// Some columns of a matrix of rows, which are copied so that each column's words follow each other.
-struct Columns<'a> {
-    from: &'a [u32],
-    row_len: usize,
-    /// The first column.
-    first: usize,
-    /// The number of columns.
-    width: usize,
-    to: &'a mut [u32],
-}
-
-impl AtLevel for Columns<'_> {
-    #[inline(always)]
-    fn run<V: Vector<Word = u32>>(self) {
-        let Columns { from, row_len, first, width, to } = self;
-        let count = from.len() / row_len;
-        let row = |r: usize| &from[r * row_len + first..][..width];
-        let blocks = if width == SEVERAL { count / SEVERAL } else { 0 };
-        for r in (0..blocks).map(|block| block * SEVERAL) {
-            let rows: [[u32; SEVERAL]; SEVERAL] =
-                std::array::from_fn(|i| row(r + i).try_into().expect("as many columns"));
-            for (c, column) in to.chunks_exact_mut(count).take(SEVERAL).enumerate() {
-                column[r..][..SEVERAL].copy_from_slice(&rows.map(|row| row[c]));
-            }
-        }
-        for r in blocks * SEVERAL..count {
-            row(r).iter().enumerate().for_each(|(c, word)| to[c * count + r] = *word);
-        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Convolutions whose groups have one input feature each. They are elementwise products that the block machine sums
 //! over the kernel's positions. Sums over more positions than `shardwise_mathfn::order::CHUNK` are computed in chunks.
+//! The usual layouts have a kernel of their own ([`Lines`]), with the same bits.
 
 use super::conv::{Array, Conv};
+use super::lines::Lines;
 use crate::block::{self, Binary, Operand, Program, Reducer};
 use crate::elem::Elem;
 use crate::kernels::buffers::{output_bytes, read, write};
@@ -24,13 +26,16 @@ pub struct Depthwise {
 /// positions, or `None` for others. It also returns `None` for complex types, if the types of operands and result
 /// differ and are not `bf16` or `f16` and `f32`, or if the layouts do not allow one block program. `source` is how the
 /// input is read ([`Conv::input`]).
-pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwise> {
+pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Box<dyn Kernel>> {
     let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
     let groups = conv.feature_groups;
     let has_kinds = conv.elem == conv.out || matches!((conv.elem, conv.out), (Elem::BF16 | Elem::F16, Elem::F32));
     let places: usize = conv.window.iter().map(|w| w.size).product();
     if groups == 1 || kernel[dims.kernel_input_feature] != 1 || places == 1 || conv.elem.is_complex() || !has_kinds {
         return None;
+    }
+    if let Some(lines) = Lines::new(conv, source, view) {
+        return Some(Box::new(lines));
     }
     let (ks, os, xs) = (row_major(kernel), row_major(out), &source.strides);
     let per_group = out[dims.output_feature] / groups;
@@ -71,7 +76,7 @@ pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Depthwis
     let total = program.convert(total, conv.out)?;
     program.output(total, &to);
     let start = usize::try_from(start).ok()? * conv.elem.size();
-    Some(Depthwise { kernel: program.compile().ok()?, start, output_bytes: output_bytes(view) })
+    Some(Box::new(Depthwise { kernel: program.compile().ok()?, start, output_bytes: output_bytes(view) }))
 }
 
 impl Kernel for Depthwise {

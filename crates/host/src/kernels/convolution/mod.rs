@@ -10,6 +10,7 @@
 
 mod conv;
 mod depthwise;
+mod lines;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +32,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let conv = Conv::new(view)?;
     let source = conv.input(view)?;
     let (kernel, matrix): (Box<dyn Kernel>, Option<Array>) = match depthwise::kernel(&conv, &source, view) {
-        Some(kernel) => (Box::new(kernel), None),
+        Some(kernel) => (kernel, None),
         None => {
             let (kernel, matrix) = products(&conv, &source, view)?;
             (Box::new(kernel), Some(matrix))

@@ -113,6 +113,37 @@ fn anything_that_can_be_said_runs_on_a_kernel() {
     assert!(cases > 120, "{cases}");
 }
 
+/// Compares convolutions with a feature in each group, in the usual layout, for numbers of features that fill no vectors,
+/// and for lines that several workers compute.
+#[test]
+fn each_feature_alone() {
+    for (elem, features, width, stride) in [
+        ("f32", 1, 9, 1),
+        ("f32", 3, 5, 2),
+        ("i32", 5, 7, 1),
+        ("f32", 11, 6, 1),
+        ("ui64", 19, 4, 2),
+        ("f32", 40, 1500, 1),
+    ] {
+        let (image, to) = ([2, 4, width, features], [2, 4, (width - 1) / stride + 1, features]);
+        let kernel = [3, 3, 1, features];
+        let [given_x, given_y] = [&image, &kernel].map(|s| tensor(s, "f32"));
+        let [x, y, z] = [&image, &kernel, &to].map(|s| tensor(s, elem));
+        let source = format!(
+            "func.func @main(%x: {given_x}, %y: {given_y}) -> {z} {{
+  %a = stablehlo.convert %x : ({given_x}) -> {x}
+  %b = stablehlo.convert %y : ({given_y}) -> {y}
+  %0 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
+             window = {{stride = [1, {stride}], pad = [[1, 1], [1, 1]], reverse = [true, false]}} \
+             {{batch_group_count = 1 : i64, feature_group_count = {features} : i64}} : ({x}, {y}) -> {z}
+  return %0 : {z}
+}}"
+        );
+        let mut random = Random(features as u64);
+        run_by_kernels(&source, &[small(&image, &mut random), small(&kernel, &mut random)]);
+    }
+}
+
 #[test]
 fn a_kernel_of_infinities_gives_nan_at_padding() {
     let source = "func.func @main(%x: tensor<1x3x2xf32>, %y: tensor<3x2x1xf32>) -> tensor<1x3x1xi1> {

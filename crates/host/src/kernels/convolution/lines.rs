@@ -1,0 +1,196 @@
+//! Convolutions whose groups have one input feature and one output feature each, where the features of all arrays are
+//! innermost. The results of a line, which lie along the last spatial dimension, are computed one after the other, each
+//! for all features in vectors.
+
+use super::conv::{Array, Conv};
+use crate::kernels::buffers::{output_bytes, written};
+use crate::kernels::strides::{positions, row_major};
+use crate::memory::OutOfMemory;
+use crate::parts::Pace;
+use crate::plan::{Kernel, KernelCx};
+use crate::pool::{Effort, Workers};
+use crate::simd::{AtLevel, Portable, Vector, Word, run_words};
+use shardwise_ir::OpView;
+use shardwise_mathfn::order;
+
+/// The number of products that a worker computes before it takes the next part of the lines.
+const PART: usize = 1 << 17;
+
+/// The number of products in about a nanosecond.
+const PER_WORK: usize = 8;
+
+/// The least number of products for which helpers are woken.
+const LARGE: usize = 1 << 19;
+
+pub struct Lines {
+    is_float: bool,
+    is_wide: bool,
+    /// For each position of the kernel, the offset of its element of a window from the window's start, and the offset of
+    /// its weights, in elements.
+    places: Vec<[usize; 2]>,
+    /// The start of the first window of each line of the result, in elements.
+    starts: Vec<usize>,
+    /// The number of results of a line, of all features.
+    line: usize,
+    /// The distance between the starts of neighbouring windows of a line, in elements.
+    step: usize,
+    features: usize,
+    output_bytes: usize,
+}
+
+impl Lines {
+    /// Returns the kernel of a convolution with as many feature groups as input features and output features. Returns
+    /// `None` if it has more kernel positions than are summed in one chunk, if the elements do not fill words, if the
+    /// types of operands and result differ, or if features are not innermost, batches outermost and spatial dimensions
+    /// in order in the result. `source` is how the input is read ([`Conv::input`]).
+    pub fn new(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Lines> {
+        let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
+        let (features, xs, ks) = (conv.feature_groups, &source.strides, row_major(kernel));
+        let (&last, outer) = dims.output_spatial.split_last()?;
+        let places: usize = conv.window.iter().map(|w| w.size).product();
+        let result = [&[dims.output_batch], &dims.output_spatial[..], &[dims.output_feature]].concat();
+        let is_usual = result.into_iter().eq(0..out.len()) && ks[dims.kernel_output_feature] == 1;
+        let is_of_words = conv.elem == conv.out && conv.elem.fills_words();
+        if !is_usual || !is_of_words || out[dims.output_feature] != features || places > order::CHUNK {
+            return None;
+        }
+        let window = |d: usize| conv.window[d].stride as isize * xs[1 + d];
+        let walked = outer.iter().enumerate().map(|(d, &dim)| (out[dim], window(d)));
+        let starts = positions(0, [(out[dims.output_batch], xs[0])].into_iter().chain(walked));
+        let spatial = dims.kernel_spatial.iter().zip(&conv.window);
+        let weights = positions(0, spatial.map(|(&dim, w)| (w.size, ks[dim])));
+        let elements = conv.places(&xs[1..xs.len() - 1]);
+        Some(Lines {
+            is_float: conv.elem.is_float(),
+            is_wide: conv.elem.is_wide(),
+            places: elements.iter().zip(&weights).map(|(&x, &w)| [x as usize, w as usize]).collect(),
+            starts: starts.iter().map(|&start| start as usize).collect(),
+            line: out[last] * features,
+            step: window(outer.len()) as usize,
+            features,
+            output_bytes: output_bytes(view),
+        })
+    }
+
+    /// Returns the number of products of a line.
+    fn products(&self) -> usize {
+        self.line * self.places.len()
+    }
+
+    /// Adds the parts of a result, which are some of its lines or a part of a long line.
+    fn divide<'a>(&'a self, from: [&'a [u8]; 2], to: &'a mut [u8], parts: &mut Vec<Part<'a>>) {
+        let line = self.output_bytes / self.starts.len();
+        let lines = (PART / self.products()).max(1);
+        let windows = (PART / (self.features * self.places.len())).clamp(1, self.line / self.features);
+        let window = line / (self.line / self.features);
+        for (starts, to) in self.starts.chunks(lines).zip(to.chunks_mut(line * lines)) {
+            if lines > 1 {
+                parts.push(Part { kernel: self, from, starts, first: 0, to });
+                continue;
+            }
+            let pieces = to.chunks_mut(windows * window).enumerate();
+            parts.extend(pieces.map(|(i, to)| Part { kernel: self, from, starts, first: i * windows, to }));
+        }
+    }
+}
+
+impl Kernel for Lines {
+    fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        let mut outputs = cx.allocate(self.output_bytes)?;
+        let mut parts = vec![];
+        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
+            self.divide([0, 1].map(|k| cx.input(k, i).bytes()), written(output), &mut parts);
+        }
+        let all = self.products().saturating_mul(self.starts.len()).saturating_mul(cx.instances.len());
+        let effort = if all < LARGE { Effort::Small } else { Effort::Large };
+        Workers::global().run_each(parts, effort, run_words);
+        cx.set(0, outputs);
+        Ok(())
+    }
+
+    fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
+        cx.predict(self.output_bytes, 0)
+    }
+}
+
+/// Some lines of a result, or neighbouring windows of one line.
+struct Part<'a> {
+    kernel: &'a Lines,
+    /// The input and the weights.
+    from: [&'a [u8]; 2],
+    /// The start of the first window of each line.
+    starts: &'a [usize],
+    /// The number of windows of the line before those that are computed.
+    first: usize,
+    to: &'a mut [u8],
+}
+
+impl AtLevel for Part<'_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        if self.kernel.is_wide { self.with_words::<Portable<u64>>() } else { self.with_words::<V>() }
+    }
+}
+
+impl Part<'_> {
+    #[inline(always)]
+    fn with_words<V: Vector<Word: bytemuck::Pod>>(self) {
+        match self.kernel.features {
+            1 => self.with_vectors::<Portable<V::Word, 1>, 1>(),
+            2 | 3 => self.with_vectors::<Portable<V::Word, 2>, 2>(),
+            n if n < V::LANES => self.with_vectors::<Portable<V::Word, 4>, 2>(),
+            n if n < 2 * V::LANES => self.with_vectors::<V, 2>(),
+            _ => self.with_vectors::<V, 4>(),
+        }
+    }
+
+    /// Computes the lines. The sums of this many vectors of features, of which there is at least one, are computed at a
+    /// time.
+    #[inline(always)]
+    fn with_vectors<V: Vector<Word: bytemuck::Pod>, const VECTORS: usize>(self) {
+        if self.kernel.is_float {
+            self.lines::<V, VECTORS>(|a, b| a.fmul(b), |a, b| a.fadd(b));
+        } else {
+            self.lines::<V, VECTORS>(|a, b| a.imul(b), |a, b| a.iadd(b));
+        }
+    }
+
+    #[inline(always)]
+    fn lines<V: Vector<Word: bytemuck::Pod>, const VECTORS: usize>(
+        self,
+        multiply: impl Fn(V, V) -> V,
+        add: impl Fn(V, V) -> V,
+    ) {
+        let Lines { places, step, features, .. } = self.kernel;
+        let [x, weights]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
+        let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
+        let mut pace = Pace::default();
+        let zero = V::splat(V::Word::from_bits64(0));
+        let line = to.len() / self.starts.len();
+        for (&start, to) in self.starts.iter().zip(to.chunks_exact_mut(line)) {
+            for (i, to) in to.chunks_exact_mut(*features).enumerate() {
+                let x = &x[start + (self.first + i) * step..];
+                for first in (0..*features).step_by(VECTORS * V::LANES) {
+                    // The last vectors may be computed again.
+                    let at: [usize; VECTORS] = std::array::from_fn(|j| (first + j * V::LANES).min(features - V::LANES));
+                    let product = |[of_x, of_weights]: [usize; 2], at: usize| {
+                        multiply(V::read(&x[of_x + at..]), V::read(&weights[of_weights + at..]))
+                    };
+                    let mut sums = [zero; VECTORS];
+                    for j in 0..VECTORS {
+                        sums[j] = product(places[0], at[j]);
+                    }
+                    for &place in &places[1..] {
+                        for j in 0..VECTORS {
+                            sums[j] = add(sums[j], product(place, at[j]));
+                        }
+                    }
+                    for j in 0..VECTORS {
+                        add(zero, sums[j]).write(&mut to[at[j]..]);
+                    }
+                }
+                pace.spend(features * places.len() / PER_WORK);
+            }
+        }
+    }
+}
