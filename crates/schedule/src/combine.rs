@@ -1,4 +1,4 @@
-//! Small sums over the same devices as one, so that their latency is paid once.
+//! Small all-reduces over the same devices as one, so that their latency is paid once.
 
 use crate::change::Site;
 use crate::site::{Sites, map_main, set_reason};
@@ -32,8 +32,9 @@ pub(crate) struct Like {
     varying: [Option<Varying>; 2],
 }
 
-/// Returns the groups of at least two small sums that can be combined. A sum is small if latency is at least half of
-/// its time.
+/// Returns the groups of at least two small all-reduces that can be combined. Those of a group have the same reduction,
+/// which may be any known one, such as a sum or a maximum. An all-reduce is small if latency is at least half of its
+/// time.
 pub(crate) fn find(sites: &Sites<'_>, times: &Times) -> Vec<Combine> {
     let mut blocks: BTreeMap<Region, Vec<Op>> = BTreeMap::new();
     for view in sites.collectives().filter(|view| times.is_small(view.op)) {

@@ -6,17 +6,25 @@ use super::context::PlanCx;
 use crate::memory::OutOfMemory;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::simd::{AtLevel, Vector, run_words};
 use shardwise_ir::OpView;
-use shardwise_ops::fft::Transform;
+use shardwise_ops::fft::{Part, Plans, Transform};
+
+/// The most bytes of plans that a program keeps.
+const KEPT: usize = 1 << 16;
 
 struct Fft {
     transform: Transform,
+    /// The plans, if they are small. Larger ones are made for each run.
+    plans: Option<Plans>,
     output_bytes: usize,
 }
 
 /// Returns the step of an `fft`. Never returns `None`.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    Some(plan.kernel(view, Fft { transform: Transform::of(view), output_bytes: output_bytes(view) }))
+    let transform = Transform::of(view);
+    let plans = (transform.plan_bytes() <= KEPT).then(|| transform.plans());
+    Some(plan.kernel(view, Fft { transform, plans, output_bytes: output_bytes(view) }))
 }
 
 impl Fft {
@@ -28,10 +36,11 @@ impl Fft {
 impl Kernel for Fft {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
-        let plans = self.transform.plans();
+        let made = self.plans.is_none().then(|| self.transform.plans());
+        let plans = self.plans.as_ref().or(made.as_ref()).expect("plans are kept or made");
         for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            self.transform.run(&plans, cx.input(0, i).bytes(), written(output), &|parts, run| {
-                Workers::global().run_each(parts, self.effort(), run);
+            self.transform.run(plans, cx.input(0, i).bytes(), written(output), &|parts| {
+                Workers::global().run_each(parts, self.effort(), |part| run_words(Rows(part)));
             });
         }
         cx.set(0, outputs);
@@ -41,6 +50,16 @@ impl Kernel for Fft {
     fn predict(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let at_once = Workers::global().at_once(self.transform.part_count(), self.effort());
         cx.predict(self.output_bytes, self.transform.scratch_bytes(at_once))
+    }
+}
+
+/// Some rows of a step of a transform.
+struct Rows<'a>(Part<'a>);
+
+impl AtLevel for Rows<'_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        self.0.run();
     }
 }
 

@@ -6,7 +6,11 @@
 //! takes `O(n log n)` operations.
 //!
 //! Several lines are transformed together. They are *interleaved*: element `j` of line `l` of `width` lines is at
-//! `j * width + l`. The result for a line does not depend on the number of lines.
+//! `j * width + l`, with all real parts in one array and all imaginary parts in another. The result for a line does not
+//! depend on the number of lines.
+//!
+//! What runs for each element is inlined, so that callers can compile it with the instructions of their machine. The
+//! results do not depend on these.
 
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, Data};
@@ -19,8 +23,22 @@ const LARGEST_FACTOR: usize = 31;
 /// The largest number of elements of a row that are computed before they are reported to the meter.
 const UNPOLLED: usize = 1 << 13;
 
-/// Two arrays between which the passes of a transform go back and forth.
-pub type Lines<'a> = [&'a mut [Complex64]; 2];
+/// The parts of complex numbers, in two arrays of the same length.
+pub struct Parts<'a> {
+    pub re: &'a mut [f64],
+    pub im: &'a mut [f64],
+}
+
+/// Two arrays of numbers between which the passes of a transform go back and forth.
+pub type Lines<'a> = [Parts<'a>; 2];
+
+impl<'a> Parts<'a> {
+    /// Exchanges the real and the imaginary part of each number. The forward transform of exchanged numbers is the
+    /// exchanged inverse transform, without its scale.
+    pub fn exchanged(self) -> Parts<'a> {
+        Parts { re: self.im, im: self.re }
+    }
+}
 
 /// The tables and the order of passes of the transforms of one length, which do not depend on the elements.
 pub struct Plan {
@@ -56,20 +74,27 @@ impl Plan {
     /// Transforms `width` interleaved lines, at least one, which are at the start of the first array. Both arrays must
     /// have `width` times [`room`] elements. Returns both, first the one that has the results at its start. Their other
     /// elements are arbitrary. The transform is the forward one, without a scale.
+    #[inline(always)]
     pub fn run<'a>(&self, width: usize, lines: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
-        if let Some(chirp) = &self.chirp {
-            return chirp.run(width, lines, meter);
+        match &self.chirp {
+            Some(chirp) => chirp.run(width, lines, meter),
+            None => self.run_passes(width, lines, meter),
         }
+    }
+
+    /// Runs the passes of a length that is no convolution.
+    #[inline(always)]
+    fn run_passes<'a>(&self, width: usize, lines: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
         let [mut from, mut to] = lines;
         let (mut n, mut s) = (self.n, width);
         for &radix in &self.factors {
             let pass = Pass { m: n / radix, s, roots: &self.roots, stride: self.n / n };
             match radix {
-                2 => pass.run(from, to, meter, butterfly_2),
-                3 => pass.run(from, to, meter, butterfly_3),
-                4 => pass.run(from, to, meter, butterfly_4),
-                5 => pass.run(from, to, meter, butterfly_5),
-                _ => pass.run_any(radix, from, to, meter),
+                2 => pass.run_2(&from, &mut to, meter),
+                3 => pass.run_3(&from, &mut to, meter),
+                4 => pass.run_4(&from, &mut to, meter),
+                5 => pass.run_5(&from, &mut to, meter),
+                _ => pass.run_any(radix, &from, &mut to, meter),
             }
             (n, s) = (n / radix, s * radix);
             (from, to) = (to, from);
@@ -146,12 +171,6 @@ fn turned(z: Complex64) -> Complex64 {
     Complex64::new(z.im, -z.re)
 }
 
-/// Exchanges the real and the imaginary part of a number. The forward transform of exchanged numbers is the exchanged
-/// inverse transform, without its scale.
-pub fn exchanged(z: Complex64) -> Complex64 {
-    Complex64::new(z.im, z.re)
-}
-
 /// One pass over rows of `s` elements, as many as `m` times the radix. Each column of these rows is to be transformed.
 struct Pass<'p> {
     m: usize,
@@ -161,61 +180,76 @@ struct Pass<'p> {
     stride: usize,
 }
 
-impl Pass<'_> {
-    fn run<const R: usize>(
-        &self,
-        x: &[Complex64],
-        y: &mut [Complex64],
-        meter: &mut Meter,
-        butterfly: impl Fn([Complex64; R]) -> [Complex64; R],
-    ) {
-        let (m, s) = (self.m, self.s);
-        for (p, y) in y.chunks_exact_mut(R * s).take(m).enumerate() {
-            let twiddles: [Complex64; R] = array::from_fn(|k| self.roots[p * k * self.stride]);
-            for at in (0..s).step_by(UNPOLLED) {
-                let len = UNPOLLED.min(s - at);
-                let from: [&[Complex64]; R] = array::from_fn(|j| &x[(p + j * m) * s + at..][..len]);
-                let mut rows = y.chunks_exact_mut(s);
-                let mut to: [&mut [Complex64]; R] =
-                    array::from_fn(|_| &mut rows.next().expect("there are as many as the radix")[at..][..len]);
-                for q in 0..len {
-                    let z = butterfly(array::from_fn(|j| from[j][q]));
-                    to[0][q] = z[0];
-                    for ((to, &z), twiddle) in to[1..].iter_mut().zip(&z[1..]).zip(&twiddles[1..]) {
-                        // Products with 1 would only make NaN of infinity.
-                        to[q] = if p == 0 { z } else { z * twiddle };
+/// Defines a method of [`Pass`] that runs a pass of one radix. The words after the radix name, for each row, its number
+/// and the slices of its real and imaginary parts that are read and written.
+macro_rules! pass {
+    ($name:ident $columns:ident $butterfly:ident $radix:literal:
+     $($k:tt $x_re:ident $x_im:ident $y_re:ident $y_im:ident),*) => {
+        /// Transforms columns of a group of rows. Each row is a parameter of its own, so that the compiler knows that no
+        /// row overlaps another one, and makes vectors of columns.
+        #[expect(clippy::too_many_arguments, reason = "for the compiler, rows in one array may overlap")]
+        #[inline(always)]
+        fn $columns(
+            twiddles: Option<[Complex64; $radix]>,
+            $($x_re: &[f64], $x_im: &[f64], $y_re: &mut [f64], $y_im: &mut [f64]),*
+        ) {
+            let len = [$($x_re.len()),*][0];
+            $(
+                let ($x_re, $x_im) = (&$x_re[..len], &$x_im[..len]);
+                let ($y_re, $y_im) = (&mut $y_re[..len], &mut $y_im[..len]);
+            )*
+            for q in 0..len {
+                let z = $butterfly([$(Complex64::new($x_re[q], $x_im[q])),*]);
+                $(
+                    // Products with 1 would only make NaN of infinity.
+                    let own = match twiddles {
+                        Some(twiddles) if $k > 0 => z[$k] * twiddles[$k],
+                        _ => z[$k],
+                    };
+                    ($y_re[q], $y_im[q]) = (own.re, own.im);
+                )*
+            }
+        }
+
+        impl Pass<'_> {
+            #[inline(always)]
+            fn $name(&self, x: &Parts<'_>, y: &mut Parts<'_>, meter: &mut Meter) {
+                let (m, s) = (self.m, self.s);
+                let results = y.re.chunks_exact_mut($radix * s).zip(y.im.chunks_exact_mut($radix * s));
+                for (p, (re, im)) in results.take(m).enumerate() {
+                    let twiddles = (p > 0).then(|| array::from_fn(|k| self.roots[p * k * self.stride]));
+                    for at in (0..s).step_by(UNPOLLED) {
+                        let len = UNPOLLED.min(s - at);
+                        let (mut re, mut im) = (re.chunks_exact_mut(s), im.chunks_exact_mut(s));
+                        $(
+                            let row = (p + $k * m) * s + at;
+                            let ($x_re, $x_im) = (&x.re[row..][..len], &x.im[row..][..len]);
+                            let $y_re = &mut re.next().expect("a row")[at..][..len];
+                            let $y_im = &mut im.next().expect("a row")[at..][..len];
+                        )*
+                        $columns(twiddles, $($x_re, $x_im, $y_re, $y_im),*);
+                        meter.add(($radix * len) as u64);
                     }
                 }
-                meter.add((R * len) as u64);
             }
         }
-    }
-
-    /// Runs a pass of any radix by the definition.
-    fn run_any(&self, radix: usize, x: &[Complex64], y: &mut [Complex64], meter: &mut Meter) {
-        let (m, s) = (self.m, self.s);
-        for (row, y) in y.chunks_exact_mut(s).take(radix * m).enumerate() {
-            let (p, k) = (row / radix, row % radix);
-            for (at, y) in (0..s).step_by(UNPOLLED).zip(y.chunks_mut(UNPOLLED)) {
-                y.copy_from_slice(&x[p * s + at..][..y.len()]);
-                let first = self.roots[p * k * self.stride];
-                if p * k > 0 {
-                    y.iter_mut().for_each(|z| *z *= first);
-                }
-                for j in 1..radix {
-                    let root = self.roots[k * (p + j * m) % (radix * m) * self.stride];
-                    y.iter_mut().zip(&x[(p + j * m) * s + at..]).for_each(|(sum, z)| *sum += z * root);
-                }
-                meter.add((radix * y.len()) as u64);
-            }
-        }
-    }
+    };
 }
 
+pass!(run_2 columns_2 butterfly_2 2: 0 a_re a_im p_re p_im, 1 b_re b_im q_re q_im);
+pass!(run_3 columns_3 butterfly_3 3: 0 a_re a_im p_re p_im, 1 b_re b_im q_re q_im, 2 c_re c_im r_re r_im);
+pass!(run_4 columns_4 butterfly_4 4:
+    0 a_re a_im p_re p_im, 1 b_re b_im q_re q_im, 2 c_re c_im r_re r_im, 3 d_re d_im s_re s_im);
+pass!(run_5 columns_5 butterfly_5 5:
+    0 a_re a_im p_re p_im, 1 b_re b_im q_re q_im, 2 c_re c_im r_re r_im, 3 d_re d_im s_re s_im,
+    4 e_re e_im t_re t_im);
+
+#[inline(always)]
 fn butterfly_2([a, b]: [Complex64; 2]) -> [Complex64; 2] {
     [a + b, a - b]
 }
 
+#[inline(always)]
 fn butterfly_3([a, b, c]: [Complex64; 3]) -> [Complex64; 3] {
     const SIN: f64 = 0.866_025_403_784_438_6;
     let (sum, difference) = (b + c, turned(b - c) * SIN);
@@ -223,11 +257,13 @@ fn butterfly_3([a, b, c]: [Complex64; 3]) -> [Complex64; 3] {
     [a + sum, rest + difference, rest - difference]
 }
 
+#[inline(always)]
 fn butterfly_4([a, b, c, d]: [Complex64; 4]) -> [Complex64; 4] {
     let (even, odd) = ([a + c, a - c], [b + d, turned(b - d)]);
     [even[0] + odd[0], even[1] + odd[1], even[0] - odd[0], even[1] - odd[1]]
 }
 
+#[inline(always)]
 fn butterfly_5([a, b, c, d, e]: [Complex64; 5]) -> [Complex64; 5] {
     const COS: [f64; 2] = [0.309_016_994_374_947_45, -0.809_016_994_374_947_5];
     const SIN: [f64; 2] = [0.951_056_516_295_153_5, 0.587_785_252_292_473_1];
@@ -245,6 +281,82 @@ fn butterfly_5([a, b, c, d, e]: [Complex64; 5]) -> [Complex64; 5] {
     ]
 }
 
+impl Pass<'_> {
+    /// Runs a pass of any radix by the definition.
+    #[inline(always)]
+    fn run_any(&self, radix: usize, x: &Parts<'_>, y: &mut Parts<'_>, meter: &mut Meter) {
+        let s = self.s;
+        let rows = y.re.chunks_exact_mut(s).zip(y.im.chunks_exact_mut(s));
+        for (row, (re, im)) in rows.take(radix * self.m).enumerate() {
+            let sum = Sum { pass: self, radix, p: row / radix, k: row % radix };
+            for at in (0..s).step_by(COLUMNS) {
+                // The last columns may be computed again.
+                match at.min(s.saturating_sub(COLUMNS)) {
+                    at if s >= COLUMNS => sum.columns::<COLUMNS>(at, [x.re, x.im], [&mut *re, &mut *im]),
+                    _ => (0..s).for_each(|at| sum.columns::<1>(at, [x.re, x.im], [&mut *re, &mut *im])),
+                }
+                meter.add((radix * COLUMNS) as u64);
+            }
+        }
+    }
+}
+
+/// The number of columns whose sums are computed at a time.
+const COLUMNS: usize = 8;
+
+/// A row of the results of a pass by the definition.
+struct Sum<'s> {
+    pass: &'s Pass<'s>,
+    radix: usize,
+    /// The number of the first row that is summed.
+    p: usize,
+    /// The number of the result among those of the same rows.
+    k: usize,
+}
+
+impl Sum<'_> {
+    /// Computes `N` columns from column `at` on.
+    #[inline(always)]
+    fn columns<const N: usize>(&self, at: usize, x: [&[f64]; 2], y: [&mut [f64]; 2]) {
+        let Sum { pass, radix, p, k } = *self;
+        let row = |j: usize| {
+            x.map(|x| -> &[f64; N] {
+                x[(p + j * pass.m) * pass.s + at..].first_chunk().expect("a row has the columns")
+            })
+        };
+        let [mut re, mut im] = row(0).map(|row| *row);
+        if p * k > 0 {
+            let root = pass.roots[p * k * pass.stride];
+            for l in 0..N {
+                let z = Complex64::new(re[l], im[l]) * root;
+                (re[l], im[l]) = (z.re, z.im);
+            }
+        }
+        // The number of the root for the next row, of as many as the columns have elements.
+        let (all, mut number) = (radix * pass.m, p * k);
+        for j in 1..radix {
+            number += k * pass.m;
+            number -= if number >= all { all } else { 0 };
+            let (root, [x_re, x_im]) = (pass.roots[number * pass.stride], row(j));
+            for l in 0..N {
+                re[l] += x_re[l] * root.re - x_im[l] * root.im;
+                im[l] += x_re[l] * root.im + x_im[l] * root.re;
+            }
+        }
+        let [to_re, to_im] = y;
+        to_re[at..][..N].copy_from_slice(&re);
+        to_im[at..][..N].copy_from_slice(&im);
+    }
+}
+
+/// Multiplies numbers by another one.
+#[inline(always)]
+fn scale(re: &mut [f64], im: &mut [f64], factor: Complex64) {
+    for (re, im) in re.iter_mut().zip(im) {
+        (*re, *im) = (*re * factor.re - *im * factor.im, *re * factor.im + *im * factor.re);
+    }
+}
+
 impl Chirp {
     fn new(n: usize) -> Chirp {
         let m = convolution_length(n);
@@ -252,31 +364,41 @@ impl Chirp {
         let all = roots(2 * n);
         let factors = Data::from_fn(n, |k| all[k * k % (2 * n)]);
         drop(all);
-        let (mut x, mut y) = (Data::zeroed(m), Data::zeroed(m));
+        let mut arrays = [(); 4].map(|()| Data::<f64>::zeroed(m));
         for (k, z) in factors.iter().enumerate() {
-            x[k] = z.conj();
-            x[(m - k) % m] = z.conj();
+            let z = z.conj();
+            for at in [k, (m - k) % m] {
+                (arrays[0][at], arrays[1][at]) = (z.re, z.im);
+            }
         }
-        let [spectrum, _] = convolution.run(1, [&mut x, &mut y], &mut Meter::default());
-        let spectrum = Data::collect(m, spectrum.iter().map(|z| z / m as f64));
+        let [a, b, c, d] = &mut arrays;
+        let [spectrum, _] =
+            convolution.run_passes(1, [Parts { re: a, im: b }, Parts { re: c, im: d }], &mut Meter::default());
+        let numbers = spectrum.re.iter().zip(&*spectrum.im).map(|(&re, &im)| Complex64::new(re, im));
+        let spectrum = Data::collect(m, numbers.map(|z| z / m as f64));
         Chirp { factors, spectrum, convolution }
     }
 
-    fn run<'a>(&self, width: usize, [x, y]: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
+    #[inline(always)]
+    fn run<'a>(&self, width: usize, [mut x, y]: Lines<'a>, meter: &mut Meter) -> Lines<'a> {
         let n = self.factors.len();
-        scale_rows(x, width, &self.factors, |z, factor| z * factor);
-        x[n * width..].fill(Complex64::ZERO);
-        let [x, y] = self.convolution.run(width, [x, y], meter);
-        scale_rows(x, width, &self.spectrum, |z, factor| exchanged(z * factor));
-        let [x, y] = self.convolution.run(width, [x, y], meter);
-        scale_rows(x, width, &self.factors, |z, factor| exchanged(z) * factor);
+        scale_rows(&mut x, width, &self.factors);
+        x.re[n * width..].fill(0.0);
+        x.im[n * width..].fill(0.0);
+        let [mut x, y] = self.convolution.run_passes(width, [x, y], meter);
+        scale_rows(&mut x, width, &self.spectrum);
+        let [x, y] = self.convolution.run_passes(width, [x.exchanged(), y], meter);
+        let mut x = x.exchanged();
+        scale_rows(&mut x, width, &self.factors);
         [x, y]
     }
 }
 
-/// Replaces each element of row `j`, which has `width` elements, by a function of it and of factor `j`.
-fn scale_rows(x: &mut [Complex64], width: usize, factors: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) {
-    for (row, &factor) in x.chunks_exact_mut(width).zip(factors) {
-        row.iter_mut().for_each(|z| *z = f(*z, factor));
+/// Multiplies the elements of row `j`, which has `width` elements, by factor `j`.
+#[inline(always)]
+fn scale_rows(x: &mut Parts<'_>, width: usize, factors: &[Complex64]) {
+    let rows = x.re.chunks_exact_mut(width).zip(x.im.chunks_exact_mut(width));
+    for ((re, im), &factor) in rows.zip(factors) {
+        scale(re, im, factor);
     }
 }

@@ -7,7 +7,7 @@ mod line;
 mod tests;
 mod transform;
 
-pub use transform::{ForEachPart, Part, Plans, Transform};
+pub use transform::{Part, Plans, RunParts, Transform};
 
 use crate::check::{self, Check, counted_tensors};
 use crate::derivative::CotangentCx;
@@ -193,6 +193,6 @@ fn transform(op: &OpView<'_>, x: &Literal) -> Literal {
     let (transform, ty) = (Transform::of(op), op.result_tensor(0));
     let plans = transform.plans();
     let mut y = Literal::dense_zeros(ty.dtype, &ty.shape).expect("`infer` has checked the shape");
-    transform.run(&plans, x.raw_bytes(), y.bytes_mut(), &|parts, run| parts.into_iter().for_each(run));
+    transform.run(&plans, x.raw_bytes(), y.bytes_mut(), &|parts| parts.into_iter().for_each(Part::run));
     y
 }

@@ -1,6 +1,6 @@
 //! Tests of transforms against their definition.
 
-use super::line::{Plan, room};
+use super::line::{Parts, Plan, room};
 use crate::shard_test::{module_of, run_split};
 use crate::{Opcode, eval};
 use shardwise_base::budget::Meter;
@@ -155,8 +155,10 @@ fn long_lines_take_steps() {
     // A prime, and a power of two.
     for n in [100_003, 1 << 17] {
         let transform = || {
-            let (mut x, mut y) = (Data::zeroed(room(n)), Data::zeroed(room(n)));
-            Plan::new(n).run(1, [&mut x, &mut y], &mut Meter::default())[0].len()
+            let mut arrays = [(); 4].map(|()| Data::<f64>::zeroed(room(n)));
+            let [a, b, c, d] = &mut arrays;
+            let lines = [Parts { re: a, im: b }, Parts { re: c, im: d }];
+            Plan::new(n).run(1, lines, &mut Meter::default())[0].re.len()
         };
         let budget = Budget::new(Account::with_limit(usize::MAX / 2), None, CancelToken::at_poll(9));
         assert_eq!(budget.run(transform), Err(Stop::Cancelled));

@@ -4,11 +4,11 @@
 //! the transformed dimension becomes the last one, and parts of the rows can be computed independently. The order of
 //! steps is such that the last one writes the result's own order. Numbers are rounded once, at the end.
 
-use super::line::{Plan, exchanged, room, table_len};
-use crate::elementwise::complex::{narrow, widen};
+use super::line::{Parts, Plan, room, table_len};
+use crate::elementwise::complex::narrow;
 use bytemuck::Pod;
 use shardwise_base::budget::Meter;
-use shardwise_base::{Complex64, DType, Data};
+use shardwise_base::{Complex32, Complex64, DType, Data};
 use shardwise_ir::OpView;
 
 /// The largest number of lines that are transformed together.
@@ -20,6 +20,9 @@ const PANEL: usize = 1 << 14;
 
 /// The least number of elements of the lines of a part of a step, except for the last part.
 const PART: usize = 1 << 14;
+
+/// The numbers between the four arrays of a part, which would otherwise often compete for the same lines of the cache.
+const APART: usize = 72;
 
 /// A transform of arrays of one type.
 pub struct Transform {
@@ -45,16 +48,26 @@ struct Step {
     written: usize,
     /// False if lines are only copied.
     is_transformed: bool,
+    /// The number of elements of an array in which a line is transformed or copied.
+    room: usize,
+    /// The largest number of lines that are transformed together.
+    width: usize,
 }
 
 /// Some rows that a step writes.
 pub struct Part<'a> {
+    step: &'a Step,
+    is_inverse: bool,
+    plan: Option<&'a Plan>,
+    /// The array that the step reads.
+    x: &'a [u8],
+    /// The number of the first row.
     first: usize,
     rows: &'a mut [u8],
 }
 
-/// Calls a function for each of some parts, in any order and perhaps at the same time.
-pub type ForEachPart<'e> = &'e dyn for<'p> Fn(Vec<Part<'p>>, &(dyn for<'q> Fn(Part<'q>) + Sync));
+/// Calls [`Part::run`] for each of some parts, in any order and perhaps at the same time.
+pub type RunParts<'e> = &'e dyn for<'p> Fn(Vec<Part<'p>>);
 
 /// The plans of all lengths of a transform.
 pub struct Plans(Vec<(usize, Plan)>);
@@ -105,18 +118,24 @@ impl Transform {
 
     /// Transforms the elements of an array, row-major and given as bytes, and writes the result to `y`, which must be
     /// as long as the result. Both arrays must be aligned. `plans` are those of this transform. The result does not
-    /// depend on `for_each_part`.
-    pub fn run(&self, plans: &Plans, x: &[u8], y: &mut [u8], for_each_part: ForEachPart<'_>) {
+    /// depend on `run_parts`.
+    pub fn run(&self, plans: &Plans, x: &[u8], y: &mut [u8], run_parts: RunParts<'_>) {
         let Some((last, steps)) = self.steps.split_last() else { return };
         let mut moved: Option<Data<Complex64>> = None;
         for step in steps {
             let mut to = Data::zeroed(step.line_count() * step.written);
             let from = moved.as_deref().map_or(x, bytemuck::cast_slice);
-            step.run(self.is_inverse, plans, from, bytemuck::cast_slice_mut(&mut to), for_each_part);
+            step.run(self.is_inverse, plans, from, bytemuck::cast_slice_mut(&mut to), run_parts);
             moved = Some(to);
         }
         let from = moved.as_deref().map_or(x, bytemuck::cast_slice);
-        last.run(self.is_inverse, plans, from, y, for_each_part);
+        last.run(self.is_inverse, plans, from, y, run_parts);
+    }
+
+    /// Returns an upper bound of the bytes of what [`Transform::plans`] returns.
+    pub fn plan_bytes(&self) -> usize {
+        let tables = self.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(table_len(step.n)));
+        tables.saturating_mul(size_of::<Complex64>())
     }
 
     /// Returns the largest number of parts of a step, or 0 if there are no steps.
@@ -131,10 +150,9 @@ impl Transform {
         // A step reads one array and writes another one. The first reads the operand, and the last writes the result.
         let count = self.steps.len().saturating_sub(1);
         let between = self.steps[..count].iter().map(moved).max().unwrap_or(0).saturating_mul(count.min(2));
-        let panels = self.steps.iter().map(|step| 2 * step.width() * room(step.n)).max().unwrap_or(0);
-        let tables = self.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(table_len(step.n)));
-        let all = between.saturating_add(panels.saturating_mul(at_once)).saturating_add(tables);
-        all.saturating_mul(size_of::<Complex64>())
+        let panels = self.steps.iter().map(|step| 2 * (step.width * step.room + APART)).max().unwrap_or(0);
+        let all = between.saturating_add(panels.saturating_mul(at_once));
+        all.saturating_mul(size_of::<Complex64>()).saturating_add(self.plan_bytes())
     }
 }
 
@@ -144,8 +162,18 @@ impl Step {
     /// elements, of which the array may have only the first. Lines are copied if `is_transformed` is false. Changes
     /// `dims` to the dimensions of the array that it writes.
     fn new(dims: &mut Vec<(usize, usize)>, d: usize, [n, written]: [usize; 2], is_transformed: bool) -> Step {
-        let mut step =
-            Step { from: DType::C128, to: DType::C128, others: vec![], stride: 1, n, read: n, written, is_transformed };
+        let mut step = Step {
+            from: DType::C128,
+            to: DType::C128,
+            others: vec![],
+            stride: 1,
+            n,
+            read: n,
+            written,
+            is_transformed,
+            room: if is_transformed { room(n) } else { n },
+            width: 1,
+        };
         let mut stride = 1;
         for &(dim, size) in dims.iter().rev() {
             if dim == d {
@@ -157,6 +185,7 @@ impl Step {
         }
         dims.retain(|&(dim, _)| dim != d);
         dims.push((d, written));
+        step.width = (PANEL / step.room).clamp(1, LINES).min(step.line_count());
         step
     }
 
@@ -164,14 +193,9 @@ impl Step {
         self.others.iter().map(|&(size, _)| size).product()
     }
 
-    /// Returns the largest number of lines that are transformed together.
-    fn width(&self) -> usize {
-        (PANEL / room(self.n)).clamp(1, LINES).min(self.line_count())
-    }
-
     /// Returns the number of lines of each part but the last, which may have fewer.
     fn part(&self) -> usize {
-        PART.div_ceil(self.n).next_multiple_of(self.width())
+        PART.div_ceil(self.n).next_multiple_of(self.width)
     }
 
     /// Returns the position of the first element of a line in the array that is read.
@@ -184,38 +208,52 @@ impl Step {
         start
     }
 
-    fn run(&self, is_inverse: bool, plans: &Plans, x: &[u8], y: &mut [u8], for_each_part: ForEachPart<'_>) {
+    fn run(&self, is_inverse: bool, plans: &Plans, x: &[u8], y: &mut [u8], run_parts: RunParts<'_>) {
         let part = self.part();
         let bytes = part * self.written * self.to.storage_bytes();
         let rows = y.chunks_mut(bytes).enumerate();
-        let parts = rows.map(|(i, rows)| Part { first: i * part, rows }).collect();
         let plan = plans.0.iter().find(|(n, _)| *n == self.n && self.is_transformed).map(|(_, plan)| plan);
-        for_each_part(parts, &|part| self.run_part(is_inverse, plan, x, part));
+        let own = |(i, rows)| Part { step: self, is_inverse, plan, x, first: i * part, rows };
+        run_parts(rows.map(own).collect());
     }
+}
 
-    fn run_part(&self, is_inverse: bool, plan: Option<&Plan>, x: &[u8], part: Part<'_>) {
+impl Part<'_> {
+    /// Computes the rows. All that runs for each element is inlined, so that a caller can compile it with the
+    /// instructions of the machine. The result does not depend on these.
+    #[inline(always)]
+    pub fn run(self) {
+        let Part { step, is_inverse, plan, x, first, rows } = self;
+        step.run_part(is_inverse, plan, x, (first, rows));
+    }
+}
+
+impl Step {
+    /// Transforms the lines of some rows, of which the first has the number `first`.
+    #[inline(always)]
+    fn run_part(&self, is_inverse: bool, plan: Option<&Plan>, x: &[u8], (first, rows): (usize, &mut [u8])) {
         let row = self.written * self.to.storage_bytes();
-        let len = |width: usize| width * plan.map_or(self.n, |_| room(self.n));
-        let (mut own, mut other) = (Data::zeroed(len(self.width())), Data::zeroed(len(self.width())));
+        let most = self.width * self.room;
+        let mut arrays = Data::<f64>::zeroed(4 * (most + APART));
         let mut meter = Meter::default();
-        for (i, rows) in part.rows.chunks_mut(self.width() * row).enumerate() {
+        for (i, rows) in rows.chunks_mut(self.width * row).enumerate() {
             let width = rows.len() / row;
-            let first = part.first + i * self.width();
+            let first = first + i * self.width;
             let starts: [usize; LINES] = std::array::from_fn(|l| if l < width { self.start(first + l) } else { 0 });
-            let (own, other) = (&mut own[..len(width)], &mut other[..len(width)]);
-            self.read(x, &starts[..width], own);
-            if is_inverse {
-                own[..self.n * width].iter_mut().for_each(|z| *z = exchanged(*z));
-            }
+            let mut arrays = arrays.chunks_exact_mut(most + APART).map(|array| &mut array[..width * self.room]);
+            let mut parts = || Some(Parts { re: arrays.next()?, im: arrays.next()? });
+            let (mut own, other) = parts().zip(parts()).expect("there are four arrays");
+            self.read(x, &starts[..width], &mut own);
+            let own = if is_inverse { own.exchanged() } else { own };
             let [y, _] = match plan {
                 Some(plan) => plan.run(width, [own, other], &mut meter),
                 None => [own, other],
             };
             if is_inverse {
                 let scale = 1.0 / self.n as f64;
-                self.write(y, rows, width, |z| exchanged(z) * scale);
+                self.write(&y.exchanged(), rows, width, |part| part * scale);
             } else {
-                self.write(y, rows, width, |z| z);
+                self.write(&y, rows, width, |part| part);
             }
             meter.add((2 * self.n * width) as u64);
         }
@@ -223,44 +261,64 @@ impl Step {
 
     /// Reads the lines with these starts, and interleaves them. Elements that the array does not have are the
     /// conjugates of those at the mirrored positions.
-    fn read(&self, x: &[u8], starts: &[usize], to: &mut [Complex64]) {
+    #[inline(always)]
+    fn read(&self, x: &[u8], starts: &[usize], to: &mut Parts<'_>) {
         match self.from {
-            DType::F32 => self.read_as(x, starts, to, |x: f32| Complex64::new(x.into(), 0.0)),
-            DType::F64 => self.read_as(x, starts, to, |x: f64| Complex64::new(x, 0.0)),
-            DType::C64 => self.read_as(x, starts, to, widen),
-            DType::C128 => self.read_as(x, starts, to, |z: Complex64| z),
+            DType::F32 => self.read_as(x, starts, to, |x: f32| [x.into(), 0.0]),
+            DType::F64 => self.read_as(x, starts, to, |x: f64| [x, 0.0]),
+            DType::C64 => self.read_as(x, starts, to, |z: Complex32| [z.re.into(), z.im.into()]),
+            DType::C128 => self.read_as(x, starts, to, |z: Complex64| [z.re, z.im]),
             _ => unreachable!("verified to be of floats or complex numbers"),
         }
         let width = starts.len();
         for j in self.read..self.n {
-            let (given, row) = to.split_at_mut(j * width);
-            let mirrored = &given[(self.n - j) * width..][..width];
-            row.iter_mut().zip(mirrored).for_each(|(z, other)| *z = other.conj());
+            let mirrored = (self.n - j) * width..(self.n - j + 1) * width;
+            to.re.copy_within(mirrored.clone(), j * width);
+            to.im.copy_within(mirrored, j * width);
+            to.im[j * width..][..width].iter_mut().for_each(|im| *im = -*im);
         }
     }
 
-    fn read_as<T: Pod>(&self, x: &[u8], starts: &[usize], to: &mut [Complex64], widen: impl Fn(T) -> Complex64) {
+    #[inline(always)]
+    fn read_as<T: Pod>(&self, x: &[u8], starts: &[usize], to: &mut Parts<'_>, parts: impl Fn(T) -> [f64; 2]) {
         let x: &[T] = bytemuck::cast_slice(x);
-        for (j, row) in to.chunks_exact_mut(starts.len()).take(self.read).enumerate() {
-            row.iter_mut().zip(starts).for_each(|(z, start)| *z = widen(x[start + j * self.stride]));
+        let width = starts.len();
+        let rows = to.re.chunks_exact_mut(width).zip(to.im.chunks_exact_mut(width));
+        let rows = rows.take(self.read).enumerate().map(|(j, row)| (j * self.stride, row));
+        if starts.iter().copied().eq(starts[0]..starts[0] + width) {
+            for (at, (re, im)) in rows {
+                for ((re, im), &z) in re.iter_mut().zip(im).zip(&x[starts[0] + at..]) {
+                    [*re, *im] = parts(z);
+                }
+            }
+        } else {
+            for (at, (re, im)) in rows {
+                for ((re, im), start) in re.iter_mut().zip(im).zip(starts) {
+                    [*re, *im] = parts(x[start + at]);
+                }
+            }
         }
     }
 
-    /// Writes the first elements of interleaved lines, changed by `scale`, as rows. Real rows have the real parts.
-    fn write(&self, from: &[Complex64], rows: &mut [u8], width: usize, scale: impl Fn(Complex64) -> Complex64) {
+    /// Writes the first elements of interleaved lines, whose parts are changed by `scale`, as rows. Real rows have the
+    /// real parts.
+    #[inline(always)]
+    fn write(&self, from: &Parts<'_>, rows: &mut [u8], width: usize, scale: impl Fn(f64) -> f64) {
         match self.to {
-            DType::F32 => self.write_as(from, rows, width, |z| scale(z).re as f32),
-            DType::F64 => self.write_as(from, rows, width, |z| scale(z).re),
-            DType::C64 => self.write_as(from, rows, width, |z| narrow(scale(z))),
-            DType::C128 => self.write_as(from, rows, width, scale),
+            DType::F32 => self.write_as(from, rows, width, |[re, _]| scale(re) as f32),
+            DType::F64 => self.write_as(from, rows, width, |[re, _]| scale(re)),
+            DType::C64 => self.write_as(from, rows, width, |[re, im]| narrow(Complex64::new(scale(re), scale(im)))),
+            DType::C128 => self.write_as(from, rows, width, |[re, im]| Complex64::new(scale(re), scale(im))),
             _ => unreachable!("verified to be of floats or complex numbers"),
         }
     }
 
-    fn write_as<T: Pod>(&self, from: &[Complex64], rows: &mut [u8], width: usize, narrow: impl Fn(Complex64) -> T) {
+    #[inline(always)]
+    fn write_as<T: Pod>(&self, from: &Parts<'_>, rows: &mut [u8], width: usize, narrow: impl Fn([f64; 2]) -> T) {
         let rows: &mut [T] = bytemuck::cast_slice_mut(rows);
         for (l, row) in rows.chunks_exact_mut(self.written).enumerate() {
-            row.iter_mut().zip(from.chunks_exact(width)).for_each(|(y, row)| *y = narrow(row[l]));
+            let from = from.re.chunks_exact(width).zip(from.im.chunks_exact(width));
+            row.iter_mut().zip(from).for_each(|(y, (re, im))| *y = narrow([re[l], im[l]]));
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Convolutions whose groups have one input feature and one output feature each, where the features of all arrays are
-//! innermost. The results of a line, which lie along the last spatial dimension, are computed one after the other, each
-//! for all features in vectors.
+//! Convolutions whose groups have one input feature each, where the features of all arrays are innermost. The results of
+//! a line, which lie along the last spatial dimension, are computed one after the other, in vectors of output features.
 
 use super::conv::{Array, Conv};
 use crate::kernels::buffers::{output_bytes, written};
@@ -34,24 +33,28 @@ pub struct Lines {
     line: usize,
     /// The distance between the starts of neighbouring windows of a line, in elements.
     step: usize,
-    features: usize,
+    /// The number of groups, which is that of input features.
+    groups: usize,
+    /// The number of output features of a group.
+    per_group: usize,
     output_bytes: usize,
 }
 
 impl Lines {
-    /// Returns the kernel of a convolution with as many feature groups as input features and output features. Returns
-    /// `None` if it has more kernel positions than are summed in one chunk, if the elements do not fill words, if the
-    /// types of operands and result differ, or if features are not innermost, batches outermost and spatial dimensions
-    /// in order in the result. `source` is how the input is read ([`Conv::input`]).
+    /// Returns the kernel of a convolution with as many feature groups as input features. Returns `None` if it has no
+    /// spatial dimensions, if it has more kernel positions than are summed in one chunk, if the elements do not fill
+    /// words, if the types of operands and result differ, or if features are not innermost, batches outermost and
+    /// spatial dimensions in order in the result. `source` is how the input is read ([`Conv::input`]).
     pub fn new(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Lines> {
         let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
-        let (features, xs, ks) = (conv.feature_groups, &source.strides, row_major(kernel));
+        let (groups, features) = (conv.feature_groups, out[dims.output_feature]);
+        let (xs, ks) = (&source.strides, row_major(kernel));
         let (&last, outer) = dims.output_spatial.split_last()?;
         let places: usize = conv.window.iter().map(|w| w.size).product();
         let result = [&[dims.output_batch], &dims.output_spatial[..], &[dims.output_feature]].concat();
         let is_usual = result.into_iter().eq(0..out.len()) && ks[dims.kernel_output_feature] == 1;
         let is_of_words = conv.elem == conv.out && conv.elem.fills_words();
-        if !is_usual || !is_of_words || out[dims.output_feature] != features || places > order::CHUNK {
+        if !is_usual || !is_of_words || places > order::CHUNK {
             return None;
         }
         let window = |d: usize| conv.window[d].stride as isize * xs[1 + d];
@@ -67,9 +70,14 @@ impl Lines {
             starts: starts.iter().map(|&start| start as usize).collect(),
             line: out[last] * features,
             step: window(outer.len()) as usize,
-            features,
+            groups,
+            per_group: features / groups,
             output_bytes: output_bytes(view),
         })
+    }
+
+    fn features(&self) -> usize {
+        self.groups * self.per_group
     }
 
     /// Returns the number of products of a line.
@@ -81,8 +89,8 @@ impl Lines {
     fn divide<'a>(&'a self, from: [&'a [u8]; 2], to: &'a mut [u8], parts: &mut Vec<Part<'a>>) {
         let line = self.output_bytes / self.starts.len();
         let lines = (PART / self.products()).max(1);
-        let windows = (PART / (self.features * self.places.len())).clamp(1, self.line / self.features);
-        let window = line / (self.line / self.features);
+        let windows = (PART / (self.features() * self.places.len())).clamp(1, self.line / self.features());
+        let window = line / (self.line / self.features());
         for (starts, to) in self.starts.chunks(lines).zip(to.chunks_mut(line * lines)) {
             if lines > 1 {
                 parts.push(Part { kernel: self, from, starts, first: 0, to });
@@ -135,7 +143,9 @@ impl AtLevel for Part<'_> {
 impl Part<'_> {
     #[inline(always)]
     fn with_words<V: Vector<Word: bytemuck::Pod>>(self) {
-        match self.kernel.features {
+        let Lines { per_group, groups, .. } = *self.kernel;
+        // The vectors are those of all features, or of the features of a group.
+        match if per_group == 1 { groups } else { per_group } {
             1 => self.with_vectors::<Portable<V::Word, 1>, 1>(),
             2 | 3 => self.with_vectors::<Portable<V::Word, 2>, 2>(),
             n if n < V::LANES => self.with_vectors::<Portable<V::Word, 4>, 2>(),
@@ -161,36 +171,57 @@ impl Part<'_> {
         multiply: impl Fn(V, V) -> V,
         add: impl Fn(V, V) -> V,
     ) {
-        let Lines { places, step, features, .. } = self.kernel;
+        let Lines { ref places, step, groups, per_group, .. } = *self.kernel;
         let [x, weights]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
         let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
+        let (features, line) = (groups * per_group, to.len() / self.starts.len());
         let mut pace = Pace::default();
-        let zero = V::splat(V::Word::from_bits64(0));
-        let line = to.len() / self.starts.len();
         for (&start, to) in self.starts.iter().zip(to.chunks_exact_mut(line)) {
-            for (i, to) in to.chunks_exact_mut(*features).enumerate() {
+            for (i, to) in to.chunks_exact_mut(features).enumerate() {
                 let x = &x[start + (self.first + i) * step..];
-                for first in (0..*features).step_by(VECTORS * V::LANES) {
-                    // The last vectors may be computed again.
-                    let at: [usize; VECTORS] = std::array::from_fn(|j| (first + j * V::LANES).min(features - V::LANES));
-                    let product = |[of_x, of_weights]: [usize; 2], at: usize| {
-                        multiply(V::read(&x[of_x + at..]), V::read(&weights[of_weights + at..]))
-                    };
-                    let mut sums = [zero; VECTORS];
-                    for j in 0..VECTORS {
-                        sums[j] = product(places[0], at[j]);
-                    }
-                    for &place in &places[1..] {
-                        for j in 0..VECTORS {
-                            sums[j] = add(sums[j], product(place, at[j]));
-                        }
-                    }
-                    for j in 0..VECTORS {
-                        add(zero, sums[j]).write(&mut to[at[j]..]);
+                if per_group == 1 {
+                    let element = |of_x: usize, at: usize| V::read(&x[of_x + at..]);
+                    window::<V, VECTORS>(places, weights, to, element, &multiply, &add);
+                } else {
+                    for (g, to) in to.chunks_exact_mut(per_group).enumerate() {
+                        let element = |of_x: usize, _: usize| V::splat(x[of_x + g]);
+                        window::<V, VECTORS>(places, &weights[g * per_group..], to, element, &multiply, &add);
                     }
                 }
                 pace.spend(features * places.len() / PER_WORK);
             }
+        }
+    }
+}
+
+/// Computes results of one window. `element(of_x, at)` returns the factors of the weights from output feature `at` on, of
+/// which `of_x` is the offset of their position in the window.
+#[inline(always)]
+fn window<V: Vector, const VECTORS: usize>(
+    places: &[[usize; 2]],
+    weights: &[V::Word],
+    to: &mut [V::Word],
+    element: impl Fn(usize, usize) -> V,
+    multiply: &impl Fn(V, V) -> V,
+    add: &impl Fn(V, V) -> V,
+) {
+    let zero = V::splat(V::Word::from_bits64(0));
+    let product =
+        |[of_x, of_weights]: [usize; 2], at: usize| multiply(element(of_x, at), V::read(&weights[of_weights + at..]));
+    for first in (0..to.len()).step_by(VECTORS * V::LANES) {
+        // The last vectors may be computed again.
+        let at: [usize; VECTORS] = std::array::from_fn(|j| (first + j * V::LANES).min(to.len() - V::LANES));
+        let mut sums = [zero; VECTORS];
+        for j in 0..VECTORS {
+            sums[j] = product(places[0], at[j]);
+        }
+        for &place in &places[1..] {
+            for j in 0..VECTORS {
+                sums[j] = add(sums[j], product(place, at[j]));
+            }
+        }
+        for j in 0..VECTORS {
+            add(zero, sums[j]).write(&mut to[at[j]..]);
         }
     }
 }
