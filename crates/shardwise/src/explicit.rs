@@ -486,8 +486,10 @@ pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// Returns the layout of a value, or `None` if layouts are not part of types or the value has none. Constants, whose
-/// users decide the layout, and values whose layout is ambiguous have none.
+/// Returns the layout of a value, which for a pending value is the one that it has by default. Returns `None` if layouts
+/// are not part of types or the value has none. Constants have none, and neither do pending values without a default:
+/// those whose layout is ambiguous, and those for which data would have to move where communication is denied. Values
+/// made out of nothing, such as `arange`, have the replicated layout by default.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {

@@ -31,7 +31,8 @@ pub(super) fn direction(op: &OpView<'_>) -> Option<&'static str> {
 
 /// Builds the elements of `t` at the positions of the elements of `x` that windows select by comparing in `direction`.
 /// A window of padding only has 0. So may a window of elements that are all the least value of their type (for `GE` and
-/// `GT`) or the greatest one, because padding has that value too.
+/// `GT`) or the greatest one, because padding has that value too. A window whose last element is NaN and has padding
+/// after it also has 0, because no comparison with NaN holds.
 pub(super) fn build(b: &mut Builder<'_>, x: Value, t: Value, window: &[WindowDim], direction: &str) -> Value {
     let (x_type, t_type) = (make::type_of(b, x), make::type_of(b, t));
     let kind = if direction.starts_with('G') { ReduceKind::Max } else { ReduceKind::Min };

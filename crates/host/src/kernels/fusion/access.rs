@@ -14,7 +14,7 @@ pub struct Axis {
 
 impl Axis {
     /// The index 0.
-    const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
+    pub const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
 
     /// Returns the index of dimension `dim` of the space.
     pub fn along(dim: usize) -> Axis {

@@ -24,7 +24,9 @@ pub struct Compiled {
 /// Compiles some ops, given in program order, to one block program that computes the result of the last of them.
 /// Returns `None` if there are no ops, or if they cannot be one program.
 pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
-    Emitter::new(plan, ops, needs_wide(plan, ops))?.compile()
+    let wide = needs_wide(plan, ops);
+    let emitter = || Emitter::new(plan, ops, wide);
+    emitter()?.compile_short_rows(wide).or_else(|| emitter()?.compile())
 }
 
 /// Compiles one op to a program that reads its operands as arrays, also those that are made by views. Only operands
@@ -112,6 +114,12 @@ fn counted_in(iota: &OpView<'_>) -> Elem {
 /// The largest number of values that the program of a region computes, all its repetitions together. To compile a chain
 /// of values takes a recursion as deep as the chain is long.
 const MAX_REGION_VALUES: usize = 256;
+
+/// The largest number of elements of a row of which each is computed on its own.
+const SHORT: usize = 8;
+
+/// The largest number of values that are computed for the elements of short rows.
+const MAX_SHORT_VALUES: usize = 64;
 
 /// Builds the block program of a group of ops, or of a region of scalar ops.
 struct Emitter<'a, 'm> {
@@ -212,6 +220,54 @@ impl<'a, 'm> Emitter<'a, 'm> {
         } else {
             self.program.output(value, &strides);
         }
+        let kernel = self.program.compile().ok()?;
+        Some(Compiled { kernel, reads: self.reads })
+    }
+
+    /// Compiles a reduction of short rows, as a sum over the last dimension of three elements: the elements at each place
+    /// of the rows are computed for all rows, and then combined. `wide` is true for 64-bit lanes. Returns `None` if the
+    /// root is no such reduction.
+    fn compile_short_rows(mut self, wide: bool) -> Option<Compiled> {
+        let view = self.plan.view(self.root);
+        let [dim] = self.folded[..] else { return None };
+        let elem = Elem::of(view.result_tensor(0).dtype).filter(|elem| elem.fills_words())?;
+        let (len, count) = (self.space[dim], self.members.len());
+        let is_short = is_trailing(&[dim], &self.space) && len <= SHORT && len * count <= MAX_SHORT_VALUES;
+        let is_only_one = |&op: &Op| op == self.root || Opcode::of_view(&self.plan.view(op)) != Opcode::Reduce;
+        if Opcode::of_view(&view) != Opcode::Reduce || !is_short || !self.members.iter().all(is_only_one) {
+            return None;
+        }
+        let (reducer, dropped) = (reducer(reduce_kind_of_op(&view)?), Reduce::dims(&view));
+        if wide && reducer.needs_narrow_lanes(elem) {
+            return None;
+        }
+        let along = |d: usize| if dropped.contains(&d) { Axis::ZERO } else { Axis::along(d) };
+        let rows: Access = (0..self.space.len()).map(along).collect();
+        // A row is one element of the space of the program.
+        self.space[dim] = 1;
+        let program = Program::new(&self.space);
+        self.program = if wide { program.wide() } else { program };
+        let identity = self.program.identity(reducer, elem)?;
+        let mut values = vec![identity; len.next_power_of_two()];
+        for (i, value) in values.iter_mut().enumerate().take(len) {
+            let mut access = rows.clone();
+            access[dim].start = i as isize;
+            let element = self.emit(view.operand(0), &access)?;
+            *value = self.program.combine(reducer, identity, element)?;
+        }
+        // The order is that of `shardwise_mathfn::order`.
+        while values.len() > 1 {
+            let upper = values.split_off(values.len() / 2);
+            for (low, high) in values.iter_mut().zip(upper) {
+                *low = self.program.combine(reducer, *low, high)?;
+            }
+        }
+        let init = self.emit(view.operand(1), &vec![])?;
+        let total = self.program.combine(reducer, values[0], init)?;
+        let kept: Access =
+            rows.iter().enumerate().filter(|(d, _)| !dropped.contains(d)).map(|(_, axis)| *axis).collect();
+        let strides = strides_of(view.result_shape(0), &kept, self.space.len()).0;
+        self.program.output(total, &strides);
         let kernel = self.program.compile().ok()?;
         Some(Compiled { kernel, reads: self.reads })
     }
@@ -321,7 +377,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
 #[cfg(test)]
 mod tests {
     use crate::HostEngine;
-    use crate::kernels::testing::{parse, run};
+    use crate::kernels::testing::{parse, run, run_by_kernels};
     use shardwise_base::Literal;
     use shardwise_engine::Engine;
 
@@ -344,6 +400,42 @@ mod tests {
         let results = program.execute(vec![]).expect("nothing of that size is made");
         assert_eq!(results[0].to_literal(), Literal::scalar(n as i64 - 1));
         assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
+    }
+
+    /// Tests that rows of all lengths up to those that are folded whole have the bits of the interpreter, also with zeros
+    /// of both signs, NaN and infinities, and behind views and other ops.
+    #[test]
+    fn short_rows_are_folded_in_the_documented_order() {
+        let numbers = [0.1f32, -0.0, 3e7, f32::INFINITY, -1.5, 0.0, 1e-7, f32::NAN, -3e7, 7.25, 1e30];
+        let value = |i: usize| if i < 33 { -0.0 } else { numbers[i * i % 97 % numbers.len()] };
+        for len in 2..=9 {
+            for (elem, op) in [
+                ("f32", "add"),
+                ("f32", "multiply"),
+                ("f32", "maximum"),
+                ("f64", "add"),
+                ("i32", "add"),
+                ("bf16", "add"),
+            ] {
+                let (x, y) = (format!("tensor<37x{len}xf32>"), format!("tensor<5x37x{len}x1x{elem}>"));
+                let (converted, init) = (format!("tensor<37x{len}x{elem}>"), format!("tensor<{elem}>"));
+                let source = format!(
+                    "func.func @main(%x: {x}, %i: tensor<f32>) -> tensor<5x37x{elem}> {{
+  %0 = stablehlo.convert %x : ({x}) -> {converted}
+  %1 = stablehlo.broadcast_in_dim %0, dims = [1, 2] : ({converted}) -> {y}
+  %2 = stablehlo.reverse %1, dims = [1] : {y}
+  %3 = stablehlo.{op} %1, %2 : {y}
+  %4 = stablehlo.convert %i : (tensor<f32>) -> {init}
+  %5 = stablehlo.reduce(%3 init: %4) applies stablehlo.{op} across dimensions = [2, 3] : ({y}, {init}) -> tensor<5x37x{elem}>
+  return %5 : tensor<5x37x{elem}>
+}}"
+                );
+                let x = Literal::from_fn(&[37, len], value);
+                for init in [0.0f32, -0.0] {
+                    run_by_kernels(&source, &[x.clone(), Literal::scalar(init)]);
+                }
+            }
+        }
     }
 
     /// Tests that regions with chains of many ops are left to the interpreter. Compiling such a region recurses along

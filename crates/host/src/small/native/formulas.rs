@@ -47,7 +47,7 @@ macro_rules! of_op {
             Some(match op {
                 $(Op::$unary => of_op!(@$how vector unary $unary),)*
                 $(Op::$binary => of_op!(@$how2 vectors binary $binary),)*
-                Op::FRem => of_op!(@scalar vectors binary Rem),
+                Op::FRem => of_op!(@formula vectors binary Rem),
                 _ => return None,
             })
         }
