@@ -96,8 +96,8 @@ fn machine_facts(facts: &mut Facts) {
     add(facts, "barrier_s", barrier, "a call of all workers that does nothing");
 }
 
-/// Measures the times that an instruction, an instance and a turn of a loop take beside their work, and the ops of small
-/// programs. Fails if a program cannot be compiled or run.
+/// Measures the times that an instruction, an instance and a turn of a loop take beside their work, and the ops of
+/// small programs. Fails if a program cannot be compiled or run.
 fn overheads(facts: &mut Facts) -> Result<(), Diagnostics> {
     let instruction = Timed::new(&programs::idle())?.seconds()?;
     add(facts, "instruction_s", instruction, "a permutation of devices, which moves no data");

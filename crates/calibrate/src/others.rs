@@ -65,10 +65,11 @@ fn one(from: &str, line: &str, to: &str) -> String {
 }
 
 pub(crate) fn moves(elements: usize) -> Vec<String> {
-    [turns_and_joins(elements), parts(elements), folds(elements)].concat()
+    [orders(elements), parts(elements), folds(elements)].concat()
 }
 
-fn turns_and_joins(elements: usize) -> Vec<String> {
+/// Returns transposes, broadcasts, concatenations and reversals.
+fn orders(elements: usize) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, turned) = (tensor(&[rows, columns], "f32"), tensor(&[columns, rows], "f32"));
     let (deep, swapped) = (tensor(&[8, rows / 8, columns], "f32"), tensor(&[rows / 8, 8, columns], "f32"));
@@ -92,6 +93,7 @@ fn turns_and_joins(elements: usize) -> Vec<String> {
     ]
 }
 
+/// Returns slices, paddings and updates of slices along both dimensions of a matrix.
 fn parts(elements: usize) -> Vec<String> {
     let sizes = matrix(elements);
     let (ty, scalar, x) = (tensor(&sizes, "f32"), tensor(&[], "f32"), format!("%x: {}", tensor(&sizes, "f32")));

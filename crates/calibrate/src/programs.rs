@@ -15,8 +15,8 @@ pub(crate) const CHAIN: usize = 6;
 /// as long as an instruction.
 pub(crate) const MANY: &str = "tensor<8192xi8>";
 
-/// Returns a program with `count` instructions, each of which negates an array of type [`MANY`]. The program returns all
-/// of their results, so that the instructions are not fused.
+/// Returns a program with `count` instructions, each of which negates an array of type [`MANY`]. The program returns
+/// all of their results, so that the instructions are not fused.
 pub(crate) fn chain(count: usize) -> String {
     let ty = MANY;
     let line = |i: usize| {
@@ -39,7 +39,7 @@ pub(crate) fn turns(count: usize) -> String {
 /// The number of ops on the array in a turn of [`small_turns`].
 pub(crate) const SMALL_OPS: usize = 20;
 
-/// What the ops in a turn of [`small_turns`] do.
+/// The ops in a turn of [`small_turns`].
 #[derive(Clone, Copy)]
 pub(crate) enum Small {
     /// Sums and products of two arrays of so many elements.

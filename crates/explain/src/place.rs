@@ -200,13 +200,20 @@ pub fn rust_spec(layout: &Sharding) -> String {
     let dims = layout.dims.iter().map(|dim| match &names(&dim.axes)[..] {
         [] if dim.is_open => "_".to_string(),
         [] => "None".to_string(),
-        [one] => one.clone(),
-        many => format!("({})", many.join(", ")),
+        names => listed(names),
     });
     let spec = format!("P!({})", dims.collect::<Vec<_>>().join(", "));
     match &names(&layout.unreduced)[..] {
         [] => spec,
-        [one] => format!("{spec}.unreduced({one})"),
-        many => format!("{spec}.unreduced(({}))", many.join(", ")),
+        names => format!("{spec}.unreduced({})", listed(names)),
+    }
+}
+
+/// Returns names as one expression of Rust. Tuples of more than three names are not accepted.
+fn listed(names: &[String]) -> String {
+    match names {
+        [one] => one.clone(),
+        [_, _] | [_, _, _] => format!("({})", names.join(", ")),
+        _ => format!("&[{}][..]", names.join(", ")),
     }
 }

@@ -98,7 +98,7 @@ impl Decision {
     pub fn note(&self) -> Diagnostic {
         let message = match self.is_taken {
             true => format!("changed: {}", self.what),
-            false => format!("left as it is: {}", self.what),
+            false => format!("change not made: {}", self.what),
         };
         Diagnostic::remark("schedule", &self.loc, message).note(self.why.clone())
     }
@@ -113,7 +113,7 @@ impl Decision {
 
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = if self.is_taken { "changed" } else { "left as it is" };
+        let mark = if self.is_taken { "changed" } else { "change not made" };
         write!(f, "{mark}: {} (", self.what)?;
         if !self.loc.is_unknown() {
             write!(f, "{}; ", self.loc)?;

@@ -121,9 +121,9 @@ struct Cause {
 }
 
 /// Returns the axes over which the results of an op with this verdict can be left unreduced: those of the sum if the
-/// verdict is one. Returns all axes of the mesh if the verdict is that a dimension is needed whole, that operands differ,
-/// or that an axis would split two dimensions: the op may then be a sum over axes that depend on the layout that is
-/// chosen. Returns none for other verdicts, also for an op that shifts elements and is a sum as well.
+/// verdict is one. Returns all axes of the mesh if the verdict is that a dimension is needed whole, that operands
+/// differ, or that an axis would split two dimensions: the op may then be a sum over axes that depend on the layout
+/// that is chosen. Returns none for other verdicts, also for an op that shifts elements and is a sum as well.
 fn sums_of(verdict: &Verdict, mesh: &shardwise_base::Mesh) -> AxisList {
     match verdict {
         Verdict::Moves(Move::Sum { axes }) | Verdict::Ambiguous(Ambiguity::Sum { axes, .. }) => axes.clone(),
@@ -486,10 +486,10 @@ pub(crate) fn layout(x: &Array) -> Option<Sharding> {
     given(x).or_else(|| crate::trace::with(|t| t.explicit.is_on().then(|| t.explicit.whole(rank))))
 }
 
-/// Returns the layout of a value, which for a pending value is the one that it has by default. Returns `None` if layouts
-/// are not part of types or the value has none. Constants have none, and neither do pending values without a default:
-/// those whose layout is ambiguous, and those for which data would have to move where communication is denied. Values
-/// made out of nothing, such as `arange`, have the replicated layout by default.
+/// Returns the layout of a value, which for a pending value is the one that it has by default. Returns `None` if
+/// layouts are not part of types or the value has none. Constants have none, and neither do pending values without a
+/// default: those whose layout is ambiguous, and those for which data would have to move where communication is denied.
+/// Values made out of nothing, such as `arange`, have the replicated layout by default.
 pub(crate) fn given(x: &Array) -> Option<Sharding> {
     crate::trace::with(|t| {
         let own = match x.traced() {

@@ -230,7 +230,8 @@ impl Device {
     }
 }
 
-/// A runtime that owns devices.
+/// A list of virtual devices, numbered from 0, on which meshes can be placed. It owns nothing: all programs run on the
+/// one engine of the process, and devices with the same number are equal, whichever client they come from.
 #[derive(Clone, Debug)]
 pub struct Client {
     devices: usize,

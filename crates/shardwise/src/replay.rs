@@ -215,9 +215,9 @@ fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if is_pending { reshard(array, sharding) } else { array.clone() }
 }
 
-/// Returns the array in this layout, as `.shard` does in the active trace: a value whose layout is pending is computed in
-/// this layout, and any other is constrained to it by a step. If the array cannot have the layout, such as one that is
-/// unreduced over an axis over which there is no sum to take, the result has the mistake.
+/// Returns the array in this layout, as `.shard` does in the active trace: a value whose layout is pending is computed
+/// in this layout, and any other is constrained to it by a step. If the array cannot have the layout, such as one that
+/// is unreduced over an axis over which there is no sum to take, the result has the mistake.
 pub(crate) fn reshard(array: &Array, sharding: &Sharding) -> Array {
     let spec = LeafSpec { mesh: Some(crate::Mesh(sharding.mesh.clone())), spec: crate::P::of(sharding) };
     array.shard_at(spec, array.node().at)

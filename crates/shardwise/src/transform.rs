@@ -158,8 +158,8 @@ impl<A: Args, R: 'static, B> fmt::Debug for Transform<'_, A, R, B> {
 }
 
 /// Runs `f` in the active trace, or as a program of its own. If `f` fails, ends the trace with its mistakes, or panics
-/// with them outside of a trace. If `f` returns a result, and its program is wrong or its run fails, the arrays of the
-/// result carry the mistakes.
+/// with them outside of a trace. If `f` returns a result, and its own program is wrong or its run fails, the arrays of
+/// the result carry the mistakes. If the result has no arrays, panics with them.
 fn once<R: Tree>(name: &'static str, at: At, f: impl FnOnce() -> Result<R>) -> R {
     R::deliver(attempt(name, at, f))
 }

@@ -157,7 +157,7 @@ impl<'m> Host<'m> {
         let count = |v: Value| instances(self.mesh, frame.body, v);
         let mut items = items(*block, ops, &frame.uses, &count);
         if self.costs.has_small_programs() {
-            items = joined(*block, items, &count);
+            items = joined(*block, items, &frame.uses, &count);
         }
         let plan = Rc::new(Plan { last_uses: last_uses(block, region, &items), items });
         frame.plans.insert(region, plan.clone());

@@ -2,7 +2,7 @@
 //!
 //! A host runs all devices of a program. Its section in a file of machines starts with `host NAME "TITLE"`, and each of
 //! its lines is one constant, as for chips. The names of the constants are these, where `TYPE` is a type of elements,
-//! `OP` the name of an op and `BYTES` a number:
+//! `OP` the name of an op, and `BYTES`, `FLOPS` and `WORK` a number:
 //!
 //! | name | value |
 //! |---|---|
@@ -27,8 +27,10 @@
 //! | `batched.TYPE.MxKxN` | the same for batches of such products, by one worker |
 //! | `flops.OP.TYPE.FLOPS` | the flops in a second of other products with so many flops |
 //! | `flops.OP.narrow.TYPE.FLOPS` | the same, if few results are computed from the same elements |
-//! | `op.OP.TYPE.WORK` | the work in a second of other instructions of so much work: the bytes that are read and written, or the flops of an op whose cost has some |
-//! | `op.OP.kept.TYPE.WORK`, `op.OP.moved.TYPE.WORK` | the same, if the last dimension stays the last one and is not worked along, or not; more words tell other cases apart |
+//! | `op.OP.kept.TYPE.WORK`, `op.OP.moved.TYPE.WORK` | the bytes in a second that other instructions read and write that have so many. `kept`: the last dimension stays the last one, and the op does the same for all positions along it |
+//! | `op.OP.flops.kept.TYPE.WORK`, and with `moved` | the flops in a second of windows and of ops that are no reductions, if their cost has flops |
+//! | the same with `single.`, `running.` or `several.` before `kept` or `moved` | gathers and scatters of single elements, cumulative reductions, ops with several results |
+//! | `op.OP.TYPE.WORK` | what is taken if none of these was measured |
 //! | `collective.OP.BYTES` | the bytes that a collective with results of so many bytes writes in a second |
 //! | `error.CLASS` | the typical error of predictions for `product`, `element`, `op` or `collective`, as a fraction |
 //!
@@ -67,7 +69,7 @@ pub(crate) const SMALL_ELEMENT: &str = "small_element_s";
 /// [`SMALL_ELEMENT`].
 pub(crate) const SMALL_MOVED: &str = "small_moved_s";
 
-/// The time that a product of a small program takes for each multiply-add. Without it, that of [`SMALL_ELEMENT`].
+/// The time that a product of a small program takes for each multiply-add. Without it, an eighth of [`SMALL_ELEMENT`].
 pub(crate) const SMALL_PRODUCT: &str = "small_product_s";
 
 /// The words with which the other names start, except those of typical errors.

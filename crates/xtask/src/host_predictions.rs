@@ -100,8 +100,8 @@ fn compare(file: &Path, machine: &Arc<Machine>, runs: usize) -> Result<Compared>
     Ok(Compared { name: stem(file), measured, predicted, errors, missing })
 }
 
-/// Returns the profile of the run that is slower than a quarter of the runs, after [`WARM_UPS`] that do not count.
-/// Panics if `runs` is 0. Fails if the program cannot be compiled or run.
+/// Returns the profile of the run that is slower than a quarter of the runs, after at most [`WARM_UPS`] that do
+/// not count. Panics if `runs` is 0. Fails if the program cannot be compiled or run.
 fn measured(local: &Module, runs: usize) -> Result<RunProfile> {
     let engine = HostEngine::default();
     let executable = engine.compile(local).map_err(program::mistake)?;

@@ -2,7 +2,7 @@
 
 use crate::parsed;
 use expect_test::expect;
-use shardwise_explain::{Comparison, Notation, Options, compare, explain};
+use shardwise_explain::{Comparison, Notation, Options, compare, explain, rust_spec};
 use shardwise_sim::{Overlap, Topology};
 
 const PRODUCT: &str = r#"sdy.mesh @mesh = <["X"=4, "Y"=2]>
@@ -149,4 +149,20 @@ func.func @main(
     }
     // The gather becomes permutes that are hidden behind the products of a collective matmul.
     assert!(times[0].exposed == times[0].duration && times[1].exposed < times[0].exposed / 2, "{times:?}");
+}
+
+/// Rust accepts tuples of two or three names, and slices of more.
+#[test]
+fn layouts_of_many_axes_are_written_as_rust_accepts_them() {
+    let module = parsed(
+        "a.mlir",
+        r#"sdy.mesh @mesh = <["a"=2, "b"=2, "c"=2, "d"=2, "e"=2, "f"=2]>
+func.func @main(%x: tensor<16x4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b", "c", "d"}, {"e", "f"}, {}]>})
+    -> tensor<16x4x2xf32> {
+  return %x : tensor<16x4x2xf32>
+}"#,
+    );
+    let body = &module.main().expect("a main function").body;
+    let layout = body.value(body.args()[0]).sharding.as_ref().expect("a layout");
+    assert_eq!(rust_spec(layout), r#"P!(&["a", "b", "c", "d"][..], ("e", "f"), None)"#);
 }

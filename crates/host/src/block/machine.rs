@@ -82,7 +82,7 @@ macro_rules! machine {
         heavy { $($heavy:ident = $heavy_fn:ident,)* }
         binary { $($binary:ident $binary_imm:ident = $binary_fn:ident,)* }
         heavy_binary { $($heavy2:ident = $heavy2_fn:ident,)* }
-        vector_binary { $($heavy3:ident $by_vector:ident = $heavy3_fn:ident,)* }
+        vector_binary { $($vector2:ident $by_vector:ident = $vector2_fn:ident,)* }
         reduce { $($reduce:ident = $reduce_fn:ident,)* }
         unary_functions { $($_op:ident $function:ident $function_fn:ident $_f32:ident $_f64:ident $how:ident,)* }
         binary_functions { $($_op2:ident $function2:ident $function2_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }
@@ -91,7 +91,7 @@ macro_rules! machine {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         pub(crate) enum Op {
-            $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($heavy3,)* $($reduce,)*
+            $($load,)* $($store,)* $($unary,)* $($heavy,)* $($binary, $binary_imm,)* $($heavy2,)* $($vector2,)* $($reduce,)*
             $($function,)* $($function2,)*
             /// Loads a whole word for each lane.
             Load,
@@ -157,7 +157,7 @@ macro_rules! machine {
                     $(Op::$function => Some(a.$function_fn()),)*
                     $(Op::$binary | Op::$binary_imm => Some(a.$binary_fn(b)),)*
                     $(Op::$heavy2 => Some(a.$heavy2_fn(b)),)*
-                    $(Op::$heavy3 => Some(a.$heavy3_fn(b)),)*
+                    $(Op::$vector2 => Some(a.$vector2_fn(b)),)*
                     $(Op::$function2 => Some(a.$function2_fn(b)),)*
                     Op::FRsub | Op::FRsubImm => Some(b.fsub(a)),
                     Op::IRsub | Op::IRsubImm => Some(b.isub(a)),
@@ -175,7 +175,7 @@ macro_rules! machine {
                     $(Op::$heavy => lanes.unary(|a| a.$heavy_fn()),)*
                     $(Op::$function => on_lanes!($how unary, function, lanes, V, $function),)*
                     $(Op::$heavy2 => lanes.binary(|a, b| a.$heavy2_fn(b)),)*
-                    $(Op::$heavy3 => lanes.binary_function::<V, functions::$by_vector>(),)*
+                    $(Op::$vector2 => lanes.binary_function::<V, functions::$by_vector>(),)*
                     $(Op::$function2 => on_lanes!($how2 binary, binary_function, lanes, V, $function2),)*
                     Op::FRsub | Op::FRsubImm => lanes.binary(|a, b| b.fsub(a)),
                     Op::IRsub | Op::IRsubImm => lanes.binary(|a, b| b.isub(a)),
@@ -245,7 +245,7 @@ macro_rules! machine {
 
             #[cfg(test)]
             pub(crate) const TESTED: &[Op] = &[
-                $(Op::$unary,)* $(Op::$heavy,)* $(Op::$binary, Op::$binary_imm,)* $(Op::$heavy2,)* $(Op::$heavy3,)*
+                $(Op::$unary,)* $(Op::$heavy,)* $(Op::$binary, Op::$binary_imm,)* $(Op::$heavy2,)* $(Op::$vector2,)*
                 $(Op::$function,)* $(Op::$function2,)*
                 Op::FRsub, Op::FRsubImm, Op::IRsub, Op::IRsubImm, Op::FRdiv, Op::FRdivImm,
             ];
@@ -325,7 +325,7 @@ macro_rules! machine {
                     $(Op::$heavy => each(a, eight, |_, x| x.$heavy_fn()),)*
                     $(Op::$function => each(a, eight, |_, x| x.$function_fn()),)*
                     $(Op::$heavy2 => each(a, eight, |i, x| x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
-                    $(Op::$heavy3 => each(a, eight, |i, x| x.$heavy3_fn(V::load(word_at::<V>(p, i)))),)*
+                    $(Op::$vector2 => each(a, eight, |i, x| x.$vector2_fn(V::load(word_at::<V>(p, i)))),)*
                     $(Op::$function2 => each(a, eight, |i, x| x.$function2_fn(V::load(word_at::<V>(p, i)))),)*
                     Op::Iota => {
                         let start = V::splat(V::Word::from_bits64(p.addr() as u64));

@@ -122,9 +122,17 @@ mod tests {
     /// Compares batches with products one by one, whose kernel packs the matrices.
     #[test]
     fn batches_have_the_bits_of_single_products() {
-        for (m, k, n, of_left, of_right) in
-            [(3, 3, 3, 2, 1), (4, 6, 9, 2, 1), (8, 8, 8, 1, 2), (5, 1, 33, 2, 1), (1, 7, 1, 2, 2)]
-        {
+        for (m, k, n, of_left, of_right) in [
+            (3, 3, 3, 2, 1),
+            (4, 6, 9, 2, 1),
+            (8, 8, 8, 1, 2),
+            (5, 1, 33, 2, 1),
+            (1, 7, 1, 2, 2),
+            (4, 3, 2, 2, 1),
+            (3, 5, 5, 2, 1),
+            (3, 4, 20, 2, 1),
+            (2, 6, 7, 2, 1),
+        ] {
             for elem in ["f32", "i32", "ui64"] {
                 let left = if of_left == 2 { [m, k] } else { [k, m] };
                 let right = if of_right == 1 { [k, n] } else { [n, k] };

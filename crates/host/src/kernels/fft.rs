@@ -8,23 +8,16 @@ use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use crate::simd::{AtLevel, Vector, run_words};
 use shardwise_ir::OpView;
-use shardwise_ops::fft::{Part, Plans, Transform};
-
-/// The most bytes of plans that a program keeps.
-const KEPT: usize = 1 << 16;
+use shardwise_ops::fft::{Part, Transform};
 
 struct Fft {
     transform: Transform,
-    /// The plans, if they are small. Larger ones are made for each run.
-    plans: Option<Plans>,
     output_bytes: usize,
 }
 
 /// Returns the step of an `fft`. Never returns `None`.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    let transform = Transform::of(view);
-    let plans = (transform.plan_bytes() <= KEPT).then(|| transform.plans());
-    Some(plan.kernel(view, Fft { transform, plans, output_bytes: output_bytes(view) }))
+    Some(plan.kernel(view, Fft { transform: Transform::of(view), output_bytes: output_bytes(view) }))
 }
 
 impl Fft {
@@ -36,10 +29,9 @@ impl Fft {
 impl Kernel for Fft {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
-        let made = self.plans.is_none().then(|| self.transform.plans());
-        let plans = self.plans.as_ref().or(made.as_ref()).expect("plans are kept or made");
+        let plans = self.transform.plans();
         for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            self.transform.run(plans, cx.input(0, i).bytes(), written(output), &|parts| {
+            self.transform.run(&plans, cx.input(0, i).bytes(), written(output), &|parts| {
                 Workers::global().run_each(parts, self.effort(), |part| run_words(Rows(part)));
             });
         }
@@ -79,6 +71,17 @@ mod tests {
 }}"
         );
         run_by_kernels(&text, std::slice::from_ref(x));
+    }
+
+    #[test]
+    fn special_numbers_have_the_bits_of_the_reference() {
+        for shape in [&[12usize][..], &[3, 37], &[9, 62], &[8, 16]] {
+            for special in [-0.0, 1e300, -5e-324] {
+                let part = |k: usize| if k == 5 { special } else { 0.0 };
+                let x = Literal::from_fn(shape, |k| Complex64::new(part(k), -0.0));
+                check("FFT", &x, ["complex<f64>", "complex<f64>"], shape, *shape.last().expect("not a scalar"));
+            }
+        }
     }
 
     #[test]

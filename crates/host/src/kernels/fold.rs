@@ -194,8 +194,8 @@ impl FoldKernel {
         self.sizes.iter().map(|size| cx.allocate(size * self.count)).collect()
     }
 
-    /// Returns, for each array, buffers for the elements that are moved at a time: one for each instance, or none. Fails
-    /// if there is no memory.
+    /// Returns, for each array, buffers for the elements that are moved at a time: one for each instance, or none.
+    /// Fails if there is no memory.
     fn allocate_moved(&self, cx: &KernelCx<'_>) -> Result<Vec<Vec<Buffer>>, OutOfMemory> {
         let of = |(own, size): (&Elements, &usize)| match own {
             Elements::Rows(_) => cx.allocate(WIDE.min(self.offsets.len()) * size * self.count),
@@ -204,8 +204,8 @@ impl FoldKernel {
         self.elements.iter().zip(&self.sizes).map(of).collect()
     }
 
-    /// Moves the next elements of each row, if they are not yet moved and `done` elements were folded: first those at the
-    /// first place in all rows, and so on.
+    /// Moves the next elements of each row, if they are not yet moved and `done` elements were folded: first those at
+    /// the first place in all rows, and so on.
     fn move_rows(&self, cx: &KernelCx<'_>, done: usize, moved: &mut [Vec<Buffer>]) {
         let Some([wide, last]) = self.moves.as_ref().filter(|_| done.is_multiple_of(WIDE)) else { return };
         let rows = if self.offsets.len() - done < WIDE { last } else { wide };
@@ -288,6 +288,34 @@ mod tests {
   return %0 : tensor<6x5x7xf32>
 }";
         check(source);
+    }
+
+    /// Checks reductions of pairs along rows of several lengths, whose elements are moved.
+    #[test]
+    fn rows_of_pairs_are_folded_in_order() {
+        for len in [5, 8, 63, 64, 65, 72, 128, 131] {
+            let (x, y) = (format!("tensor<11x{len}xf32>"), format!("tensor<11x{len}xi32>"));
+            let source = format!(
+                "func.func @main(%x: {x}, %y: {y}) -> (tensor<11xf32>, tensor<11xi32>) {{
+  %z = stablehlo.constant dense<0.5> : tensor<f32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = \"stablehlo.reduce\"(%x, %y, %z, %n) <{{dimensions = array<i64: 1>}}> ({{
+  ^bb0(%a: tensor<f32>, %i: tensor<i32>, %b: tensor<f32>, %j: tensor<i32>):
+    %half = stablehlo.constant dense<0.5> : tensor<f32>
+    %less = stablehlo.multiply %a, %half : tensor<f32>
+    %s = stablehlo.add %less, %b : tensor<f32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %more = stablehlo.multiply %i, %two : tensor<i32>
+    %t = stablehlo.subtract %more, %j : tensor<i32>
+    stablehlo.return %s, %t : tensor<f32>, tensor<i32>
+  }}) : ({x}, {y}, tensor<f32>, tensor<i32>) -> (tensor<11xf32>, tensor<11xi32>)
+  return %0#0, %0#1 : tensor<11xf32>, tensor<11xi32>
+}}"
+            );
+            let x = Literal::from_fn([11, len], |i| (i * 37 % 101) as f32 / 7.0);
+            let y = Literal::from_fn([11, len], |i| (i * 53 % 97) as i32);
+            run_by_kernels(&source, &[x, y]);
+        }
     }
 
     /// Checks that the result is rounded or wrapped to its type after each element, also where one pass folds several.

@@ -31,8 +31,7 @@ impl Products<'_> {
         }
     }
 
-    /// Sums as [`Products::sum`] does. The sums of this many vectors of this many runs are computed at a time. A run has
-    /// at least one vector.
+    /// Sums as [`Products::sum`] does, `VECTORS` vectors of `RUNS` runs at a time. A run has at least one vector.
     #[inline(always)]
     fn sum_in<V: Vector, const RUNS: usize, const VECTORS: usize>(self, from: [&[V::Word]; 2], to: &mut [V::Word]) {
         if self.is_float {

@@ -10,7 +10,7 @@
 //! depend on the number of lines.
 //!
 //! What runs for each element is inlined, so that callers can compile it with the instructions of their machine. The
-//! results do not depend on these.
+//! results do not depend on these, but for the bits of NaN.
 
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, Data};
@@ -185,8 +185,8 @@ struct Pass<'p> {
 macro_rules! pass {
     ($name:ident $columns:ident $butterfly:ident $radix:literal:
      $($k:tt $x_re:ident $x_im:ident $y_re:ident $y_im:ident),*) => {
-        /// Transforms columns of a group of rows. Each row is a parameter of its own, so that the compiler knows that no
-        /// row overlaps another one, and makes vectors of columns.
+        /// Transforms columns of a group of rows. Each row is a parameter of its own, so that the compiler knows that
+        /// no row overlaps another one, and makes vectors of columns.
         #[expect(clippy::too_many_arguments, reason = "for the compiler, rows in one array may overlap")]
         #[inline(always)]
         fn $columns(
@@ -289,12 +289,16 @@ impl Pass<'_> {
         let rows = y.re.chunks_exact_mut(s).zip(y.im.chunks_exact_mut(s));
         for (row, (re, im)) in rows.take(radix * self.m).enumerate() {
             let sum = Sum { pass: self, radix, p: row / radix, k: row % radix };
+            if s < COLUMNS {
+                for at in 0..s {
+                    sum.columns::<1>(at, [x.re, x.im], [&mut *re, &mut *im]);
+                    meter.add(radix as u64);
+                }
+                continue;
+            }
             for at in (0..s).step_by(COLUMNS) {
                 // The last columns may be computed again.
-                match at.min(s.saturating_sub(COLUMNS)) {
-                    at if s >= COLUMNS => sum.columns::<COLUMNS>(at, [x.re, x.im], [&mut *re, &mut *im]),
-                    _ => (0..s).for_each(|at| sum.columns::<1>(at, [x.re, x.im], [&mut *re, &mut *im])),
-                }
+                sum.columns::<COLUMNS>(at.min(s - COLUMNS), [x.re, x.im], [&mut *re, &mut *im]);
                 meter.add((radix * COLUMNS) as u64);
             }
         }

@@ -21,7 +21,8 @@ const PANEL: usize = 1 << 14;
 /// The least number of elements of the lines of a part of a step, except for the last part.
 const PART: usize = 1 << 14;
 
-/// The numbers between the four arrays of a part, which would otherwise often compete for the same lines of the cache.
+/// The number of unused elements after each of the four arrays of a part. Without them, the arrays would often compete
+/// for the same lines of the cache.
 const APART: usize = 72;
 
 /// A transform of arrays of one type.
@@ -132,12 +133,6 @@ impl Transform {
         last.run(self.is_inverse, plans, from, y, run_parts);
     }
 
-    /// Returns an upper bound of the bytes of what [`Transform::plans`] returns.
-    pub fn plan_bytes(&self) -> usize {
-        let tables = self.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(table_len(step.n)));
-        tables.saturating_mul(size_of::<Complex64>())
-    }
-
     /// Returns the largest number of parts of a step, or 0 if there are no steps.
     pub fn part_count(&self) -> usize {
         self.steps.iter().map(|step| step.line_count().div_ceil(step.part())).max().unwrap_or(0)
@@ -151,8 +146,9 @@ impl Transform {
         let count = self.steps.len().saturating_sub(1);
         let between = self.steps[..count].iter().map(moved).max().unwrap_or(0).saturating_mul(count.min(2));
         let panels = self.steps.iter().map(|step| 2 * (step.width * step.room + APART)).max().unwrap_or(0);
-        let all = between.saturating_add(panels.saturating_mul(at_once));
-        all.saturating_mul(size_of::<Complex64>()).saturating_add(self.plan_bytes())
+        let tables = self.steps.iter().fold(0, |sum: usize, step| sum.saturating_add(table_len(step.n)));
+        let all = between.saturating_add(panels.saturating_mul(at_once)).saturating_add(tables);
+        all.saturating_mul(size_of::<Complex64>())
     }
 }
 
@@ -216,48 +212,6 @@ impl Step {
         let own = |(i, rows)| Part { step: self, is_inverse, plan, x, first: i * part, rows };
         run_parts(rows.map(own).collect());
     }
-}
-
-impl Part<'_> {
-    /// Computes the rows. All that runs for each element is inlined, so that a caller can compile it with the
-    /// instructions of the machine. The result does not depend on these.
-    #[inline(always)]
-    pub fn run(self) {
-        let Part { step, is_inverse, plan, x, first, rows } = self;
-        step.run_part(is_inverse, plan, x, (first, rows));
-    }
-}
-
-impl Step {
-    /// Transforms the lines of some rows, of which the first has the number `first`.
-    #[inline(always)]
-    fn run_part(&self, is_inverse: bool, plan: Option<&Plan>, x: &[u8], (first, rows): (usize, &mut [u8])) {
-        let row = self.written * self.to.storage_bytes();
-        let most = self.width * self.room;
-        let mut arrays = Data::<f64>::zeroed(4 * (most + APART));
-        let mut meter = Meter::default();
-        for (i, rows) in rows.chunks_mut(self.width * row).enumerate() {
-            let width = rows.len() / row;
-            let first = first + i * self.width;
-            let starts: [usize; LINES] = std::array::from_fn(|l| if l < width { self.start(first + l) } else { 0 });
-            let mut arrays = arrays.chunks_exact_mut(most + APART).map(|array| &mut array[..width * self.room]);
-            let mut parts = || Some(Parts { re: arrays.next()?, im: arrays.next()? });
-            let (mut own, other) = parts().zip(parts()).expect("there are four arrays");
-            self.read(x, &starts[..width], &mut own);
-            let own = if is_inverse { own.exchanged() } else { own };
-            let [y, _] = match plan {
-                Some(plan) => plan.run(width, [own, other], &mut meter),
-                None => [own, other],
-            };
-            if is_inverse {
-                let scale = 1.0 / self.n as f64;
-                self.write(&y.exchanged(), rows, width, |part| part * scale);
-            } else {
-                self.write(&y, rows, width, |part| part);
-            }
-            meter.add((2 * self.n * width) as u64);
-        }
-    }
 
     /// Reads the lines with these starts, and interleaves them. Elements that the array does not have are the
     /// conjugates of those at the mirrored positions.
@@ -319,6 +273,40 @@ impl Step {
         for (l, row) in rows.chunks_exact_mut(self.written).enumerate() {
             let from = from.re.chunks_exact(width).zip(from.im.chunks_exact(width));
             row.iter_mut().zip(from).for_each(|(y, (re, im))| *y = narrow([re[l], im[l]]));
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Computes the rows. All that runs for each element is inlined, so that a caller can compile it with the
+    /// instructions of the machine. The result does not depend on these, but for the bits of NaN.
+    #[inline(always)]
+    pub fn run(self) {
+        let Part { step, is_inverse, plan, x, first, rows } = self;
+        let row = step.written * step.to.storage_bytes();
+        let most = step.width * step.room;
+        let mut arrays = Data::<f64>::zeroed(4 * (most + APART));
+        let mut meter = Meter::default();
+        for (i, rows) in rows.chunks_mut(step.width * row).enumerate() {
+            let width = rows.len() / row;
+            let first = first + i * step.width;
+            let starts: [usize; LINES] = std::array::from_fn(|l| if l < width { step.start(first + l) } else { 0 });
+            let mut arrays = arrays.chunks_exact_mut(most + APART).map(|array| &mut array[..width * step.room]);
+            let mut parts = || Some(Parts { re: arrays.next()?, im: arrays.next()? });
+            let (mut own, other) = parts().zip(parts()).expect("there are four arrays");
+            step.read(x, &starts[..width], &mut own);
+            let own = if is_inverse { own.exchanged() } else { own };
+            let [y, _] = match plan {
+                Some(plan) => plan.run(width, [own, other], &mut meter),
+                None => [own, other],
+            };
+            if is_inverse {
+                let scale = 1.0 / step.n as f64;
+                step.write(&y.exchanged(), rows, width, |part| part * scale);
+            } else {
+                step.write(&y, rows, width, |part| part);
+            }
+            meter.add((2 * step.n * width) as u64);
         }
     }
 }

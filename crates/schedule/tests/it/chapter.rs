@@ -46,7 +46,7 @@ fn a_program_for_a_host_is_left_as_it_is() {
         assert_eq!((shown(&out.module), out.after), (shown(&module), out.before));
         let notes = out.timeline(&topology).unwrap().notes;
         assert_eq!(notes.len(), 1);
-        assert!(notes[0].starts_with("left as it is: all collectives (") && notes[0].contains("a host runs one"));
+        assert!(notes[0].starts_with("change not made: all collectives (") && notes[0].contains("a host runs one"));
     }
 }
 

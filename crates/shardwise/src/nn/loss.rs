@@ -23,7 +23,8 @@ use shardwise_ir::TensorType;
 /// # Errors
 ///
 /// - `labels` unless the labels have one of these shapes.
-/// - `dtype-kind` unless the logits are floats, and the labels are integers or floats.
+/// - `dtype-kind` unless the logits are floats, and the labels are integers or floats, of dtypes that have arithmetic:
+///   `f8` logits and `i4` labels have to be converted first.
 /// - `dtype-mixed` if logits and labels are floats of two types.
 /// - `index-bounds` for integer labels if there are examples and no classes.
 ///

@@ -8,11 +8,12 @@ use crate::rates::{
 };
 use crate::uncertainty::Class;
 use shardwise_base::DType;
-use shardwise_ir::{OpView, Region, Value};
+use shardwise_ir::{OpView, Region, Type, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::control::{taken_branch, trip_count};
 use shardwise_ops::index::IndexDims;
+use shardwise_ops::window::{WindowDim, reduced_window};
 use shardwise_sharding::FactorKind;
 use std::collections::BTreeMap;
 
@@ -136,7 +137,7 @@ impl<'a> Costs<'a> {
         self.rates.get(SMALL_OP).is_some()
     }
 
-    /// Returns the time that an instance of a small program takes, of which this is the work.
+    /// Returns the time that an instance of a small program takes whose ops have this work.
     pub(super) fn small_instance(&self, work: Small) -> f64 {
         self.rates.or_zero(SMALL_PROGRAM) + work.seconds
     }
@@ -153,7 +154,9 @@ impl<'a> Costs<'a> {
             self.small(&ops.iter().map(|&op| view.at(op)).collect::<Vec<_>>())
         };
         let [op, element] = [SMALL_OP, SMALL_ELEMENT].map(|name| self.rates.or_zero(name));
-        let or_element = |name: &str| self.rates.get(name).unwrap_or(element);
+        // Most products compute eight results at a time.
+        let [moved_element, multiply_add] = [(SMALL_MOVED, element), (SMALL_PRODUCT, element / 8.0)]
+            .map(|(name, other)| self.rates.get(name).unwrap_or(other));
         let own = |seconds: f64, flops: f64| Small { seconds, flops, is_known: true };
         match (kind(view), Opcode::of_view(view)) {
             (Kind::Free, _) => Small::NONE,
@@ -174,11 +177,11 @@ impl<'a> Costs<'a> {
             (kind, _) => {
                 let flops = Opcode::of_view(view).facts().cost(view).flops;
                 let work = match (kind, Product::of(view)) {
-                    (_, Some(product)) => or_element(SMALL_PRODUCT) * product.flops() / 2.0,
+                    (_, Some(product)) => multiply_add * product.flops() / 2.0,
                     (Kind::Elementwise, _) => {
                         element.max(self.element_rate(view).map_or(0.0, |rate| 1.0 / rate)) * elements(view)
                     }
-                    (Kind::View | Kind::Other, _) => or_element(SMALL_MOVED) * moved(view),
+                    (Kind::View | Kind::Other, _) => moved_element * moved(view),
                     _ => element * elements(view),
                 };
                 own(op + work, flops)
@@ -257,11 +260,13 @@ impl<'a> Costs<'a> {
             return flops / rate;
         }
         let shape = [rows, product.k, product.n];
-        let family = if product.batch > 1.0 { BATCHED } else { PRODUCT };
-        let names = [(family, product.dtype), (PRODUCT, product.dtype), (PRODUCT, DType::F32)];
-        let rate = names.into_iter().find_map(|(family, dtype)| self.rates.product(family, dtype, shape));
-        let seconds = flops / rate.unwrap_or(1e9);
-        let count = product.batch * sizes.instances / shared;
+        let is_batch = product.batch > 1.0;
+        if let Some(rate) = self.rates.product(BATCHED, product.dtype, shape).filter(|_| is_batch) {
+            return self.shared(flops / rate);
+        }
+        let known = self.rates.product(PRODUCT, product.dtype, shape);
+        let rate = known.or_else(|| self.rates.product(PRODUCT, DType::F32, shape)).unwrap_or(1e9);
+        let (seconds, count) = (flops / rate, product.batch * sizes.instances / shared);
         // One that takes long was measured with all workers. Many that take little time are shared among them.
         if seconds / count < SHARED_S / self.speedup { self.shared(seconds) } else { seconds }
     }
@@ -315,34 +320,45 @@ impl Curve {
     /// Returns the curve of an op that reads and writes `moved` bytes in all instances.
     fn of(view: &OpView<'_>, moved: f64, instances: &dyn Fn(Value) -> usize) -> Curve {
         let flops = Opcode::of_view(view).facts().cost(view).flops;
-        let is_running = is_running(view, flops);
-        let first = match (IndexDims::of_gather(view).or_else(|| IndexDims::of_scatter(view)), view.results().len()) {
+        let is_running = is_running(view);
+        let case = match (IndexDims::of_gather(view).or_else(|| IndexDims::of_scatter(view)), view.results().len()) {
             (Some(dims), _) if dims.window.is_empty() => "single.",
             _ if is_running => "running.",
             (_, 2..) => "several.",
             _ => "",
         };
-        let [own, other] = if keeps_last(view) { ["kept", "moved"] } else { ["moved", "kept"] };
-        let is_by_flops = (kind(view) == Kind::Other || is_windowed(view, flops)) && flops > 0.0 && !is_running;
+        let is_by_flops = (kind(view) == Kind::Other || is_windowed(view)) && flops > 0.0 && !is_running;
+        // Curves of flops and of bytes have different names.
+        let unit = if is_by_flops { "flops." } else { "" };
+        let last = if keeps_last(view) { ["kept", "moved"] } else { ["moved", "kept"] };
+        let cases = if case.is_empty() { vec![""] } else { vec![case, ""] };
         let count = view.results().first().map_or(1, |&v| instances(v)) as f64;
-        let variants = vec![format!("{first}{own}"), format!("{first}{other}"), own.into(), other.into()];
+        let variants = cases.iter().flat_map(|case| last.map(|last| format!("{unit}{case}{last}"))).collect();
         Curve { variants, work: if is_by_flops { flops * count } else { moved } }
     }
 }
 
-/// Returns true for an op that folds several elements for each of its results and has not fewer dimensions for that.
-fn is_windowed(view: &OpView<'_>, flops: f64) -> bool {
-    let shapes = || Some((view.operand_type(0).as_tensor()?, view.result_type(0).as_tensor()?));
-    kind(view) == Kind::Reduce && shapes().is_some_and(|(from, to)| from.rank() == to.rank() && flops > 0.0)
+/// Returns true for a reduction whose result has as many dimensions as its operand: one of windows.
+fn is_windowed(view: &OpView<'_>) -> bool {
+    let rank = |ty: &Type| ty.as_tensor().map(|tensor| tensor.rank());
+    kind(view) == Kind::Reduce && rank(view.operand_type(0)) == rank(view.result_type(0))
 }
 
-/// Returns true for sums and the like over all elements up to each one, along a dimension: windows of its size, and as
-/// many results as elements.
-fn is_running(view: &OpView<'_>, flops: f64) -> bool {
-    let shapes = || Some((view.operand_type(0).as_tensor()?, view.result_type(0).as_tensor()?));
-    let is_whole = |shape: &[usize], size: f64| shape.iter().any(|&n| n > 1 && n as f64 == size);
-    is_windowed(view, flops)
-        && shapes().is_some_and(|(from, to)| from.shape == to.shape && is_whole(&from.shape, flops / to.size() as f64))
+/// Returns true for sums and the like of all elements up to each one, or from each one on, along one dimension.
+fn is_running(view: &OpView<'_>) -> bool {
+    if Opcode::of_view(view) != Opcode::ReduceWindow {
+        return false;
+    }
+    let window = reduced_window(view);
+    let mut along = window.iter().zip(view.operand_shape(0)).filter(|(window, _)| window.size > 1);
+    let is_whole = |(window, n): (&WindowDim, &usize)| {
+        let rest = window.size as i64 - 1;
+        window.size == *n
+            && window.stride == 1
+            && [window.low, window.high] != [0, 0]
+            && (window.low == rest || window.high == rest)
+    };
+    along.next().is_some_and(is_whole) && along.next().is_none()
 }
 
 fn element_type(view: &OpView<'_>) -> Option<DType> {

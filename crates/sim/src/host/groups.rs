@@ -103,8 +103,13 @@ const SMALL_SIZE: usize = 1024;
 const SMALL_SIZE_IN_LOOPS: usize = 1 << 14;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
-pub(super) fn joined(block: OpView<'_>, items: Vec<Item>, instances: &dyn Fn(Value) -> usize) -> Vec<Item> {
-    let mut joining = Joining { block, instances, open: vec![], done: vec![] };
+pub(super) fn joined(
+    block: OpView<'_>,
+    items: Vec<Item>,
+    uses: &Uses,
+    instances: &dyn Fn(Value) -> usize,
+) -> Vec<Item> {
+    let mut joining = Joining { block, uses, instances, open: vec![], done: vec![] };
     items.into_iter().for_each(|item| joining.add(item));
     joining.close();
     joining.done
@@ -112,8 +117,9 @@ pub(super) fn joined(block: OpView<'_>, items: Vec<Item>, instances: &dyn Fn(Val
 
 struct Joining<'a> {
     block: OpView<'a>,
+    uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
-    /// The items that may become one small program, which starts with one that is not free.
+    /// The items that may become one small program. Only views may come before the first one that is not free.
     open: Vec<Item>,
     done: Vec<Item>,
 }
@@ -125,7 +131,8 @@ impl Joining<'_> {
         }
         let can_join = item.ops().iter().all(|&op| is_small(&self.block.at(op), SMALL_SIZE, false));
         let count = self.count(&item);
-        if !can_join || self.open.first().is_some_and(|first| self.count(first) != count) {
+        let mut busy = self.open.iter().filter(|item| !matches!(item, Item::Free(_)));
+        if !can_join || busy.next().is_some_and(|first| self.count(first) != count) {
             self.close();
         }
         if can_join {
@@ -137,20 +144,24 @@ impl Joining<'_> {
         }
     }
 
-    /// Takes the ops out of `done` that only change where elements are for a small item: small programs move them.
+    /// Takes the ops out of `done` that only change where elements are and whose users are all in a small item, in the
+    /// open ones, or taken: small programs move these elements.
     fn taken_views(&mut self, item: &Item) -> Vec<Item> {
-        let mut wanted: HashSet<Op> = HashSet::new();
-        let mut ops = item.ops().to_vec();
-        while let Some(op) = ops.pop() {
-            let operands = &self.block.body[op].operands;
-            let defs = operands.iter().filter_map(|&v| self.block.body.def_op(v)).map(|def| self.block.at(def));
-            let views =
-                defs.filter(|def| kind(def) == Kind::View && def.results().iter().all(|v| is_few(def, *v, SMALL_SIZE)));
-            ops.extend(views.filter(|view| wanted.insert(view.op)).map(|view| view.op));
-        }
+        let mut inside: HashSet<Op> =
+            self.open.iter().chain([item]).flat_map(|item| item.ops().iter().copied()).collect();
+        let is_taken = |item: &Item| {
+            let Item::Free(op) = *item else { return false };
+            let view = self.block.at(op);
+            let is_small = kind(&view) == Kind::View && view.results().iter().all(|v| is_few(&view, *v, SMALL_SIZE));
+            let mut users = view.results().iter().flat_map(|&v| self.uses.of(v));
+            let is_only_here = is_small && users.all(|user| inside.contains(&user.op));
+            is_only_here && inside.insert(op)
+        };
         let recent = self.done.len().saturating_sub(WINDOW);
-        let is_wanted = |item: &mut Item| matches!(item, Item::Free(op) if wanted.contains(op));
-        self.done.extract_if(recent.., is_wanted).collect()
+        // Users come after what they use.
+        let taken: Vec<bool> = self.done[recent..].iter().rev().map(is_taken).collect();
+        let mut taken = taken.into_iter().rev();
+        self.done.extract_if(recent.., |_| taken.next() == Some(true)).collect()
     }
 
     /// Adds an op that does nothing. It joins the open items if it reads a result of them and its own results are
@@ -216,7 +227,7 @@ fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
 }
 
 /// Returns true if an op can be a part of a small program in which arrays may have `limit` elements, as far as its kind
-/// and its sizes tell. Arrays that a loop carries and only updates slices of may be larger.
+/// and its sizes tell. The results of a loop may be larger, and so may arrays of which an op in it updates a slice.
 fn is_small(view: &OpView<'_>, limit: usize, is_in_loop: bool) -> bool {
     let limit = if Opcode::of_view(view) == Opcode::While { limit_of_loop(view, limit) } else { limit };
     let few = |&v: &Value| is_few(view, v, limit);

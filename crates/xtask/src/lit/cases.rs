@@ -86,7 +86,8 @@ fn shell_words(text: &str) -> Vec<String> {
 #[derive(Debug)]
 pub struct Case {
     pub name: String,
-    /// The function with everything that it refers to and the text between functions, or the whole program.
+    /// The function with its comments, and what it refers to and the lines between functions, both without comments. Or
+    /// the whole program.
     pub text: String,
     /// The index of the program with the function among those that [`cases`] returns.
     pub program: usize,

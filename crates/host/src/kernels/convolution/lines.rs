@@ -1,5 +1,5 @@
-//! Convolutions whose groups have one input feature each, where the features of all arrays are innermost. The results of
-//! a line, which lie along the last spatial dimension, are computed one after the other, in vectors of output features.
+//! Convolutions whose groups have one input feature each, where the features of all arrays are innermost. The results
+//! along the last spatial dimension, which are a line, are computed one after the other, in vectors of output features.
 
 use super::conv::{Array, Conv};
 use crate::kernels::buffers::{output_bytes, written};
@@ -15,17 +15,18 @@ use shardwise_mathfn::order;
 /// The number of products that a worker computes before it takes the next part of the lines.
 const PART: usize = 1 << 17;
 
-/// The number of products in about a nanosecond.
-const PER_WORK: usize = 8;
+/// The most lines of a result. The kernel knows the start of each.
+const MAX_LINES: usize = 1 << 20;
 
 /// The least number of products for which helpers are woken.
 const LARGE: usize = 1 << 19;
 
+/// The kernel of a convolution in this layout.
 pub struct Lines {
     is_float: bool,
     is_wide: bool,
-    /// For each position of the kernel, the offset of its element of a window from the window's start, and the offset of
-    /// its weights, in elements.
+    /// For each position of the kernel, the offset of its element of a window from the window's start, and the offset
+    /// of its weights, in elements.
     places: Vec<[usize; 2]>,
     /// The start of the first window of each line of the result, in elements.
     starts: Vec<usize>,
@@ -41,10 +42,11 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Returns the kernel of a convolution with as many feature groups as input features. Returns `None` if it has no
-    /// spatial dimensions, if it has more kernel positions than are summed in one chunk, if the elements do not fill
-    /// words, if the types of operands and result differ, or if features are not innermost, batches outermost and
-    /// spatial dimensions in order in the result. `source` is how the input is read ([`Conv::input`]).
+    /// Returns the kernel of a convolution with as many feature groups as input features, at least two. Returns `None`
+    /// if it has no spatial dimensions, more lines than [`MAX_LINES`], or more kernel positions than are summed in one
+    /// chunk, if the elements do not fill words, if the types of operands and result differ, or if features are not
+    /// innermost, batches outermost and spatial dimensions in order in the result. `source` is how the input is read
+    /// ([`Conv::input`]).
     pub fn new(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Lines> {
         let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
         let (groups, features) = (conv.feature_groups, out[dims.output_feature]);
@@ -54,7 +56,8 @@ impl Lines {
         let result = [&[dims.output_batch], &dims.output_spatial[..], &[dims.output_feature]].concat();
         let is_usual = result.into_iter().eq(0..out.len()) && ks[dims.kernel_output_feature] == 1;
         let is_of_words = conv.elem == conv.out && conv.elem.fills_words();
-        if !is_usual || !is_of_words || places > order::CHUNK {
+        let lines = outer.iter().fold(out[dims.output_batch], |lines, &dim| lines.saturating_mul(out[dim]));
+        if !is_usual || !is_of_words || places > order::CHUNK || lines > MAX_LINES {
             return None;
         }
         let window = |d: usize| conv.window[d].stride as isize * xs[1 + d];
@@ -144,9 +147,8 @@ impl Part<'_> {
     #[inline(always)]
     fn with_words<V: Vector<Word: bytemuck::Pod>>(self) {
         let Lines { per_group, groups, .. } = *self.kernel;
-        // The vectors are those of all features, or of the features of a group.
+        // The vectors are those of all features, or of the features of a group. There are at least two.
         match if per_group == 1 { groups } else { per_group } {
-            1 => self.with_vectors::<Portable<V::Word, 1>, 1>(),
             2 | 3 => self.with_vectors::<Portable<V::Word, 2>, 2>(),
             n if n < V::LANES => self.with_vectors::<Portable<V::Word, 4>, 2>(),
             n if n < 2 * V::LANES => self.with_vectors::<V, 2>(),
@@ -154,8 +156,7 @@ impl Part<'_> {
         }
     }
 
-    /// Computes the lines. The sums of this many vectors of features, of which there is at least one, are computed at a
-    /// time.
+    /// Computes the lines, `VECTORS` vectors of features at a time. There is at least one vector of features.
     #[inline(always)]
     fn with_vectors<V: Vector<Word: bytemuck::Pod>, const VECTORS: usize>(self) {
         if self.kernel.is_float {
@@ -175,7 +176,6 @@ impl Part<'_> {
         let [x, weights]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
         let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
         let (features, line) = (groups * per_group, to.len() / self.starts.len());
-        let mut pace = Pace::default();
         for (&start, to) in self.starts.iter().zip(to.chunks_exact_mut(line)) {
             for (i, to) in to.chunks_exact_mut(features).enumerate() {
                 let x = &x[start + (self.first + i) * step..];
@@ -188,14 +188,13 @@ impl Part<'_> {
                         window::<V, VECTORS>(places, &weights[g * per_group..], to, element, &multiply, &add);
                     }
                 }
-                pace.spend(features * places.len() / PER_WORK);
             }
         }
     }
 }
 
-/// Computes results of one window. `element(of_x, at)` returns the factors of the weights from output feature `at` on, of
-/// which `of_x` is the offset of their position in the window.
+/// Computes results of one window, and polls the budget if they are many. `element(of_x, at)` returns the factors of
+/// the weights from output feature `at` on, of which `of_x` is the offset of their position in the window.
 #[inline(always)]
 fn window<V: Vector, const VECTORS: usize>(
     places: &[[usize; 2]],
@@ -205,7 +204,7 @@ fn window<V: Vector, const VECTORS: usize>(
     multiply: &impl Fn(V, V) -> V,
     add: &impl Fn(V, V) -> V,
 ) {
-    let zero = V::splat(V::Word::from_bits64(0));
+    let (zero, mut pace) = (V::splat(V::Word::from_bits64(0)), Pace::default());
     let product =
         |[of_x, of_weights]: [usize; 2], at: usize| multiply(element(of_x, at), V::read(&weights[of_weights + at..]));
     for first in (0..to.len()).step_by(VECTORS * V::LANES) {
@@ -223,5 +222,6 @@ fn window<V: Vector, const VECTORS: usize>(
         for j in 0..VECTORS {
             add(zero, sums[j]).write(&mut to[at[j]..]);
         }
+        pace.spend(VECTORS * places.len());
     }
 }

@@ -113,20 +113,28 @@ fn anything_that_can_be_said_runs_on_a_kernel() {
     assert!(cases > 120, "{cases}");
 }
 
-/// Compares convolutions with a feature in each group, in the usual layout, for numbers of features that fill no vectors,
-/// and for lines that several workers compute.
+/// Compares convolutions with an input feature in each group, in the usual layout, for numbers of features that fill no
+/// vectors, and for lines that several workers compute.
 #[test]
 fn each_feature_alone() {
-    for (elem, features, width, stride) in [
-        ("f32", 1, 9, 1),
-        ("f32", 3, 5, 2),
-        ("i32", 5, 7, 1),
-        ("f32", 11, 6, 1),
-        ("ui64", 19, 4, 2),
-        ("f32", 40, 1500, 1),
-    ] {
-        let (image, to) = ([2, 4, width, features], [2, 4, (width - 1) / stride + 1, features]);
-        let kernel = [3, 3, 1, features];
+    let cases = [
+        ("f32", 2, 1, 9, 1),
+        ("f32", 3, 1, 5, 2),
+        ("i32", 5, 1, 7, 1),
+        ("f32", 11, 1, 6, 1),
+        ("ui64", 19, 1, 4, 2),
+        ("f32", 40, 1, 1500, 1),
+        ("f32", 3, 2, 4, 1),
+        ("f64", 2, 5, 5, 1),
+        ("f32", 4, 9, 5, 1),
+        ("i64", 2, 3, 5, 2),
+        ("f32", 3, 33, 4, 1),
+        ("f32", 2, 40, 3000, 1),
+    ];
+    for (elem, features, multiple, width, stride) in cases {
+        let results = features * multiple;
+        let (image, to) = ([2, 4, width, features], [2, 4, (width - 1) / stride + 1, results]);
+        let kernel = [3, 3, 1, results];
         let [given_x, given_y] = [&image, &kernel].map(|s| tensor(s, "f32"));
         let [x, y, z] = [&image, &kernel, &to].map(|s| tensor(s, elem));
         let source = format!(

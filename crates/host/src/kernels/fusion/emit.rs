@@ -2,16 +2,18 @@
 
 use super::access::{Access, Axis, strides_of};
 use super::ops::{folded, is_computed, is_trailing, space_of};
+use super::views::is_view;
 use crate::block::{self, Binary, Program};
 use crate::elem::Elem;
 use crate::kernels::context::{Fused, PlanCx};
 use crate::kernels::reducers::reducer;
 use crate::kernels::strides::row_major;
+use shardwise_base::DType;
 use shardwise_ir::{Op, OpView, Value};
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::shapes::Iota;
-use shardwise_ops::{Opcode, constant_value};
+use shardwise_ops::{Opcode, ReduceKind, constant_value};
 use std::collections::{HashMap, HashSet};
 
 /// A compiled group, and how it reads its operands.
@@ -26,7 +28,39 @@ pub struct Compiled {
 pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     let wide = needs_wide(plan, ops);
     let emitter = || Emitter::new(plan, ops, wide);
-    emitter()?.compile_short_rows(wide).or_else(|| emitter()?.compile())
+    let packed = compile_truths(plan, ops);
+    packed.or_else(|| emitter()?.compile_short_rows()).or_else(|| emitter()?.compile())
+}
+
+/// Compiles a reduction of an array of truth values, four of which are combined as one word. Returns `None` for other
+/// ops, for an initial value that is not known to change nothing, and if the dimensions after those that are reduced do
+/// not fill whole words.
+fn compile_truths(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
+    let [op] = *ops else { return None };
+    let view = plan.view(op);
+    let of = view.operands().first().filter(|_| Opcode::of_view(&view) == Opcode::Reduce)?;
+    let is_array = plan.body.def_op(*of).is_none_or(|def| !is_view(plan, &plan.view(def)));
+    let kind = reduce_kind_of_op(&view).filter(|_| is_array && view.result_tensor(0).dtype == DType::I1)?;
+    let init = constant_value(&plan.view(plan.body.def_op(view.operand(1))?))?;
+    let (shape, folded) = (view.operand_shape(0), folded(&view));
+    let first = folded.iter().max()? + 1;
+    let inner: usize = shape[first..].iter().product();
+    const WORD: usize = 4;
+    let changes_nothing = (init.element_bytes(0) == [1]) == (kind == ReduceKind::And);
+    if !changes_nothing || inner == 0 || !inner.is_multiple_of(WORD) {
+        return None;
+    }
+    let space = [&shape[..first], &[inner / WORD]].concat();
+    let kept: Vec<usize> = (0..space.len()).filter(|d| !folded.contains(d)).collect();
+    let result: Vec<usize> = kept.iter().map(|&d| space[d]).collect();
+    let mut to = vec![0; space.len()];
+    kept.iter().zip(row_major(&result)).for_each(|(&d, stride)| to[d] = stride);
+    let mut program = Program::new(&space).reducing(&folded);
+    let words = program.input(Elem::U32, &row_major(&space));
+    let identity = program.identity(reducer(kind), Elem::U32)?;
+    let total = program.reduce(reducer(kind), words, identity)?;
+    program.output(total, &to);
+    Some(Compiled { kernel: program.compile().ok()?, reads: vec![(*of, 0)] })
 }
 
 /// Compiles one op to a program that reads its operands as arrays, also those that are made by views. Only operands
@@ -116,10 +150,10 @@ fn counted_in(iota: &OpView<'_>) -> Elem {
 const MAX_REGION_VALUES: usize = 256;
 
 /// The largest number of elements of a row of which each is computed on its own.
-const SHORT: usize = 8;
+const SHORT: usize = 16;
 
 /// The largest number of values that are computed for the elements of short rows.
-const MAX_SHORT_VALUES: usize = 64;
+const MAX_SHORT_VALUES: usize = 96;
 
 /// Builds the block program of a group of ops, or of a region of scalar ops.
 struct Emitter<'a, 'm> {
@@ -127,6 +161,8 @@ struct Emitter<'a, 'm> {
     members: HashSet<Op>,
     root: Op,
     program: Program,
+    /// True if the lanes of the program have 64 bits.
+    wide: bool,
     space: Vec<usize>,
     /// The dimensions of the space that reductions fold.
     folded: Vec<usize>,
@@ -136,17 +172,21 @@ struct Emitter<'a, 'm> {
     known: HashMap<(Value, Access), block::Value>,
 }
 
+fn program_over(space: &[usize], wide: bool) -> Program {
+    let program = Program::new(space);
+    if wide { program.wide() } else { program }
+}
+
 impl<'a, 'm> Emitter<'a, 'm> {
     fn new(plan: &'a PlanCx<'m>, ops: &[Op], wide: bool) -> Option<Emitter<'a, 'm>> {
         let root = *ops.last()?;
         let space = space_of(&plan.view(root)).to_vec();
         let reductions = ops.iter().map(|&op| plan.view(op)).filter(|v| Opcode::of_view(v) == Opcode::Reduce);
         let folded = reductions.map(|v| folded(&v)).find(|dims| !dims.is_empty()).unwrap_or_default();
-        let program = Program::new(&space).reducing(&folded);
-        let program = if wide { program.wide() } else { program };
+        let program = program_over(&space, wide).reducing(&folded);
         let members = ops.iter().copied().collect();
         let (reads, known) = (vec![], HashMap::new());
-        Some(Emitter { plan, members, root, program, space, folded, reads_through: true, reads, known })
+        Some(Emitter { plan, members, root, program, wide, space, folded, reads_through: true, reads, known })
     }
 
     /// Builds a program for some results of the first region of `op` over a space, applied `times` times as
@@ -162,13 +202,13 @@ impl<'a, 'm> Emitter<'a, 'm> {
         times: usize,
     ) -> Option<block::Kernel> {
         let ops = &plan.body[plan.body[op].regions[0]].ops;
-        let program = Program::new(space);
-        let program = if needs_wide(plan, ops) { program.wide() } else { program };
+        let wide = needs_wide(plan, ops);
         let mut emitter = Emitter {
             plan,
             members: ops.iter().copied().collect(),
             root: op,
-            program,
+            program: program_over(space, wide),
+            wide,
             space: space.to_vec(),
             folded: vec![],
             reads_through: true,
@@ -224,13 +264,15 @@ impl<'a, 'm> Emitter<'a, 'm> {
         Some(Compiled { kernel, reads: self.reads })
     }
 
-    /// Compiles a reduction of short rows, as a sum over the last dimension of three elements: the elements at each place
-    /// of the rows are computed for all rows, and then combined. `wide` is true for 64-bit lanes. Returns `None` if the
-    /// root is no such reduction.
-    fn compile_short_rows(mut self, wide: bool) -> Option<Compiled> {
+    /// Compiles a reduction of rows of a few elements along the last dimension: the elements at each place of the rows
+    /// are computed for all rows, and then combined. Returns `None` if the root is no such reduction of elements that
+    /// fill words or are truth values, if it is not the only reduction, if the rows are longer than [`SHORT`] or more
+    /// than [`MAX_SHORT_VALUES`] values would be computed, and if there is no kernel for it.
+    fn compile_short_rows(mut self) -> Option<Compiled> {
         let view = self.plan.view(self.root);
         let [dim] = self.folded[..] else { return None };
-        let elem = Elem::of(view.result_tensor(0).dtype).filter(|elem| elem.fills_words())?;
+        // Narrower numbers would be rounded or wrapped after each element.
+        let elem = Elem::of(view.result_tensor(0).dtype).filter(|elem| elem.fills_words() || *elem == Elem::Bool)?;
         let (len, count) = (self.space[dim], self.members.len());
         let is_short = is_trailing(&[dim], &self.space) && len <= SHORT && len * count <= MAX_SHORT_VALUES;
         let is_only_one = |&op: &Op| op == self.root || Opcode::of_view(&self.plan.view(op)) != Opcode::Reduce;
@@ -238,15 +280,14 @@ impl<'a, 'm> Emitter<'a, 'm> {
             return None;
         }
         let (reducer, dropped) = (reducer(reduce_kind_of_op(&view)?), Reduce::dims(&view));
-        if wide && reducer.needs_narrow_lanes(elem) {
+        if self.wide && reducer.needs_narrow_lanes(elem) {
             return None;
         }
         let along = |d: usize| if dropped.contains(&d) { Axis::ZERO } else { Axis::along(d) };
         let rows: Access = (0..self.space.len()).map(along).collect();
         // A row is one element of the space of the program.
         self.space[dim] = 1;
-        let program = Program::new(&self.space);
-        self.program = if wide { program.wide() } else { program };
+        self.program = program_over(&self.space, self.wide);
         let identity = self.program.identity(reducer, elem)?;
         let mut values = vec![identity; len.next_power_of_two()];
         for (i, value) in values.iter_mut().enumerate().take(len) {
@@ -377,8 +418,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
 #[cfg(test)]
 mod tests {
     use crate::HostEngine;
-    use crate::kernels::testing::{parse, run, run_by_kernels};
-    use shardwise_base::Literal;
+    use crate::kernels::testing::{parse, run, run_by_kernels, tensor};
+    use shardwise_base::{DType, Literal, LiteralWriter};
     use shardwise_engine::Engine;
 
     /// Tests the largest index, and the least index as a float, where 32 bits would make them negative.
@@ -402,13 +443,13 @@ mod tests {
         assert_eq!(results[1].to_literal(), Literal::scalar(0.0f32));
     }
 
-    /// Tests that rows of all lengths up to those that are folded whole have the bits of the interpreter, also with zeros
-    /// of both signs, NaN and infinities, and behind views and other ops.
+    /// Tests that rows of several lengths up to `SHORT`, and longer ones, have the bits of the interpreter, also with
+    /// zeros of both signs, NaN and infinities, and behind views and other ops.
     #[test]
     fn short_rows_are_folded_in_the_documented_order() {
         let numbers = [0.1f32, -0.0, 3e7, f32::INFINITY, -1.5, 0.0, 1e-7, f32::NAN, -3e7, 7.25, 1e30];
         let value = |i: usize| if i < 33 { -0.0 } else { numbers[i * i % 97 % numbers.len()] };
-        for len in 2..=9 {
+        for len in [2, 3, 4, 5, 7, 8, 11, 16, 17] {
             for (elem, op) in [
                 ("f32", "add"),
                 ("f32", "multiply"),
@@ -416,6 +457,10 @@ mod tests {
                 ("f64", "add"),
                 ("i32", "add"),
                 ("bf16", "add"),
+                ("i1", "or"),
+                ("i1", "and"),
+                ("i64", "minimum"),
+                ("ui32", "maximum"),
             ] {
                 let (x, y) = (format!("tensor<37x{len}xf32>"), format!("tensor<5x37x{len}x1x{elem}>"));
                 let (converted, init) = (format!("tensor<37x{len}x{elem}>"), format!("tensor<{elem}>"));
@@ -430,9 +475,35 @@ mod tests {
   return %5 : tensor<5x37x{elem}>
 }}"
                 );
-                let x = Literal::from_fn(&[37, len], value);
+                let x = Literal::from_fn([37, len], value);
                 for init in [0.0f32, -0.0] {
                     run_by_kernels(&source, &[x.clone(), Literal::scalar(init)]);
+                }
+            }
+        }
+    }
+
+    /// Tests reductions of truth values in words, beside those whose rows do not fill words and those with other
+    /// initial values.
+    #[test]
+    fn truths_are_folded_in_words() {
+        for (shape, dims, kept) in
+            [([3, 5, 12], "1", "3x12"), ([4, 2, 6], "0", "2x6"), ([5, 2, 8], "0, 1", "8"), ([3, 4, 5], "1", "3x5")]
+        {
+            for (op, init) in [("or", "false"), ("or", "true"), ("and", "true"), ("and", "false")] {
+                let x = tensor(&shape, "i1");
+                let source = format!(
+                    "func.func @main(%x: {x}) -> tensor<{kept}xi1> {{
+  %0 = stablehlo.constant dense<{init}> : tensor<i1>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.{op} across dimensions = [{dims}] : ({x}, tensor<i1>) -> tensor<{kept}xi1>
+  return %1 : tensor<{kept}xi1>
+}}"
+                );
+                for step in [1, 7] {
+                    let mut truths = LiteralWriter::new(DType::I1, &shape);
+                    let count = shape.iter().product::<usize>();
+                    (0..count).for_each(|i| truths.push(&[u8::from((i * i % 11 == 3) == (step == 1))]));
+                    run_by_kernels(&source, &[truths.finish()]);
                 }
             }
         }

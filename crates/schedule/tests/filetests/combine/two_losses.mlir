@@ -12,7 +12,7 @@ func.func @main(%a: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 }
 // ---- expected
 // changed: 2 small all_reduces, as one (program.mlir:7:3; predicted 12.1 us in place of 22.9 us; the least gain is 1.1 us, 5 % of the time of the collectives)
-// left as it is: all_reduce, as reduce_scatter and all_gather (program.mlir:9:3; predicted 12.1 us in place of 12.1 us: the gain is less than the least gain of 0.5 us, 5 % of the time of the collectives)
+// change not made: all_reduce, as reduce_scatter and all_gather (program.mlir:9:3; predicted 12.1 us in place of 12.1 us: the gain is less than the least gain of 0.5 us, 5 % of the time of the collectives)
 // before
 module {
   sdy.mesh @mesh = <["x"=4]>

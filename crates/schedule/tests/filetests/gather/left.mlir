@@ -9,7 +9,7 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
   return %0 : tensor<8x12xf32>
 }
 // ---- expected
-// left as it is: all_gather and dot_general in 4 pieces, one way around the ring (program.mlir:7:3; predicted 10.9 us in place of 6.8 us: the gain is less than the least gain of 0.3 us, 5 % of the time of the collectives)
+// change not made: all_gather and dot_general in 4 pieces, one way around the ring (program.mlir:7:3; predicted 10.9 us in place of 6.8 us: the gain is less than the least gain of 0.3 us, 5 % of the time of the collectives)
 // before
 module {
   sdy.mesh @mesh = <["x"=4]>
