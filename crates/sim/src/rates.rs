@@ -298,6 +298,11 @@ mod tests {
         for name in ["product.bf16.1x2x3", "op.stablehlo.sort.f32.4096", "op.stablehlo.reduce.kept.f32.8"] {
             assert!(is_name(name), "{name}");
         }
+        for name in
+            ["batched.f32.2x2x2", "op.stablehlo.sort.flops.several.moved.i32.8", "flops.a.narrow.f32.1", "launch_s"]
+        {
+            assert!(is_name(name), "{name}");
+        }
         for name in ["", "worker", "peak", "peak.f31", "stream.0", "stream.x", "product.f32.1x2", "element.f32", "op.8"]
         {
             assert!(!is_name(name), "{name}");

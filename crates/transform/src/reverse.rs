@@ -704,8 +704,10 @@ impl<'s> Reverse<'s> {
         known.map(|&v| (self.cloner.get(v), sums.own(v).and(manual, &sums.mesh))).collect()
     }
 
-    /// Builds the transposed manual computation: it takes the cotangents of the results in the results' layouts, and
-    /// returns those of the arguments in the arguments' layouts. Fails as [`Reverse::back`] does.
+    /// Builds the transposed manual computation. It takes the cotangents of the results in the layouts that
+    /// [`of_cotangent`] returns for those of the results. It returns the cotangents of the arguments, split as the
+    /// arguments are: they are unreduced over the manual axes over which the argument is reduced, and over no others.
+    /// Fails as [`Reverse::back`] does.
     fn back_of_manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let inner = op.regions()[0];
         let (args, given) = (&self.source[inner].args, self.source.region_results(inner));

@@ -264,8 +264,8 @@ fn compare(direction: &str, dtype: DType) -> Option<Zip> {
     Some(zip.of(dtype))
 }
 
-/// Returns the conversion to a complex type from one of the types that kernels convert, or from a complex type to `f32`
-/// or `f64`. Returns `None` for other pairs of types.
+/// Returns the conversion to a complex type from `i1`, `i32`, `i64`, `f32`, `f64` or a complex type, or from a complex
+/// type to `f32` or `f64`. Returns `None` for other pairs of types.
 fn convert(from: DType, to: DType) -> Option<Map> {
     fn to_complex<T: Numeric>() -> ComplexMap {
         ComplexMap {

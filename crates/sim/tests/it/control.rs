@@ -423,6 +423,58 @@ fn loops_on_few_elements_are_one_instruction_of_a_host() {
     assert!(without.spans.len() > 10, "{}", listing(&without));
 }
 
+/// Returns the predicted time of a program of one op, in microseconds.
+fn host_us(host: &Topology, arguments: &str, op: &str, result: &str) -> f64 {
+    let source = format!("func.func @main({arguments}) -> {result} {{\n  %r = {op}\n  return %r : {result}\n}}");
+    simulate(&localized(&source), host, &Options::default()).unwrap().end() as f64 / 1e6
+}
+
+/// Tests that the rate of a batch is that of one worker, and that the times of an instruction and its instance are
+/// added.
+#[test]
+fn a_batch_of_products_is_shared_by_the_workers() {
+    let host = host_with(
+        "launch_s 2e-6 | by hand\ninstance_s 3e-6 | by hand\nproduct.f32.8x8x8 1e12 | by hand\nbatched.f32.8x8x8 1e9 | by hand\n",
+    );
+    let product = |count: usize| {
+        let ty = format!("tensor<{count}x8x8xf32>");
+        let dims = "batching_dims = [0] x [0], contracting_dims = [2] x [1]";
+        let op = format!("stablehlo.dot_general %x, %y, {dims} : ({ty}, {ty}) -> {ty}");
+        host_us(&host, &format!("%x: {ty}, %y: {ty}"), &op, &ty)
+    };
+    // 1024 flops each, and 6 us beside the work.
+    assert!((product(10) - (6.0 + 10.24)).abs() < 0.01, "{}", product(10));
+    assert!((product(10_000) - (6.0 + 10_240.0 / 1.9)).abs() < 1.0, "{}", product(10_000));
+}
+
+/// Tests that windows as large as a dimension are running sums only if each starts at the first element.
+#[test]
+fn running_sums_have_a_rate_of_their_own() {
+    let host = host_with(
+        "op.stablehlo.reduce_window.running.kept.f32.8 1e9 | by hand\n\
+         op.stablehlo.reduce_window.flops.kept.f32.8 1e6 | by hand\n",
+    );
+    let window = |size: usize, low: usize, high: usize| {
+        let ty = "tensor<9x64xf32>";
+        let op = format!(
+            r#""stablehlo.reduce_window"(%x, %z) <{{window_dimensions = array<i64: {size}, 1>,
+    padding = dense<[[{low}, {high}], [0, 0]]> : tensor<2x2xi64>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }}) : ({ty}, tensor<f32>) -> {ty}"#
+        );
+        host_us(&host, &format!("%x: {ty}, %z: tensor<f32>"), &op, ty)
+    };
+    // The bytes of the operands and the result, and 1 us.
+    let bytes = (2 * 9 * 64 * 4 + 4) as f64;
+    assert!((window(9, 8, 0) - (1.0 + bytes / 1e3)).abs() < 0.01, "{}", window(9, 8, 0));
+    for (size, low, high) in [(3, 1, 1), (9, 4, 4)] {
+        let flops = (9 * 64 * size) as f64;
+        assert!((window(size, low, high) - (1.0 + flops)).abs() < 0.01, "{}", window(size, low, high));
+    }
+}
+
 #[test]
 fn all_turns_on_a_host_compute() {
     let [few, many] = [1_000, 100_000].map(|count| {
