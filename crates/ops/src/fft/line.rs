@@ -9,8 +9,8 @@
 //! `j * width + l`, with all real parts in one array and all imaginary parts in another. The result for a line does not
 //! depend on the number of lines.
 //!
-//! What runs for each element is inlined, so that callers can compile it with the instructions of their machine. The
-//! results do not depend on these, but for the bits of NaN.
+//! All functions that run for each element are inlined, so that a caller can compile them with the instructions of its
+//! machine. The results do not depend on these instructions, but for the bits of NaN.
 
 use shardwise_base::budget::Meter;
 use shardwise_base::{Complex64, Data};

@@ -203,9 +203,11 @@ impl<'a> Costs<'a> {
         let (seconds, class) = self.seconds(views, &sizes, instances);
         let flops: f64 = views.iter().map(|view| Opcode::of_view(view).facts().cost(view).flops).sum();
         // The rates of collectives are those of all devices together.
-        let each = if class == Class::Collective { 0.0 } else { self.rates.or_zero(INSTANCE) };
-        let start = if class == Class::Collective { self.instruction() } else { self.computing() };
-        let seconds = start + each * count as f64 + seconds;
+        let beside = match class {
+            Class::Collective => self.instruction(),
+            _ => self.computing() + self.rates.or_zero(INSTANCE) * count as f64,
+        };
+        let seconds = beside + seconds;
         Cost { seconds, class, instances: count, flops: flops.round() as u64, bytes: bytes as u64 }
     }
 

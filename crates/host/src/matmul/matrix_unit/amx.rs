@@ -65,7 +65,7 @@ fn is_permitted() -> bool {
 /// Returns true if the sums of one tile of each kind of word are those of the emulation.
 ///
 /// # Safety
-/// As for [`MatrixUnit::prepare`].
+/// The conditions of [`MatrixUnit::prepare`] must hold.
 unsafe fn multiplies() -> bool {
     // SAFETY: as the caller says; the emulation needs nothing.
     let (floats, integers) = unsafe { (sums::<Amx<TilePairs<Avx512>>>(), sums::<Amx<TileQuads<Avx512>>>()) };
@@ -77,7 +77,7 @@ unsafe fn multiplies() -> bool {
 /// Returns the sums of a tile that the unit computes of panels of small numbers.
 ///
 /// # Safety
-/// As for [`MatrixUnit::prepare`].
+/// The conditions of [`MatrixUnit::prepare`] must hold.
 unsafe fn sums<U: MatrixUnit>() -> Vec<u32> {
     // Halves are `bf16` from 1 to 2 or from -1 to -2, and bytes are integers.
     let panel = |factor: u32| (0..4 * REGISTER as u32).map(move |i| i.wrapping_mul(factor) & 0x80ff_80ff | 0x3f80_3f80);
