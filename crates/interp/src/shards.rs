@@ -85,7 +85,7 @@ fn has_all(value: &PerProcess, devices: &[usize]) -> bool {
 
 /// Joins the whole value from the parts of some devices, which must have the value. Without a sharding, each part is
 /// the whole value. Elements that no part contains are set to elements that change nothing when they are added. Fails
-/// with two devices that should hold equal parts and do not.
+/// with two devices that should hold equal parts and do not. Summands of an unreduced value must have been added up.
 fn join(
     value: &PerProcess,
     devices: &[usize],

@@ -57,7 +57,7 @@ impl Facts for InspectFacts {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         check::tensors::<1>(op)?;
         let mut check = Check::new(op);
-        let rule = "`shardwise.id` must be a number, and `shardwise.axes` a list of names";
+        let rule = "`shardwise.id` must be an integer, and `shardwise.axes` a list of names";
         check.that("inspect", Inspect::of(op).is_some(), rule);
         check.that("inspect", op.results().is_empty(), "there must be no results").give([])
     }

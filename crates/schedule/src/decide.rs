@@ -361,8 +361,9 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Returns a program with its order written, with its predicted time and peak of memory. Returns `None` if each
-    /// order of [`LOOK_AHEADS`] needs too much memory. Fails if an ordered program cannot be simulated.
+    /// Returns the program in the first order of [`LOOK_AHEADS`] that does not need too much memory, with its predicted
+    /// time and peak of memory. Returns `None` if each of them needs too much. Fails if an ordered program cannot be
+    /// simulated.
     fn in_order(&self, module: &Module) -> Result<Option<(Picoseconds, u64, Module)>, Diagnostics> {
         for look_ahead in LOOK_AHEADS {
             let issue = sim::issue(module, self.topology, self.overlap, look_ahead)?;

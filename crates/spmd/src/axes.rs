@@ -7,7 +7,7 @@ use crate::rewrite::{facts, has_program_regions, is_terminator, map_main};
 use shardwise_base::budget::Meter;
 use shardwise_base::{AxisRef, DType, Diagnostics, Literal, Loc, Mesh, budget};
 use shardwise_ir::rewrite::{Rewrite, rewrite_func};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Uses, Value};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Module, Op, OpView, Type, Use, Uses, Value};
 use shardwise_ops::collective::{
     AxisList, CollectiveKind, CollectiveView, Groups, IdSpace, Permutation, attrs_with_channel, attrs_with_groups,
     axes_of_groups, permutation_of_pairs, with_index_in,
@@ -104,7 +104,7 @@ fn axis_attrs(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Attrs> {
 
 /// Returns the axes along which the op computes the position of a device: `partition_id / stride % size`, where the
 /// division may be absent, or `partition_id / stride` for the axes from the most major one on. Returns `None` if no
-/// such axes are found, for a division that only remainders read, and if the mesh has more than [`MAX_DEVICES`]
+/// such axes are found, for a division that is only divided further, and if the mesh has more than [`MAX_DEVICES`]
 /// devices. `uses` holds the uses of the op's body, once they are needed.
 fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> Option<Vec<AxisRef>> {
     if mesh.size() > MAX_DEVICES || view.results().len() != 1 || !view.result_shape(0).is_empty() {
@@ -114,8 +114,7 @@ fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> 
         "stablehlo.remainder" => (stride_of(&view.operand_def(0)?)?, scalar(view, 1)?),
         // A division without a remainder is the position along the axes from the most major one.
         "stablehlo.divide" => {
-            let stride =
-                stride_of(view).filter(|_| !is_only_divided_on(view, uses.get_or_init(|| Uses::compute(view.body))))?;
+            let stride = stride_of(view).filter(|_| !is_only_divided_on(view, mesh, uses))?;
             (stride, mesh.size().checked_div(stride)?)
         }
         _ => return None,
@@ -126,10 +125,15 @@ fn axes_of_arithmetic(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> 
     axes_of_groups(mesh, &groups)
 }
 
-/// Returns true if all readers of the result of a division are `stablehlo.remainder` ops, with which the division is
-/// recognised together. A result without readers counts as well.
-fn is_only_divided_on(view: &OpView<'_>, uses: &Uses) -> bool {
-    uses.of(view.result(0)).iter().all(|user| view.at(user.op).name() == "stablehlo.remainder")
+/// Returns true if all readers of the result of a division are `stablehlo.remainder` ops that divide it further, with
+/// which the division is recognised together as a position along axes. A result without readers counts as well.
+fn is_only_divided_on(view: &OpView<'_>, mesh: &Mesh, uses: &OnceCell<Uses>) -> bool {
+    let is_divided = |user: &Use| {
+        let reader = view.at(user.op);
+        let is_first = user.index == 0 && reader.name() == "stablehlo.remainder";
+        is_first && axes_of_arithmetic(&reader, mesh, uses).is_some()
+    };
+    uses.get_or_init(|| Uses::compute(view.body)).of(view.result(0)).iter().all(is_divided)
 }
 
 /// The largest number of devices whose numbers are compared with those of the first ones of their groups at one time.

@@ -406,7 +406,8 @@ fn pick<W: Area>((narrow, old, new): (&[u32], &[W], &mut [W]), code: &Code, wind
     }
 }
 
-/// Sets the words from number `to` on to those of the table, each of which follows itself several times.
+/// Sets the words from number `to` on to the words whose numbers are in the table, each of them `times` times in a row.
+/// All of these numbers are less than `to`.
 #[inline(always)]
 fn repeat<W: Area>(words: &mut [W], to: u32, table: &[u32], times: usize) {
     let (old, new) = words.split_at_mut(to as usize);

@@ -394,7 +394,7 @@ impl IndexDims {
         make::select(b, inside, read, zeros)
     }
 
-    /// Builds the gather of slices of `x`, of which any part may be outside `x` and is zero.
+    /// Builds the gather of slices of `x` that may begin or end outside of `x`. The elements outside of `x` are zero.
     fn read_padded(&self, b: &mut Builder<'_>, x: Value, indices: Value, sizes: &[usize]) -> Value {
         let operand = make::type_of(b, x);
         let numbers = |of: &dyn Fn(usize) -> i64| self.index_map.iter().map(|&d| of(d)).collect::<Vec<i64>>();

@@ -168,7 +168,9 @@ impl Facts for Pad {
             .that("pad_c2", same_length, "low, high and interior padding must have a number for each dimension")
             .so_far()?;
         let paddings = paddings(op);
-        c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative").so_far()?;
+        c.that("pad_c3", paddings.iter().all(|p| p.interior >= 0), "interior padding must not be negative")
+            .that("pad_i3", paddings.iter().all(|p| p.low.min(p.high) > i64::MIN), "padding must be more than -2^63")
+            .so_far()?;
         let shape: Option<Vec<usize>> = x.shape.iter().zip(&paddings).map(|(&n, p)| p.padded(n)).collect();
         c.that(
             "pad_c4",
