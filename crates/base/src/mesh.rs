@@ -37,7 +37,7 @@ pub struct MeshAxis {
 }
 
 /// How the devices are interconnected. It is kept and printed with the mesh. Predictions of times use it if no other
-/// machine is stated. Layouts and programs do not depend on it.
+/// machine is stated, and [`Rates`] follow from it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Topology {
     /// The name of the kind of machine (`v5e`, `tpu-v5e`, `h100`), or the file that describes it.
@@ -51,6 +51,27 @@ pub struct Topology {
     pub pods: usize,
 }
 
+/// What devices do in the time in which a byte moves between two neighbours along the fastest axis of a mesh. With
+/// rates, layouts are chosen for the time that they take, and otherwise for the bytes that they move.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Rates {
+    /// For each axis of the mesh, how many times as long a byte takes along it: 1 for the fastest axis.
+    pub slowdowns: Vec<u32>,
+    /// The floating-point operations of a device, at least 1.
+    pub flops: u32,
+    /// The bytes that a device reads from or writes to its memory, at least 1.
+    pub memory_bytes: u32,
+}
+
+impl Rates {
+    /// Returns true if the rates are ones of a mesh with this number of axes: there is a slowdown for each axis, and no
+    /// number is 0.
+    pub fn fit(&self, axis_count: usize) -> bool {
+        let numbers = || self.slowdowns.iter().chain([&self.flops, &self.memory_bytes]);
+        self.slowdowns.len() == axis_count && numbers().all(|&n| n > 0)
+    }
+}
+
 /// Devices in a grid with named axes, row-major.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Mesh {
@@ -61,6 +82,8 @@ pub struct Mesh {
     pub device_ids: Option<Vec<usize>>,
     /// How the devices are interconnected, or `None` if that is not stated.
     pub topology: Option<Topology>,
+    /// The rates of the devices, which fit the axes, or `None` if the partitioner should compare bytes.
+    pub rates: Option<Rates>,
     pub communicate: Communicate,
 }
 
@@ -116,7 +139,14 @@ impl Mesh {
 
     /// Returns a mesh of the devices 0, 1, 2, …, without a check ([`Mesh::checked`]).
     pub fn of_axes(name: impl Into<Arc<str>>, axes: Vec<MeshAxis>) -> Mesh {
-        Mesh { name: name.into(), axes, device_ids: None, topology: None, communicate: Communicate::default() }
+        Mesh {
+            name: name.into(),
+            axes,
+            device_ids: None,
+            topology: None,
+            rates: None,
+            communicate: Communicate::default(),
+        }
     }
 
     /// Returns the mesh with these devices at the positions of its grid. The identity is stored as `None`, except on a

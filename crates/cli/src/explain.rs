@@ -23,7 +23,7 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         ..Options::default()
     };
     // Prints warnings, and writes the stages of `--dump`.
-    args.source.partition(&module)?;
+    args.source.partition(&module, options.topology.clone())?;
     if let Some(file) = &args.other {
         let other = Source { file: file.clone(), dump: None }.read()?;
         let mut comparison = compare(&module, &other, &options)?;

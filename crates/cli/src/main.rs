@@ -207,6 +207,10 @@ struct PartitionArgs {
     source: Source,
     #[command(flatten)]
     target: Target,
+    /// Choose layouts for the time that they take on this machine, in place of the bytes that they move: `v5e:16x16*2`.
+    /// The default is what the program's mesh states.
+    #[arg(long, value_name = "MACHINE")]
+    topology: Option<String>,
     /// The notation for groups of devices.
     #[arg(long, value_enum, default_value = "axes")]
     replica_groups: ReplicaGroups,

@@ -159,7 +159,7 @@ fn one_line_up(mut found: Diagnostics) -> Diagnostics {
 }
 
 fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
-    engine.compile_checked(&args.source.partition(module)?.module, args.checks())
+    engine.compile_checked(&args.source.partition(module, None)?.module, args.checks())
 }
 
 fn print_results(results: &[Literal]) {

@@ -21,7 +21,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     timelines::check(args.output.as_deref())?;
     let module = args.source.read()?;
     let topology = needed_topology(stated, &module)?;
-    let local = args.source.partition(&module)?.module;
+    let local = args.source.partition(&module, Some(topology.clone()))?.module;
     let scheduled = schedule(&local, &topology, Overlap::from(args.overlap), &Options::default())?;
     if args.program {
         return print(&scheduled);

@@ -7,7 +7,8 @@ use shardwise_base::{Account, Diagnostic, Diagnostics, Loc, Reservation};
 use shardwise_ir::text::{self as mlir, PrintOptions};
 use shardwise_ir::{Attr, Module, verify};
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, Partitioned, partition, run_until, warnings};
+use shardwise_sim::{Topology, rates_on};
+use shardwise_spmd::{Context, Options, Partitioned, partition, run_until, warnings};
 use std::ops::Range;
 use std::path::Path;
 
@@ -89,11 +90,13 @@ impl Source {
         Ok(Some(self.named_text()?.1))
     }
 
-    /// Partitions the program, prints its warnings, and writes its stages if `--dump` is set. Fails if a pass does, or
-    /// if a stage cannot be written.
-    pub fn partition(&self, module: &Module) -> Result<Partitioned, Diagnostics> {
+    /// Partitions the program for a topology, or else for the one that its mesh states, prints its warnings, and writes
+    /// its stages if `--dump` is set. Fails if a pass does, or if a stage cannot be written.
+    pub fn partition(&self, module: &Module, topology: Option<Topology>) -> Result<Partitioned, Diagnostics> {
         let mut dumper = self.dumper()?;
-        let partitioned = partition(module, &mut Options { dump: Some(&mut dumper.hook()), ..Options::default() })?;
+        let context = Context { rates: Some(Box::new(rates_on(topology))), ..Context::default() };
+        let partitioned =
+            partition(module, &mut Options { dump: Some(&mut dumper.hook()), context, ..Options::default() })?;
         dumper.finish()?;
         out::warn(partitioned.warnings.iter());
         Ok(partitioned)
@@ -225,7 +228,7 @@ mod tests {
         let module = parse("empty.mlir", "func.func @main() {\nreturn\n}").unwrap();
         for (n, is_good) in [(0, true), (1, false), (5, false)] {
             file::fail_at(n);
-            assert_eq!(source.partition(&module).is_ok(), is_good, "{n}");
+            assert_eq!(source.partition(&module, None).is_ok(), is_good, "{n}");
             file::fail_at(0);
         }
         let stages = std::fs::read_dir(&dir).unwrap().map(|e| e.unwrap().path());

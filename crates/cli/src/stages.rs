@@ -7,6 +7,7 @@ use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_ir::text::PrintOptions;
 use shardwise_schedule as schedule;
+use shardwise_sim::Topology;
 use shardwise_spmd::{self as spmd, Options, Step, run_steps};
 use shardwise_transform::{Request, split_list};
 
@@ -21,7 +22,8 @@ pub fn propagate(args: &PropagateArgs) -> Result<(), Diagnostics> {
 pub fn partition(args: &PartitionArgs) -> Result<(), Diagnostics> {
     let mut output = args.target.open()?;
     let module = args.source.read()?;
-    let partitioned = args.source.partition(&module)?;
+    let topology = args.topology.as_deref().map(Topology::parse).transpose()?;
+    let partitioned = args.source.partition(&module, topology)?;
     if args.communication {
         let text = match args.format {
             Format::Text => partitioned.communication.to_string(),

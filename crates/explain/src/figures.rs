@@ -7,7 +7,7 @@ use shardwise_ops::Opcode;
 use shardwise_schedule as schedule;
 use shardwise_sim::{Overlap, Topology};
 use shardwise_spmd::loops::run_counts;
-use shardwise_spmd::{Communication, Partitioned, Row, partition, peak_bytes};
+use shardwise_spmd::{Communication, Context, Partitioned, Row, partition, peak_bytes};
 use shardwise_view::{Picoseconds, Timeline};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -141,7 +141,9 @@ impl Version {
     /// Partitions a program and computes its figures. With a topology, it is scheduled as the options say. Fails if it
     /// cannot be partitioned, or if it cannot be simulated on the topology of the options.
     pub fn of(module: &Module, options: &Options, effort: Effort) -> Result<Version, Diagnostics> {
-        let partitioned = partition(module, &mut Default::default())?;
+        let rates = Box::new(shardwise_sim::rates_on(options.topology.clone()));
+        let context = Context { rates: Some(rates), ..Context::default() };
+        let partitioned = partition(module, &mut shardwise_spmd::Options { context, ..Default::default() })?;
         let simulate = |topology| {
             timeline(&partitioned.module, topology, options.overlap, effort).map_err(|found| at_program(found, module))
         };

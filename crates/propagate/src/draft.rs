@@ -130,8 +130,9 @@ pub(crate) struct Block {
 
 pub(crate) struct Draft<'m> {
     pub module: &'m Module,
-    /// True if shardings are taken as they are written. Otherwise axes of size 1 are dropped, and manual axes that a
-    /// sharding of a manual computation does not mention are added to its replicated axes.
+    /// True if shardings are taken as they are written. Otherwise axes of size 1 are dropped, manual axes that a
+    /// sharding of a manual computation does not mention are added to its replicated axes, and edges do not take over
+    /// shardings on a single device.
     pub is_as_written: bool,
     /// The functions that remain functions, in their order, followed by copies of them.
     pub roots: Vec<FrameId>,

@@ -19,6 +19,7 @@ mod choices;
 mod lists;
 mod wide;
 
+use crate::cost::price_of_permute;
 use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
 pub use choices::KnownChoices;
@@ -80,8 +81,9 @@ pub trait Prices {
 pub struct Price {
     /// The bytes that the device that receives most receives, for one run of the op.
     pub bytes: u64,
-    /// The price of starting the collectives, in bytes that could be moved in that time, for one run of the op.
-    pub starts: u64,
+    /// The price in addition to these bytes, for one run of the op: that of starting the collectives, and that of bytes
+    /// that move along slow axes.
+    pub extra: u64,
 }
 
 /// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, and of the
@@ -303,14 +305,20 @@ impl<'a> Search<'a> {
         self.bounds.shards(factor, picks)
     }
 
-    /// Returns the bytes that a device receives in exchanges. The candidates that [`Search::widen`] adds need none.
-    fn exchanged(&self, picks: &Picks) -> f64 {
-        let price = |(factor, prices): &(Factor, Vec<u64>)| {
-            let price = *prices.get(picks[factor.index()]).filter(|price| **price > 0)?;
+    /// Returns the price of the bytes that a device receives in exchanges. The candidates that [`Search::widen`] adds
+    /// need none.
+    fn exchanged(&self, picks: &Picks) -> Price {
+        let mesh = self.input.mesh;
+        let (mut bytes, mut price) = (0.0, 0.0);
+        for (factor, exchanged) in &self.exchanges {
+            let Some(&whole) = exchanged.get(picks[factor.index()]).filter(|bytes| **bytes > 0) else { continue };
             let others = self.input.rule.all_factors().filter(|f| f != factor);
-            Some(price as f64 / others.map(|f| self.shards(f, picks)).product::<usize>() as f64)
-        };
-        self.exchanges.iter().filter_map(price).sum()
+            let shards = others.map(|f| self.shards(f, picks)).product::<usize>() as f64;
+            bytes += whole as f64 / shards;
+            price += price_of_permute(whole, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;
+        }
+        let [bytes, price] = [bytes, price].map(|sum: f64| sum.round() as u64);
+        Price { bytes, extra: price.saturating_sub(bytes) }
     }
 
     /// Returns the lists of axes that may split the factor: the empty list first, then the lists that some tensor has
@@ -515,8 +523,8 @@ impl<'a> Search<'a> {
 
     fn cost_with(&self, sum: Price, picks: &Picks) -> Cost {
         let shards = self.all_shards(picks);
-        let bytes_moved = sum.bytes + self.exchanged(picks).round() as u64;
-        let total = bytes_moved + sum.starts + self.input.work / shards as u64;
+        let sum = sum.plus(self.exchanged(picks));
+        let (bytes_moved, total) = (sum.bytes, sum.total() + self.input.work / shards as u64);
         Cost { total, bytes_moved, shards: std::cmp::Reverse(shards) }
     }
 
@@ -560,11 +568,11 @@ impl<'a> Search<'a> {
 
 impl Price {
     fn total(self) -> u64 {
-        self.bytes + self.starts
+        self.bytes + self.extra
     }
 
     fn plus(self, other: Price) -> Price {
-        Price { bytes: self.bytes + other.bytes, starts: self.starts + other.starts }
+        Price { bytes: self.bytes + other.bytes, extra: self.extra + other.extra }
     }
 }
 

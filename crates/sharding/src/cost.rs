@@ -3,6 +3,12 @@
 //! The price of a collective is the number of bytes that the device that receives most receives, in an algorithm that
 //! moves the fewest bytes (a ring, or an exchange with every other member). Every choice that the partitioner makes
 //! compares such prices, and the table of communication shows them.
+//!
+//! If a mesh has [`Rates`], the price of a byte is the time that it takes, in multiples of the time of a byte along the
+//! fastest axis. A collective over several axes moves as little as it can along the slow ones.
+
+use shardwise_base::{AxisRef, Mesh, Rates};
+use smallvec::SmallVec;
 
 /// The price of starting one collective, in bytes. It favours plans with fewer steps; a start takes about a
 /// microsecond, and the number is kept small so that it decides only between plans that move nearly the same bytes.
@@ -11,11 +17,11 @@ pub const STEP_BYTES: u64 = 64;
 /// Bytes of local memory traffic that take as long as moving one byte between devices. A TPU v5e reads 819 GB/s and
 /// receives 45 GB/s from one neighbour, which is 18; the number is larger because producers and consumers are often
 /// fused, and then their traffic is saved.
-const MEMORY_BYTES_PER_BYTE: u64 = 24;
+const MEMORY_BYTES_PER_BYTE: u32 = 24;
 
 /// Floating-point operations that take as long as moving one byte between devices. A TPU v5e computes 197 Tflop/s in
 /// bf16 and receives 90 GB/s from the two neighbours along an axis, which is 2200.
-const FLOPS_PER_BYTE: f64 = 2000.0;
+const FLOPS_PER_BYTE: u32 = 2000;
 
 /// The kind of a collective, as far as its price depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,15 +58,47 @@ impl CollectiveCost {
         let members = members as f64;
         self.passes() as f64 * (members - 1.0) / members
     }
+
+    /// Returns the price of `received` bytes that a member receives in a group over some axes of a mesh, which is
+    /// `received` if the mesh has no rates.
+    ///
+    /// Blocks are smallest along the slow axes: they are gathered along these first, and summed along them last. An
+    /// all-to-all sends along a slow axis only what must cross it.
+    pub fn price(self, received: u64, mesh: &Mesh, axes: &[AxisRef]) -> u64 {
+        let Some(rates) = &mesh.rates else { return received };
+        let of = |a: &AxisRef| (rates.slowdowns[a.axis.index()], a.size(mesh));
+        let mut along: SmallVec<[(u32, usize); 4]> = axes.iter().map(of).collect();
+        along.sort_by_key(|(slowdown, _)| *slowdown);
+        if self == CollectiveCost::AllToAll {
+            along.reverse();
+        }
+        let (mut members, mut time) = (1.0, 0.0);
+        for (slowdown, size) in along {
+            time += f64::from(slowdown) * (size - 1) as f64 / (members * size as f64);
+            members *= size as f64;
+        }
+        if members == 1.0 { received } else { (received as f64 * time * members / (members - 1.0)).round() as u64 }
+    }
+}
+
+/// Returns the price of `received` bytes that come from any devices along some axes of a mesh, as those of a permute:
+/// all may come along the slowest of these axes. The price is `received` if the mesh has no rates, or without axes.
+pub fn price_of_permute(received: u64, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> u64 {
+    let Some(rates) = &mesh.rates else { return received };
+    let slowdown = axes.into_iter().map(|a| rates.slowdowns[a.axis.index()]).max().unwrap_or(1);
+    received.saturating_mul(slowdown.into())
 }
 
 /// The largest price of the work of an op, so that sums of prices can be counted.
 const MOST_WORK: u64 = 1 << 48;
 
 /// Returns the bytes that could be moved between devices in the time of this work on one device, at most 2^48. The bytes
-/// for the operations and those for the memory traffic are each rounded down.
-pub fn local_work(flops: f64, memory_bytes: u64) -> u64 {
-    let work = ((flops / FLOPS_PER_BYTE) as u64).saturating_add(memory_bytes / MEMORY_BYTES_PER_BYTE);
+/// for the operations and those for the memory traffic are each rounded down. Without rates of a mesh, those of a TPU
+/// v5e count.
+pub fn local_work(flops: f64, memory_bytes: u64, rates: Option<&Rates>) -> u64 {
+    let [per_flops, per_memory] =
+        rates.map_or([FLOPS_PER_BYTE, MEMORY_BYTES_PER_BYTE], |rates| [rates.flops, rates.memory_bytes]);
+    let work = ((flops / f64::from(per_flops)) as u64).saturating_add(memory_bytes / u64::from(per_memory));
     work.min(MOST_WORK)
 }
 
@@ -79,9 +117,30 @@ mod tests {
 
     #[test]
     fn the_price_of_too_much_work_is_the_largest() {
-        assert_eq!(local_work(4000.0, 48), 4);
-        assert_eq!(local_work(1e23, 24), MOST_WORK);
-        assert_eq!(local_work(1e10, u64::MAX), MOST_WORK);
+        assert_eq!(local_work(4000.0, 48, None), 4);
+        assert_eq!(local_work(1e23, 24, None), MOST_WORK);
+        assert_eq!(local_work(1e10, u64::MAX, None), MOST_WORK);
+        let rates = Rates { slowdowns: vec![], flops: 100, memory_bytes: 8 };
+        assert_eq!(local_work(4000.0, 48, Some(&rates)), 46);
+    }
+
+    #[test]
+    fn bytes_along_slow_axes_cost_more() {
+        let mut mesh = Mesh::new("mesh", [("pods", 2), ("x", 4)]).unwrap();
+        let axes: Vec<AxisRef> = mesh.all_axes().collect();
+        assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 700);
+        assert_eq!(price_of_permute(700, &mesh, axes.clone()), 700);
+        mesh.rates = Some(Rates { slowdowns: vec![20, 1], flops: 1, memory_bytes: 1 });
+        // Of 800 bytes, a device receives 100 along the slow axis and then 600.
+        assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 20 * 100 + 600);
+        assert_eq!(CollectiveCost::AllReduce.price(1400, &mesh, &axes), 2 * (20 * 100 + 600));
+        // It exchanges 400 along the slow axis and then 300.
+        assert_eq!(CollectiveCost::AllToAll.price(700, &mesh, &axes), 20 * 400 + 300);
+        assert_eq!(CollectiveCost::AllGather.price(600, &mesh, &axes[1..]), 600);
+        assert_eq!(CollectiveCost::AllGather.price(400, &mesh, &axes[..1]), 8000);
+        assert_eq!(CollectiveCost::AllGather.price(0, &mesh, &[]), 0);
+        assert_eq!(price_of_permute(100, &mesh, axes.clone()), 2000);
+        assert_eq!(price_of_permute(100, &mesh, axes[1..].iter().copied()), 100);
     }
 
     #[test]

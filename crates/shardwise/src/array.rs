@@ -484,8 +484,8 @@ impl Array {
 
     /// Returns the tensor type.
     ///
-    /// For a mistake without a type, ends the trace, whose caller returns the diagnostics. Outside of a trace, panics
-    /// with them.
+    /// For a mistake without a type, ends the trace as [`trace::end`] does. Outside of a trace, panics with the
+    /// diagnostics.
     #[track_caller]
     pub(crate) fn tensor(&self) -> &TensorType {
         &self.sharded().ty

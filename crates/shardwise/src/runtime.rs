@@ -10,7 +10,7 @@ use shardwise_host::HostEngine;
 use shardwise_ir::text::PrintOptions;
 use shardwise_ir::{Body, Module, TensorType};
 use shardwise_sim::Overlap;
-use shardwise_spmd::Partitioned;
+use shardwise_spmd::{Context, Partitioned};
 use shardwise_view::Timeline;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -186,7 +186,7 @@ pub(crate) fn compile_own(module: &Module) -> Result<Arc<Compiled>> {
 /// Partitions a program, hides its collectives behind other ops as the overlap says, and plans it. All parts of the
 /// result have the program's own source locations. Fails as [`compile`] does, and as [`Topology::schedule`] does.
 pub(crate) fn compile_for(module: &Module, (topology, overlap): &Target, at: At) -> Result<Arc<Compiled>> {
-    let partitioned = partition(module)?;
+    let partitioned = partition_for(module, Some(topology.checked(at)?))?;
     let scheduled = topology.schedule(&partitioned.module, *overlap, at)?.module;
     let executable = engine().compile(&scheduled)?;
     let communication = shardwise_spmd::communication(&scheduled);
@@ -222,18 +222,30 @@ const LAYOUTS_CHOSEN: &str = "reshard";
 
 /// Partitions a program, and shows the layouts that it asks for ([`debug::inspect()`]). Fails if a pass does.
 fn partition(module: &Module) -> Result<Partitioned> {
+    partition_for(module, None)
+}
+
+/// Partitions a program as [`partition`] does, for a topology, or else for the one that its mesh states.
+fn partition_for(module: &Module, topology: Option<shardwise_sim::Topology>) -> Result<Partitioned> {
+    let context = context(topology);
     let Some(mut waiting) = debug::waiting(module) else {
-        return Ok(shardwise_spmd::partition(module, &mut Default::default())?);
+        let mut options = shardwise_spmd::Options { context, ..Default::default() };
+        return Ok(shardwise_spmd::partition(module, &mut options)?);
     };
     let mut read = |_: usize, pass: &str, module: &Module| {
         if pass == LAYOUTS_CHOSEN {
             waiting.read(module);
         }
     };
-    let mut options = shardwise_spmd::Options { dump: Some(&mut read), ..Default::default() };
+    let mut options = shardwise_spmd::Options { dump: Some(&mut read), context, ..Default::default() };
     let partitioned = shardwise_spmd::partition(module, &mut options)?;
     waiting.show(module);
     Ok(partitioned)
+}
+
+/// Returns the options of passes that choose layouts for a topology, or else for the one that the mesh states.
+fn context(topology: Option<shardwise_sim::Topology>) -> Context {
+    Context { rates: Some(Box::new(shardwise_sim::rates_on(topology))), ..Context::default() }
 }
 
 /// Returns the chips of the topology that a mesh states. Returns `None` if it states none, if the machine is not known
@@ -256,7 +268,7 @@ pub(crate) fn table(module: &Module) -> Result<shardwise_spmd::Communication> {
 pub(crate) fn stages(module: &Module) -> Result<Vec<(String, String)>> {
     let mut stages = vec![];
     let mut keep = |_: usize, pass: &str, module: &Module| stages.push((pass.to_string(), text(module)));
-    let mut options = shardwise_spmd::Options { dump: Some(&mut keep), ..Default::default() };
+    let mut options = shardwise_spmd::Options { dump: Some(&mut keep), context: context(None), ..Default::default() };
     shardwise_spmd::partition(module, &mut options)?;
     Ok(stages)
 }

@@ -312,7 +312,7 @@ impl Array {
 fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {
     let rank = x.tensor().rank() + 1;
     let missing = || {
-        let message = format!("the result has {rank} dimensions: there is no dimension {dim}");
+        let message = format!("the result has {}: there is no dimension {dim}", counted(rank, "dimension"));
         s.fail(None, mistakes::with_facts("dimension", message, x.short_type(), "", &s.loc))
     };
     dim.of(rank).map_or_else(missing, Ok)

@@ -15,7 +15,7 @@
 //! All resulting lists of axes are in Shardy's normal form: neighbouring parts of an axis are merged, and sets are in
 //! the order of the mesh.
 
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Sharding, ShardingParts};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, Loc, Mesh, Rates, Sharding, ShardingParts};
 use shardwise_ir::{Attr, Attrs, Body, Func, FuncId, Module, Op, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::calls::callees_first;
@@ -25,7 +25,11 @@ use shardwise_propagate::sharding_groups;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Returns the module with all layouts of the functions that run rewritten over its main mesh.
+/// Returns the rates of a mesh, or `None` if they are not known.
+pub type RatesOf<'a> = dyn Fn(&Mesh) -> Option<Rates> + 'a;
+
+/// Returns the module with all layouts of the functions that run rewritten over its main mesh. The main mesh has the
+/// rates that `rates` returns for it, or else those that it had.
 ///
 /// If the main mesh cannot express a layout, the value is replicated, and the warning `mesh-order` is added to
 /// `warnings`, once for each mesh with such layouts. A layout over another mesh of one device becomes replicated
@@ -36,20 +40,27 @@ use std::sync::Arc;
 /// mesh cannot express axes that the program requires (`mesh-order`), or if what the program states of the devices
 /// cannot hold: the processes of a collective (`collective-process`), axes that are manual already
 /// (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a sharding group (`sharding-group`).
-pub fn unify(module: Module, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
-    let module = over_main_mesh(&module, warnings)?.unwrap_or(module);
+pub fn unify(module: Module, rates: Option<&RatesOf<'_>>, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
+    let module = over_main_mesh(&module, rates, warnings)?.unwrap_or(module);
     crate::processes::check(&module)?;
     sharding_groups::check(&module)?;
     Ok(module)
 }
 
 /// Returns the module with all layouts of the functions that run over its main mesh, which is declared if it was not.
-/// Returns `None` if nothing has to change. Adds the warnings of [`unify`], and fails with its errors `mesh-devices`
-/// and `mesh-order`.
-fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<Module>, Diagnostics> {
+/// The mesh has its new rates. Returns `None` if nothing has to change. Adds the warnings of [`unify`], and fails with
+/// its errors `mesh-devices` and `mesh-order`.
+fn over_main_mesh(
+    module: &Module,
+    rates: Option<&RatesOf<'_>>,
+    warnings: &mut Diagnostics,
+) -> Result<Option<Module>, Diagnostics> {
     let funcs = functions_that_run(module);
     let Used { meshes: used, is_irregular } = meshes_of(module, &funcs);
-    let Some(main) = main_mesh(module, &used) else { return Ok(None) };
+    let Some(mut main) = main_mesh(module, &used) else { return Ok(None) };
+    if let Some(rates) = rates.and_then(|rates| rates(&main)).filter(|rates| Some(rates) != main.rates.as_ref()) {
+        Arc::make_mut(&mut main).rates = Some(rates);
+    }
     let is_declared = module.main_mesh().is_some_and(|m| is_same(m, &main));
     if !is_irregular && is_declared && used.iter().all(|u| is_same(&u.mesh, &main)) {
         return Ok(None);
@@ -60,7 +71,7 @@ fn over_main_mesh(module: &Module, warnings: &mut Diagnostics) -> Result<Option<
     Diagnostics(found).or(())?;
     let mut out = module.clone();
     if !is_declared {
-        out.meshes.retain(|m| !is_same(m, &main));
+        out.meshes.retain(|m| m.name != main.name || !m.same_devices(&main));
         out.meshes.insert(0, main.clone());
     }
     let mut rewriter = Rewriter { main: &main, known: HashMap::new(), lost: vec![], found: Diagnostics::default() };
@@ -92,10 +103,10 @@ struct Use {
     loc: Loc,
 }
 
-/// Returns true if both meshes have the same name, the same axes by name and size, and the same devices at the same
-/// positions.
+/// Returns true if both meshes have the same name, the same axes by name and size, the same devices at the same
+/// positions, and the same rates.
 fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
-    Arc::ptr_eq(a, b) || a.name == b.name && a.same_devices(b)
+    Arc::ptr_eq(a, b) || a.name == b.name && a.same_devices(b) && a.rates == b.rates
 }
 
 struct Used {

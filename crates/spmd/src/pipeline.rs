@@ -1,6 +1,7 @@
 //! The list of passes, and functions that run them.
 
 use crate::explain::{Communication, communication};
+use crate::meshes::RatesOf;
 use crate::stages::*;
 use crate::{
     axes, cleanup, collectives, defer, dequantize, gspmd, halo, hoist, join, localize, lower, meshes, pad, reshard,
@@ -28,6 +29,10 @@ pub struct Pass {
 /// The options that passes know besides the module, and their warnings and notes.
 #[derive(Default)]
 pub struct Context {
+    /// The function that knows the rates of a mesh on a topology. Layouts are then chosen for the time that they take.
+    /// Without it or where it returns none, the mesh keeps the rates that the program states. If these are none too,
+    /// layouts are chosen for the bytes that they move.
+    pub rates: Option<Box<RatesOf<'static>>>,
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
     pub keeps_sums: bool,
     pub warnings: Diagnostics,
@@ -45,8 +50,8 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "meshes",
-        run: |m, cx| meshes::unify(m, &mut cx.warnings),
-        describes: "rewrites all shardings over one mesh",
+        run: |m, cx| meshes::unify(m, cx.rates.as_deref(), &mut cx.warnings),
+        describes: "rewrites all shardings over one mesh, with its rates if there is a topology",
         ensures: &[ONE_MESH],
     },
     Pass {

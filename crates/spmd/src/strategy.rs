@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::{STEP_BYTES, local_work};
+use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, local_work};
 use shardwise_sharding::{
     AssignInput, Assignment, DimFactors, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice, Mapping, Price,
     Prices, Rule, RunnerUp, assign, runner_up,
@@ -126,7 +126,7 @@ impl Decisions {
         }
         self.made += 1;
         let rule = self.kinds.rule(kind).expect("the kind has a rule");
-        let traits = self.traits.entry(kind).or_insert_with(|| Rc::new(Traits::new(view, rule)));
+        let traits = self.traits.entry(kind).or_insert_with(|| Rc::new(Traits::new(view, rule, mesh)));
         let (shardings, served) = (key.shardings.clone(), key.served.clone());
         let task = Task::new(view, traits, mesh, shardings, served);
         let decision = Rc::new(task.decide(view, &self.prices, &self.free));
@@ -207,7 +207,7 @@ pub(crate) struct Traits {
 }
 
 impl Traits {
-    fn new(view: &OpView<'_>, rule: &Arc<Rule>) -> Traits {
+    fn new(view: &OpView<'_>, rule: &Arc<Rule>, mesh: &Mesh) -> Traits {
         let facts = facts(view);
         let types: SmallVec<[Option<TensorType>; 4]> =
             tensors(view).map(|v| view.body.ty(v).as_tensor().cloned()).collect();
@@ -222,7 +222,7 @@ impl Traits {
         let reads_windows = |f: Factor| halo::blocks_of(view, &restricted, f).is_some();
         Traits {
             operand_count: view.operands().len(),
-            work: local_work(cost.flops, cost.bytes_read + cost.bytes_written),
+            work: local_work(cost.flops, cost.bytes_read + cost.bytes_written, mesh.rates.as_ref()),
             reads_windows: rule.all_factors().map(reads_windows).collect(),
             needs_even: facts.splits(view) == Splits::Evenly,
             is_product: is_product(rule, &types, cost.flops),
@@ -425,12 +425,14 @@ impl Task {
                 return Price::default();
             }
             let price = prices.of(own, &[], layout, &ty.shape, ty.dtype);
-            return Price { bytes: price.bytes.div_ceil(served), starts: price.starts.div_ceil(served) };
+            return Price { bytes: price.bytes.div_ceil(served), extra: price.extra.div_ceil(served) };
         }
         if self.is_gathered() {
             let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
             let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
-            return Price { bytes: price.bytes + others * layout.local_bytes(&ty.shape, ty.dtype), ..price };
+            let bytes = others * layout.local_bytes(&ty.shape, ty.dtype);
+            let extra = CollectiveCost::AllGather.price(bytes, &self.mesh, partial) - bytes;
+            return Price { bytes: price.bytes + bytes, extra: price.extra + extra };
         }
         if partial.is_empty() && layout.is(own) {
             return Price::default();

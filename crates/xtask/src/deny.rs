@@ -128,20 +128,20 @@ impl Policy {
     /// the exceptions, and for each exception that is not in the lock file.
     fn of_versions(&self, lock: &Lock) -> Vec<String> {
         let mut found = vec![];
+        let is_named = |p: &Locked, name: &str| p.name == name || format!("{}@{}", p.name, p.version) == name;
         for Named { name, reason } in &self.bans.deny {
-            if lock.package.iter().any(|p| p.name == *name) {
+            if lock.package.iter().any(|p| is_named(p, name)) {
                 found.push(format!("{name}: banned, because it {reason}"));
             }
         }
-        let id = |p: &Locked| format!("{}@{}", p.name, p.version);
-        let is_skipped = |p: &Locked| self.bans.skip.iter().any(|s| s.name == id(p));
+        let is_skipped = |p: &Locked| self.bans.skip.iter().any(|s| is_named(p, &s.name));
         let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for p in lock.package.iter().filter(|p| !is_skipped(p)) {
             versions.entry(&p.name).or_default().push(&p.version);
         }
         let several = versions.into_iter().filter(|(_, v)| v.len() > 1);
         found.extend(several.map(|(name, v)| format!("{name}: several versions, {}", v.join(" and "))));
-        let stale = self.bans.skip.iter().filter(|s| !lock.package.iter().any(|p| s.name == id(p)));
+        let stale = self.bans.skip.iter().filter(|s| !lock.package.iter().any(|p| is_named(p, &s.name)));
         found.extend(stale.map(|s| format!("{}: no longer in the lock file; remove it from deny.toml", s.name)));
         found
     }
@@ -228,7 +228,7 @@ mod tests {
         allow-registry = ["https://here"]
         [bans]
         skip = [{ crate = "old@1.0.0", reason = "others use it" }]
-        deny = [{ crate = "bad", reason = "is bad" }]
+        deny = [{ crate = "bad", reason = "is bad" }, { crate = "far@1.0.0", reason = "is far" }]
     "#;
 
     #[test]
@@ -266,6 +266,7 @@ mod tests {
             policy.of_versions(&lock),
             [
                 "bad: banned, because it is bad",
+                "far@1.0.0: banned, because it is far",
                 "two: several versions, 1.0.0 and 2.0.0",
                 "old@1.0.0: no longer in the lock file; remove it from deny.toml"
             ]

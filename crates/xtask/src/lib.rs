@@ -7,6 +7,7 @@
 //! - [`cost`]: compares instructions and times of the command with those of another build.
 //! - [`explain`]: compares the remedies of `shardwise explain` with an exhaustive search.
 //! - [`host_predictions`]: compares predictions for this machine with measurements on it.
+//! - [`tpu`]: compares predictions for a TPU with what libtpu's compiler expects.
 //! - [`fuzz`]: runs programs from seeds to the end in worker processes, for any length of time.
 //! - [`lit`]: runs MLIR's kind of test files (Shardy's) through our command and through jaxlib.
 //! - [`stablehlo`]: runs StableHLO's own interpreter tests through our command.
@@ -38,4 +39,5 @@ pub mod ratchet;
 pub mod repo;
 pub mod stablehlo;
 pub mod table;
+pub mod tpu;
 pub mod venv;

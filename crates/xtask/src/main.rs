@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 use xtask::{
     bench, check, communication, cost, deny, docs, draw, explain, fuzz, host_predictions, lit, oracle, page, stablehlo,
+    tpu,
 };
 
 /// Automation of the shardwise repository.
@@ -32,6 +33,7 @@ enum Task {
     HostPredictions(host_predictions::Options),
     Lit(lit::Options),
     Stablehlo(stablehlo::Options),
+    Tpu(tpu::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -50,6 +52,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::HostPredictions(options) => host_predictions::run(&options)?,
         Task::Lit(options) => lit::run(&options)?,
         Task::Stablehlo(options) => stablehlo::run(&options)?,
+        Task::Tpu(options) => tpu::run(&options)?,
     };
     print!("{report}");
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -6,7 +6,7 @@ use super::op::RegionArg;
 use super::parser::{At, Failed, Parsed, Parser};
 use super::types::FunctionType;
 use crate::{Attr, Attrs, Body, Func, Module, Type, Visibility};
-use shardwise_base::{AxisKind, Communicate, Mesh, Topology};
+use shardwise_base::{AxisKind, Communicate, Mesh, Rates, Topology};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -262,8 +262,8 @@ impl<'t> Parser<'t> {
         Ok((mesh, attrs))
     }
 
-    /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting
-    /// and its topology. Removes these attributes from `attrs`.
+    /// Returns the mesh with the facts that our own attributes hold: the kinds of its axes, its communication setting,
+    /// its topology and its rates. Removes these attributes from `attrs`.
     fn with_mesh_facts(&mut self, mut mesh: Mesh, attrs: &mut Attrs, at: At) -> Parsed<Mesh> {
         if let Some(attr) = attrs.remove(AXIS_KINDS) {
             let kinds = axis_kinds(&attr).filter(|kinds| kinds.len() == mesh.axes.len());
@@ -280,6 +280,10 @@ impl<'t> Parser<'t> {
         }
         if let Some(attr) = attrs.remove(TOPOLOGY) {
             mesh.topology = Some(topology(&attr).ok_or_else(|| self.bad_fact(at, TOPOLOGY))?);
+        }
+        if let Some(attr) = attrs.remove(RATES) {
+            let rates = rates(&attr).filter(|rates| rates.fit(mesh.axes.len()));
+            mesh.rates = Some(rates.ok_or_else(|| self.bad_fact(at, RATES))?);
         }
         Ok(mesh)
     }
@@ -359,6 +363,8 @@ const AXIS_KINDS: &str = "shardwise.axis_kinds";
 const COMMUNICATE: &str = "shardwise.communicate";
 /// The name of the attribute of a mesh that holds its [`Topology`].
 const TOPOLOGY: &str = "shardwise.topology";
+/// The name of the attribute of a mesh that holds its [`Rates`].
+const RATES: &str = "shardwise.rates";
 
 fn axis_kinds(attr: &Attr) -> Option<Vec<AxisKind>> {
     let Attr::Array(items) = attr else {
@@ -380,6 +386,19 @@ fn topology(attr: &Attr) -> Option<Topology> {
     let is_twisted = fields.get("twisted").map_or(Some(false), Attr::as_bool)?;
     let pods = fields.get("pods").map_or(Some(1), |_| fields.size("pods"))?;
     Some(Topology { kind: fields.str("kind")?.into(), grid: fields.sizes("grid")?, is_twisted, pods })
+}
+
+fn rates(attr: &Attr) -> Option<Rates> {
+    let Attr::Dict(fields) = attr else {
+        return None;
+    };
+    let number = |n: usize| u32::try_from(n).ok();
+    let slowdowns = fields.sizes("slowdowns")?.into_iter().map(number).collect::<Option<_>>()?;
+    Some(Rates {
+        slowdowns,
+        flops: number(fields.size("flops")?)?,
+        memory_bytes: number(fields.size("memory_bytes")?)?,
+    })
 }
 
 /// Returns the attributes from which [`Parser::with_mesh_facts`] reads the facts of `mesh`. A fact that has its default
@@ -411,6 +430,12 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
             fields.set("pods", Attr::int(t.pods as i64));
         }
         attrs.set(TOPOLOGY, Attr::Dict(fields));
+    }
+    if let Some(rates) = &mesh.rates {
+        let number = |n: u32| Attr::int(i64::from(n));
+        let slowdowns = Attr::ints(rates.slowdowns.iter().map(|&n| i64::from(n)));
+        let fields = Attrs::new().with("slowdowns", slowdowns).with("flops", number(rates.flops));
+        attrs.set(RATES, Attr::Dict(fields.with("memory_bytes", number(rates.memory_bytes))));
     }
     attrs
 }

@@ -7,8 +7,9 @@ use crate::collective::{AxisList, Permutation};
 use crate::facts::*;
 use crate::make::constant;
 use crate::make_collective as make;
-use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Reason, Sharding};
 use shardwise_ir::{Builder, Op, Value};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Builds the per-device ops of one of Shardy's collectives, whose sharded dimensions all divide evenly at this stage.
@@ -31,7 +32,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
     }
     match &step {
         AllGather { dims } => {
-            for (dim, axes) in dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+            for (dim, axes) in ordered(dims, |axes| Reverse(slowdown(axes, &mesh))) {
                 x = make::all_gather(b, x, dim, &mesh, axes);
             }
         }
@@ -57,7 +58,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         }
         AllReduce { axes, reduce } => x = make::all_reduce(b, x, *reduce, &mesh, axes),
         ReduceScatter { dims, reduce } => {
-            for (dim, axes) in dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty()) {
+            for (dim, axes) in ordered(dims, |axes| slowdown(axes, &mesh)) {
                 x = make::reduce_scatter(b, x, dim, *reduce, &mesh, axes);
             }
         }
@@ -75,6 +76,20 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         }
     }
     Ok(vec![x])
+}
+
+/// Returns the dimensions with axes, by this key of the axes, and then in their order. Along slow axes, values are
+/// gathered first and summed last, while they are small.
+fn ordered<K: Ord>(dims: &[Vec<AxisRef>], key: impl Fn(&[AxisRef]) -> K) -> Vec<(usize, &Vec<AxisRef>)> {
+    let mut found: Vec<_> = dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty()).collect();
+    found.sort_by_key(|(_, axes)| key(axes));
+    found
+}
+
+/// Returns the largest slowdown of the axes, or `None` if the mesh has no rates or the list is empty.
+fn slowdown(axes: &[AxisRef], mesh: &Mesh) -> Option<u32> {
+    let rates = mesh.rates.as_ref()?;
+    axes.iter().map(|a| rates.slowdowns[a.axis.index()]).max()
 }
 
 fn is_collective(opcode: Opcode) -> bool {
@@ -125,8 +140,6 @@ pub fn permutation(from: &Sharding, to: &Sharding) -> Permutation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::Mesh;
-    use std::sync::Arc;
 
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let all: Vec<AxisRef> = mesh.all_axes().collect();

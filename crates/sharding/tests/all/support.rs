@@ -88,7 +88,7 @@ impl Prices for Estimate<'_> {
                 .fraction_received(a.size(mesh))
         };
         let summed: f64 = partial.iter().map(sum).sum();
-        Price { bytes: local(to) - kept + (local(layout) as f64 * summed).round() as u64, starts: 0 }
+        Price { bytes: local(to) - kept + (local(layout) as f64 * summed).round() as u64, extra: 0 }
     }
 
     fn least(&self, _: usize) -> LeastPrice {

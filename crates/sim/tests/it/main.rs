@@ -2,6 +2,7 @@
 
 mod control;
 mod corpus;
+mod pods;
 mod points;
 mod programs;
 mod seed;

@@ -177,9 +177,10 @@ impl<'a> Prices<'a> {
         self.total
     }
 
-    /// Returns the bytes that a device receives in the function.
+    /// Returns the bytes that a device receives in the function. If the mesh has rates, bytes do not count alone, and
+    /// the price of the function stands for them.
     pub fn all_received(&self) -> u64 {
-        self.received
+        if self.mesh.rates.is_none() { self.received } else { self.total }
     }
 
     /// Returns the current layout of a group.
@@ -606,5 +607,5 @@ fn minus(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {
 }
 
 fn of(price: Price) -> u64 {
-    price.bytes + price.starts
+    price.bytes + price.extra
 }

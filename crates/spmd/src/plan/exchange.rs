@@ -4,6 +4,7 @@
 use super::{Move, Step, StepKind, cost, is_local, is_local_between, local_bytes, padded_size};
 use shardwise_base::{AxisRef, DType, Sharding};
 use shardwise_ops::shardy::exchange::{Digit, Exchange};
+use shardwise_sharding::cost::CollectiveCost;
 
 /// A reshard whose layouts can be written in the same digits.
 struct Digits<'a> {
@@ -39,7 +40,7 @@ pub(super) fn plan(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType
     }
     let direct = digits.exchange.is_small().then(|| vec![digits.one_step()]);
     let found = [direct, digits.exchange_and_gather(), digits.permute_first()];
-    found.into_iter().flatten().min_by_key(|steps| cost(steps))
+    found.into_iter().flatten().min_by_key(|steps| cost(from, steps))
 }
 
 /// Returns the plan of [`plan`] if the exchange is aligned. Otherwise returns the cheaper one of the plan with a slice,
@@ -50,7 +51,19 @@ pub(super) fn plan_of_collectives(from: &Sharding, to: &Sharding, shape: &[usize
     if digits.exchange.is_aligned() {
         return Some(digits.steps_of_aligned().unwrap_or_else(|| vec![digits.one_step()]));
     }
-    digits.permute_and_gather().into_iter().chain(digits.permute_first()).min_by_key(|steps| cost(steps))
+    digits.permute_and_gather().into_iter().chain(digits.permute_first()).min_by_key(|steps| cost(from, steps))
+}
+
+/// Returns the price of the bytes that a device receives in an aligned exchange ([`Exchange::is_aligned`]): a part of
+/// them in an all-to-all, and the rest in an all-gather. Returns `None` if the exchange is not aligned.
+pub(super) fn price_of_bytes(from: &Sharding, to: &Sharding, bytes: u64) -> Option<u64> {
+    let exchange = Exchange::between(from, to).filter(Exchange::is_aligned)?;
+    let (mesh, moved, (_, gathered)) = (&from.mesh, exchange.moved(), exchange.sliced_and_gathered());
+    let [members, parts] = [&moved, &gathered].map(|axes| AxisRef::total_size(mesh, axes) as u64);
+    // Of `members * parts` equal parts of a target shard, a device has one, and lacks `members - 1` before the gather.
+    let exchanged = bytes * (members - 1) / (members * parts - 1).max(1);
+    let in_all_to_all = CollectiveCost::AllToAll.price(exchanged, mesh, &moved);
+    Some(in_all_to_all + CollectiveCost::AllGather.price(bytes - exchanged, mesh, &gathered))
 }
 
 impl<'a> Digits<'a> {

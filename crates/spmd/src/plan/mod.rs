@@ -28,8 +28,8 @@ mod tests;
 
 pub use bound::{bytes_missing, rounds_needed};
 pub(crate) use boxes::Boxes;
-use shardwise_base::{AxisRef, DType, Sharding};
-use shardwise_sharding::cost::STEP_BYTES;
+use shardwise_base::{AxisRef, DType, DimSharding, Sharding};
+use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, price_of_permute};
 #[cfg(test)]
 pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
@@ -158,7 +158,7 @@ fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, wo
         return Some(plan);
     }
     let boxes = by_boxes(from, to, shape, dtype, work);
-    [Some(plan), boxes].into_iter().flatten().min_by_key(|steps| cost(steps))
+    [Some(plan), boxes].into_iter().flatten().min_by_key(|steps| cost(from, steps))
 }
 
 /// Returns the exchange of boxes, or other collectives if they cost less. Other collectives are only searched for if
@@ -172,7 +172,7 @@ fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work:
     if price.round_count <= FEW_ROUNDS {
         return Some(plan);
     }
-    search::shortest(from, to, shape, dtype, cost(&plan), work).or(Some(plan))
+    search::shortest(from, to, shape, dtype, cost(from, &plan), work).or(Some(plan))
 }
 
 /// Returns the boxes that an exchange between the layouts consists of. Returns `None` if there is no exchange of boxes,
@@ -197,7 +197,8 @@ fn price_of_boxes(
         return None;
     }
     let price = boxes::Best::between(from, to, shape, dtype, work)?.price;
-    by_digits.is_none_or(|step| price.total() < cost(&[step])).then_some(price)
+    // Both exchanges move data between the same devices.
+    by_digits.is_none_or(|step| price.total() < step.bytes_received + start(&step)).then_some(price)
 }
 
 /// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal and `from`
@@ -223,13 +224,17 @@ pub fn total_bytes(steps: &[Step]) -> u64 {
 /// Returns `plan`, or the plan through the replicated value if that costs less because it has fewer steps. Always
 /// returns `Some`.
 fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Option<Vec<Step>> {
-    let is_plain_cheaper = cost_through_replicated(from, to, shape, dtype) < cost(&plan);
+    let is_plain_cheaper = cost_through_replicated(from, to, shape, dtype) < cost(from, &plan);
     Some(if is_plain_cheaper { through_replicated(from, to, shape, dtype) } else { plan })
 }
 
 /// Returns the [`cost`] of the plan of [`through_replicated`].
 fn cost_through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
-    let gather = if is_split(from) { gathered_bytes(from, shape, dtype) + STEP_BYTES } else { 0 };
+    let price = || {
+        let axes: Vec<AxisRef> = from.split_axes().collect();
+        CollectiveCost::AllGather.price(gathered_bytes(from, shape, dtype), &from.mesh, &axes) + STEP_BYTES
+    };
+    let gather = if is_split(from) { price() } else { 0 };
     gather + u64::from(is_split(to))
 }
 
@@ -243,14 +248,52 @@ fn gathered_bytes(from: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     padded.product::<u64>() * dtype.storage_bytes() as u64 - local_bytes(from, shape, dtype)
 }
 
-/// Returns the sum of the bytes received and of the price of starting the collectives.
-fn cost(steps: &[Step]) -> u64 {
-    let start = |s: &Step| match s.kind {
+/// Returns the price of steps that begin with the layout `from`: that of the bytes received, and that of starting the
+/// collectives.
+fn cost(from: &Sharding, steps: &[Step]) -> u64 {
+    let before = std::iter::once(from).chain(steps.iter().map(|s| &s.to));
+    before.zip(steps).map(|(before, step)| price_of_bytes(before, step) + start(step)).sum()
+}
+
+/// Returns the price of starting the collectives of a step.
+fn start(step: &Step) -> u64 {
+    match step.kind {
         StepKind::AllSlice { .. } => 1,
         StepKind::Exchange { collective_count } => collective_count * STEP_BYTES,
         _ => STEP_BYTES,
+    }
+}
+
+/// Returns the price of the bytes that a device receives in a step that begins with the layout `before`.
+fn price_of_bytes(before: &Sharding, step: &Step) -> u64 {
+    let (bytes, mesh) = (step.bytes_received, &before.mesh);
+    if bytes == 0 || mesh.rates.is_none() {
+        return bytes;
+    }
+    match &step.kind {
+        StepKind::AllSlice { .. } => bytes,
+        StepKind::AllGather { axes } => CollectiveCost::AllGather.price(bytes, mesh, &axes.concat()),
+        StepKind::AllToAll { moves } => {
+            let axes: Vec<AxisRef> = moves.iter().flat_map(|m| m.axes.iter().copied()).collect();
+            CollectiveCost::AllToAll.price(bytes, mesh, &axes)
+        }
+        StepKind::CollectivePermute => price_of_permute(bytes, mesh, crossed(before, &step.to)),
+        StepKind::Exchange { .. } => exchange::price_of_bytes(before, &step.to, bytes)
+            .unwrap_or_else(|| price_of_permute(bytes, mesh, crossed(before, &step.to))),
+    }
+}
+
+/// Returns the axes along which blocks move if the layout changes: in each dimension, those after the axes with which
+/// both layouts begin. Between meshes, these are all axes.
+fn crossed(before: &Sharding, after: &Sharding) -> Vec<AxisRef> {
+    if !before.mesh.same_devices(&after.mesh) {
+        return before.mesh.all_axes().collect();
+    }
+    let rest = |(a, b): (&DimSharding, &DimSharding)| {
+        let same = a.axes.iter().zip(&b.axes).take_while(|(a, b)| a == b).count();
+        [&a.axes[same..], &b.axes[same..]].concat()
     };
-    total_bytes(steps) + steps.iter().map(start).sum::<u64>()
+    before.dims.iter().zip(&after.dims).flat_map(rest).collect()
 }
 
 /// Returns the plan that gathers everything and then slices, without a step that would change nothing. It is always

@@ -8,7 +8,7 @@
 use super::{Move as OneMove, Step, StepKind, Work, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
-use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
+use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, price_of_permute};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -59,6 +59,11 @@ impl Layout {
     fn list(&self, dim: usize) -> &[Piece] {
         let end = self.end(dim);
         &self.bytes[end - self.len(dim)..end]
+    }
+
+    /// Returns the last `count` pieces of a dimension.
+    fn suffix(&self, dim: usize, count: usize) -> &[Piece] {
+        &self.list(dim)[self.len(dim) - count..]
     }
 
     fn lists(&self) -> impl Iterator<Item = &[Piece]> {
@@ -319,7 +324,8 @@ impl Space<'_> {
                 after /= self.size(piece);
                 if is_local(self.shape[dim], counts[dim], after) {
                     let bytes = self.gather_bytes(dim, counts[dim], after, blocks);
-                    edges.push((Move::Gather { dim, count: i + 1 }, None, bytes + STEP_BYTES));
+                    let price = self.price(CollectiveCost::AllGather, bytes, layout.suffix(dim, i + 1));
+                    edges.push((Move::Gather { dim, count: i + 1 }, None, price + STEP_BYTES));
                 }
             }
         }
@@ -337,7 +343,8 @@ impl Space<'_> {
                 for target in (0..layout.rank).filter(|&t| t != source) {
                     if is_local(self.shape[target], counts[target], counts[target] * group) {
                         let bytes = self.all_to_all_bytes(source, target, group, counts, blocks);
-                        edges.push((Move::AllToAll { source, target, count: i + 1 }, None, bytes + STEP_BYTES));
+                        let price = self.price(CollectiveCost::AllToAll, bytes, layout.suffix(source, i + 1));
+                        edges.push((Move::AllToAll { source, target, count: i + 1 }, None, price + STEP_BYTES));
                     }
                 }
             }
@@ -364,15 +371,38 @@ impl Space<'_> {
     }
 
     fn permutes(&self, layout: &Layout, counts: &Counts, edges: &mut Vec<Edge>) {
-        let price = self.layout_bytes(layout) + STEP_BYTES;
         let mut found = vec![];
         if self.pieces.len() <= MAX_PIECES_PERMUTED {
             self.fill(counts, &mut Layout::whole(layout.rank), 0, &mut found);
         } else if self.target.lists().zip(counts).all(|(list, &n)| self.count(list) == n) {
             found.push(self.target.clone());
         }
+        let bytes = self.layout_bytes(layout);
+        let price = |next: &Layout| price_of_permute(bytes, self.mesh, self.crossed(layout, next)) + STEP_BYTES;
         let others = found.into_iter().filter(|next| next != layout);
-        edges.extend(others.map(|next| (Move::Permute, Some(next), price)));
+        edges.extend(others.map(|next| {
+            let price = price(&next);
+            (Move::Permute, Some(next), price)
+        }));
+    }
+
+    /// Returns the price of the bytes that a device receives in a collective over some pieces.
+    fn price(&self, collective: CollectiveCost, bytes: u64, pieces: &[Piece]) -> u64 {
+        if self.mesh.rates.is_none() {
+            return bytes;
+        }
+        let axes: SmallVec<[AxisRef; 8]> = pieces.iter().map(|&p| self.pieces[usize::from(p)]).collect();
+        collective.price(bytes, self.mesh, &axes)
+    }
+
+    /// Returns the pieces along which blocks move in a permutation: in each dimension, those after the pieces with which
+    /// both layouts begin.
+    fn crossed<'l>(&'l self, layout: &'l Layout, next: &'l Layout) -> impl Iterator<Item = AxisRef> + 'l {
+        let rest = |(a, b): (&'l [Piece], &'l [Piece])| {
+            let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            a[same..].iter().chain(&b[same..])
+        };
+        layout.lists().zip(next.lists()).flat_map(rest).map(|&p| self.pieces[usize::from(p)])
     }
 
     /// Adds to `found` every layout that extends `partial`, in the dimensions from `dim` on, to these numbers of
@@ -477,17 +507,16 @@ impl Space<'_> {
             lists[dim] = self.axes(list);
             lists
         };
-        let suffix = |dim: usize, count: usize| &at.list(dim)[at.len(dim) - count..];
         let counts: Counts = at.lists().map(|list| self.count(list)).collect();
         let blocks: Counts = self.shape.iter().zip(&counts).map(|(&n, &count)| n.div_ceil(count)).collect();
         let (kind, bytes_received) = match *mv {
             Move::Slice { dim, piece } => (StepKind::AllSlice { axes: one_dim(dim, &[piece]) }, 0),
             Move::Gather { dim, count } => {
-                let kind = StepKind::AllGather { axes: one_dim(dim, suffix(dim, count)) };
+                let kind = StepKind::AllGather { axes: one_dim(dim, at.suffix(dim, count)) };
                 (kind, self.gather_bytes(dim, counts[dim], self.count(next.list(dim)), &blocks))
             }
             Move::AllToAll { source, target, count } => {
-                let pieces = suffix(source, count);
+                let pieces = at.suffix(source, count);
                 let kind = StepKind::AllToAll { moves: vec![OneMove { axes: self.axes(pieces), source, target }] };
                 (kind, self.all_to_all_bytes(source, target, self.count(pieces), &counts, &blocks))
             }

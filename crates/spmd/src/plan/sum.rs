@@ -182,7 +182,7 @@ fn price_counted(
     work: &mut Work,
 ) -> Price {
     let steps = plan_counted(from, to, shape, dtype, work);
-    let moved = Price { bytes: total_bytes(&steps), starts: cost(&steps) - total_bytes(&steps) };
+    let moved = Price { bytes: total_bytes(&steps), extra: cost(from, &steps) - total_bytes(&steps) };
     if summed.is_empty() {
         return moved;
     }
@@ -191,10 +191,14 @@ fn price_counted(
     let rest: Vec<AxisRef> = summed.iter().flat_map(|a| a.minus(mesh, &scattered)).collect();
     let [parts, members] = [&scattered, &rest].map(|axes| AxisRef::total_size(mesh, axes) as u64);
     let whole = local_bytes(from, shape, dtype);
-    let bytes = CollectiveCost::ReduceScatter.bytes_received(whole, parts)
-        + CollectiveCost::AllReduce.bytes_received(whole / parts.max(1), members);
-    let starts = [&scattered, &rest].into_iter().filter(|axes| !axes.is_empty()).count() as u64 * STEP_BYTES;
-    Price { bytes: moved.bytes + bytes, starts: moved.starts + starts }
+    let sums = [
+        (CollectiveCost::ReduceScatter, CollectiveCost::ReduceScatter.bytes_received(whole, parts), &scattered),
+        (CollectiveCost::AllReduce, CollectiveCost::AllReduce.bytes_received(whole / parts.max(1), members), &rest),
+    ];
+    sums.into_iter().filter(|(.., axes)| !axes.is_empty()).fold(moved, |sum, (collective, bytes, axes)| {
+        let price = collective.price(bytes, mesh, axes) + STEP_BYTES;
+        Price { bytes: sum.bytes + bytes, extra: sum.extra + price - bytes }
+    })
 }
 
 /// Returns the summed axes over which the first step of the plan splits the value: in each dimension, those before the

@@ -1,7 +1,7 @@
 //! Plans for every pair of layouts on small meshes, executed on real shards.
 
 use super::*;
-use shardwise_base::{AxisIndex, Mesh};
+use shardwise_base::{AxisIndex, Mesh, Rates};
 use shardwise_ops::collective::{Senders, with_index_in};
 use shardwise_ops::shardy::permutation;
 use std::sync::Arc;
@@ -38,14 +38,47 @@ fn layouts(mesh: &Arc<Mesh>, pieces: &[AxisRef], rank: usize) -> Vec<Sharding> {
 
 #[test]
 fn the_cost_of_gathering_everything_is_known_without_the_plan() {
-    let mesh = mesh(&[2, 4]);
-    let all = layouts(&mesh, &mesh.prime_parts(), 2);
-    for (from, to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
-        for shape in [[8, 16], [7, 3], [0, 8]] {
-            let plan = through_replicated(from, to, &shape, DType::F32);
-            assert_eq!(cost_through_replicated(from, to, &shape, DType::F32), cost(&plan), "{from} {to} {shape:?}");
+    let plain = mesh(&[2, 4]);
+    for mesh in [with_slowdowns(&plain, [10, 1]), plain] {
+        let all = layouts(&mesh, &mesh.prime_parts(), 2);
+        for (from, to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+            for shape in [[8, 16], [7, 3], [0, 8]] {
+                let (plan, own) =
+                    (through_replicated(from, to, &shape, DType::F32), || format!("{from} {to} {shape:?}"));
+                assert_eq!(cost_through_replicated(from, to, &shape, DType::F32), cost(from, &plan), "{}", own());
+            }
         }
     }
+}
+
+fn with_slowdowns(mesh: &Mesh, slowdowns: [u32; 2]) -> Arc<Mesh> {
+    let rates = Rates { slowdowns: slowdowns.into(), flops: 1, memory_bytes: 1 };
+    Arc::new(Mesh { rates: Some(rates), ..mesh.clone() })
+}
+
+/// Tests that plans for slow axes do what they should, and cost no more there than the plans that move the fewest
+/// bytes. Some cost less.
+#[test]
+fn plans_avoid_slow_axes() {
+    let plain = mesh(&[2, 4]);
+    let all = layouts(&plain, &plain.prime_parts(), 2);
+    let mut cheaper = 0;
+    for slowdowns in [[10, 1], [1, 3]] {
+        let slow = with_slowdowns(&plain, slowdowns);
+        let on_slow = |s: &Sharding| s.clone().with_mesh(slow.clone());
+        for (from, to) in all.iter().flat_map(|from| all.iter().map(move |to| (from, to))) {
+            let shape = [16, 8];
+            let mut least = plan_reshard(from, to, &shape, DType::F32);
+            least.iter_mut().for_each(|step| step.to = on_slow(&step.to));
+            let [from, to] = [from, to].map(on_slow);
+            check(&from, &to, &shape);
+            let steps = plan_reshard(&from, &to, &shape, DType::F32);
+            let [own, other] = [&steps, &least].map(|steps| cost(&from, steps));
+            assert!(own <= other, "{from} -> {to}: {own} {steps:#?}\n{other} {least:#?}");
+            cheaper += usize::from(own < other);
+        }
+    }
+    assert!(cheaper > 0);
 }
 
 fn strides(shape: &[usize]) -> Vec<usize> {

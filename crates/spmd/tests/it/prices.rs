@@ -3,7 +3,8 @@
 
 use shardwise_ir::text::parse;
 use shardwise_ops::OPS;
-use shardwise_spmd::{Options, partition};
+use shardwise_ops::collective::Groups;
+use shardwise_spmd::{Options, Row, partition};
 
 const DIMS: [&str; 5] = ["{}", "{\"x\"}", "{\"y\"}", "{\"x\", \"y\"}", "{\"y\", \"x\"}"];
 
@@ -34,6 +35,32 @@ func.func @main(%a: tensor<16x32xf32> {{sdy.sharding = {from}}}) -> (tensor<16x3
         compared += usize::from(received > 0);
     }
     assert!(compared > 80, "only {compared} reshards moved data");
+}
+
+/// Tests that a product moves less along an axis, the slower it is.
+#[test]
+fn of_bytes_along_slow_axes() {
+    let along_slow = |slowdown: u64| {
+        let rates = format!("{{slowdowns = array<i64: {slowdown}, 1>, flops = 2000 : i64, memory_bytes = 24 : i64}}");
+        let text = format!(
+            "sdy.mesh @mesh = <[\"slow\"=4, \"fast\"=4]> {{shardwise.rates = {rates}}}
+func.func @main(%a: tensor<256x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"fast\"}}, {{\"slow\"}}]>}},
+    %b: tensor<512x1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"fast\"}}, {{}}]>}})
+    -> (tensor<256x1024xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"fast\"}}, {{}}]>}}) {{
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x1024xf32>) -> tensor<256x1024xf32>
+  return %0 : tensor<256x1024xf32>
+}}"
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let table = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
+        let is_along_slow = |row: &&Row| match &row.groups {
+            Groups::Axes { axes, .. } => axes.iter().any(|axis| axis.axis.index() == 0),
+            _ => true,
+        };
+        table.rows.iter().filter(is_along_slow).map(|row| row.bytes_received).sum::<u64>()
+    };
+    let bytes = [1, 3, 20].map(along_slow);
+    assert!(bytes.is_sorted_by(|a, b| a >= b) && bytes[2] < bytes[0], "{bytes:?}");
 }
 
 #[test]
