@@ -51,7 +51,7 @@ pub struct Topology {
     pub pods: usize,
 }
 
-/// What devices do in the time in which a byte moves between two neighbours along the fastest axis of a mesh. With
+/// The work of devices in the time in which a byte moves between two neighbours along the fastest axis of a mesh. With
 /// rates, layouts are chosen for the time that they take, and otherwise for the bytes that they move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rates {

@@ -244,7 +244,6 @@ fn label(code: &'static str) -> &'static str {
         "broadcast_in_dim_c5" => "dynamic_broadcast_in_dim_c5",
         "reshape_c1" => "dynamic_reshape_c1",
         "reshape_c2" => "dynamic_reshape_c2",
-        "pad_i3" => "dynamic_pad_i3",
         "pad_c3" => "dynamic_pad_c3",
         "pad_c4" => "dynamic_pad_c4",
         "iota_c1" => "dynamic_iota_c1",

@@ -313,7 +313,8 @@ impl Split<'_, '_> {
 }
 
 fn too_many_copies(draft: &Draft<'_>, op: OpId) -> Diagnostic {
-    let message = format!("the program has more than {MAX_OPS} ops once each use of a constant has a copy of its own");
+    let message =
+        format!("the program and the copies of its constants, one for each use, have more than {MAX_OPS} ops");
     let of_operand = draft.op(op).operands.first().map(|&v| draft.value(v).loc.clone());
     let loc = of_operand.or_else(|| draft.source(op).map(|view| view.loc().clone())).unwrap_or(Loc::UNKNOWN);
     Diagnostic::error("constant-size", &loc, message)

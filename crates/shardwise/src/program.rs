@@ -35,8 +35,8 @@ pub struct Collective {
     pub groups: DeviceGroups,
     /// The type of its first operand on one device: `f32[2,8192]`.
     pub ty: ArrayType,
-    /// The bytes that the device that receives the most receives, over all runs in loops. An upper bound for a ragged
-    /// exchange.
+    /// The bytes that the device that receives the most receives in all runs, or in one run if `count` is `None`. An
+    /// upper bound for a ragged exchange, and in a conditional, each branch of which counts as if it were always taken.
     pub bytes_received: u64,
     /// The number of runs; `None` if a loop around it does not have a known number of steps. Sums count such a
     /// collective once.
@@ -51,8 +51,8 @@ pub struct Collective {
     pub reason: String,
     /// The alternative that was not chosen, if there was one.
     pub rejected: Option<Rejected>,
-    /// The bytes that the device that receives the most has to receive for this move, over all runs; `None` if this is
-    /// not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
+    /// The bytes that the device that receives the most has to receive for this move in all runs, or in one run if
+    /// `count` is `None`; `None` if this is not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
     pub bytes_least: Option<u64>,
     /// The layouts that led to this collective and that are not those that propagation chose, one sentence for each.
     pub layouts: Vec<String>,

@@ -225,7 +225,8 @@ fn partition(module: &Module) -> Result<Partitioned> {
     partition_for(module, None)
 }
 
-/// Partitions a program as [`partition`] does, for a topology, or else for the one that its mesh states.
+/// Partitions a program as [`partition`] does, for a topology, or else for the one that its mesh states. Fails if a pass
+/// does.
 fn partition_for(module: &Module, topology: Option<shardwise_sim::Topology>) -> Result<Partitioned> {
     let context = context(topology);
     let Some(mut waiting) = debug::waiting(module) else {

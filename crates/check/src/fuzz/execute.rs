@@ -66,7 +66,7 @@ pub(super) struct Case<'a> {
     pub outcome: &'a mut Outcome,
 }
 
-/// A program for the devices, and its inputs.
+/// A partitioned program, and its inputs as whole arrays.
 pub(super) struct Local {
     pub module: Module,
     pub inputs: Vec<Literal>,

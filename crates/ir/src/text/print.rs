@@ -129,7 +129,7 @@ impl<'m> Printer<'m> {
         }
     }
 
-    /// Writes `%0`, `%arg1`, `%2#1`.
+    /// Writes the name of a value, such as `%0`, `%arg1` or `%2#1`, or `%cst` if names are printed as MLIR prints them.
     pub fn operand(&mut self, v: Value) {
         self.names.write(&mut self.out, v);
     }

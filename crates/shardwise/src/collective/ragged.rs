@@ -43,7 +43,7 @@ pub struct Ragged<'a> {
 /// - `not-manual`, `manual-axis`, `axis-groups`, `divergent-collective` and `wrong-state`, as for a collective of
 ///   [`Array`].
 /// - When it runs: `ragged-bounds`, `ragged-sizes` and `ragged-overlap` if a size is negative, or the lists do not fit
-///   the arrays or each other.
+///   the arrays or each other. A gradient fails with `ragged-overlap` if a row was sent to several devices.
 #[track_caller]
 pub fn ragged_all_to_all(rows: &Array, into: impl AsArray, axes: impl Axes, sizes: Ragged<'_>) -> Array {
     let into = into.as_array();

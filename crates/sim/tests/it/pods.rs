@@ -19,7 +19,7 @@ func.func @main(%a: tensor<1024x4096xbf16> {a}, %b: tensor<4096x2048xbf16> {b}) 
     )
 }
 
-/// Tests products on two pods. Partitioned for them, they take a third less time in all, and none takes more.
+/// Tests products on two pods. Partitioned for them, they take a quarter less time in all, and none takes more.
 #[test]
 fn layouts_for_pods_take_less_time() {
     let topology = Topology::parse("v5e:2x2*2").unwrap();
@@ -36,5 +36,5 @@ fn layouts_for_pods_take_less_time() {
         assert!(by_time as f64 <= by_bytes as f64 * 1.01, "{layouts:?}: {by_time} for {by_bytes}");
         totals = [totals[0] + by_bytes, totals[1] + by_time];
     }
-    assert!(totals[1] < totals[0], "{totals:?}");
+    assert!(totals[1] * 5 < totals[0] * 4, "{totals:?}");
 }

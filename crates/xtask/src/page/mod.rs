@@ -163,7 +163,7 @@ fn done(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Returns a program of this number of ops on eight devices, every second of which is a product.
+/// Returns a program for eight devices with this number of ops. Every second op is a product.
 fn large_program(ops: usize) -> String {
     let (ty, layout) = ("tensor<64x64xf32>", "{sdy.sharding = #sdy.sharding<@mesh, [{\"X\"}, {}]>}");
     let mut text = format!(
