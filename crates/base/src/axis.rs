@@ -2,6 +2,7 @@
 //! axes through these types.
 
 use crate::Mesh;
+use crate::printable::printable;
 use std::cmp::Ordering;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -98,10 +99,10 @@ impl AxisRef {
         minor_axes * (mesh.axis_size(self.axis) / self.next_pre_size(mesh))
     }
 
-    /// Returns the printed form: `"x"` or `"x":(2)4`.
+    /// Returns the printed form: `"x"` or `"x":(2)4`. Control characters are escaped.
     pub fn display(self, mesh: &Mesh) -> impl fmt::Display + '_ {
         fmt::from_fn(move |f| {
-            write!(f, "\"{}\"", mesh.axis_name(self.axis))?;
+            write!(f, "\"{}\"", printable(mesh.axis_name(self.axis)))?;
             match self.sub {
                 Some(s) => write!(f, ":{s}"),
                 None => Ok(()),

@@ -44,6 +44,7 @@ pub use entity::{Entity, EntityVec};
 pub use literal::{Bool8, Element, Literal, LiteralError, LiteralWriter, MAX_ELEMENTS};
 pub use loc::{FilePos, Loc, LocKind, Metadata};
 pub use mesh::{AxisKind, Communicate, Mesh, MeshAxis, MeshError, Positions, Rates, Topology};
+pub use printable::printable;
 pub use quantized::{BrokenConstraint, Quantized, QuantizedId, storage_range};
 pub use reason::{Alternative, LayoutChange, Reason, ReasonCause, Reshard};
 pub use sharding::{DimSharding, Sharding, ShardingParts};

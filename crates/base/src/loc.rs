@@ -1,7 +1,7 @@
 //! Source locations: a position in a file, a name scope, a call, or the locations that something was derived from.
 
-use crate::printable::Printable;
-use std::fmt::{self, Write};
+use crate::printable::printable;
+use std::fmt;
 use std::sync::Arc;
 
 /// A source location. It is cheap to clone and is compared by content.
@@ -115,10 +115,9 @@ impl Loc {
 /// is none either. Control characters are escaped.
 impl fmt::Display for Loc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let f = &mut Printable(f);
         match (self.file_pos(), self.scope()) {
-            (Some(p), _) => write!(f, "{}:{}:{}", p.file, p.line, p.column),
-            (None, scope) if !scope.is_empty() => write!(f, "\"{scope}\""),
+            (Some(p), _) => write!(f, "{}:{}:{}", printable(&p.file), p.line, p.column),
+            (None, scope) if !scope.is_empty() => write!(f, "\"{}\"", printable(&scope)),
             (None, _) => f.write_str("unknown"),
         }
     }

@@ -1,5 +1,6 @@
 //! Meshes: devices in a grid with named axes.
 
+use crate::printable::printable;
 use crate::{AxisIndex, AxisRef, Diagnostic, Loc, did_you_mean};
 use std::fmt;
 use std::sync::Arc;
@@ -320,7 +321,7 @@ impl fmt::Display for Mesh {
             if i > 0 {
                 f.write_str(", ")?;
             }
-            write!(f, "{}={}", axis.name, axis.size)?;
+            write!(f, "{}={}", printable(&axis.name), axis.size)?;
         }
         Ok(())
     }

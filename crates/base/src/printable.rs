@@ -1,6 +1,23 @@
-//! Text from programs, such as the names of files, as it can be shown in a terminal.
+//! Text from programs, such as the names of files and axes, as it can be shown in a terminal.
 
+use std::borrow::Cow;
 use std::fmt;
+
+/// Returns a name, or another text of one line, with all control characters escaped, line breaks and tabs too. So a
+/// terminal does not obey them, and the text stays in its line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c.is_control() {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    shown.into()
+}
 
 /// Writes text without control characters: they are escaped, so that a terminal does not obey them. Line breaks and
 /// tabs are kept.
@@ -24,7 +41,9 @@ fn is_escaped(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Diagnostic, Loc};
+    use super::printable;
+    use crate::{Diagnostic, Loc, Mesh, Sharding};
+    use std::sync::Arc;
 
     #[test]
     fn terminals_obey_no_text_of_a_program() {
@@ -34,5 +53,16 @@ mod tests {
         let expected =
             "error[text-op]: there is no op `\\u{7}é`\n  --> a\\u{1b}[31m.mlir:1:2\n   | \tx\\r\\u{9b}2J\n   | y";
         assert_eq!(found.to_string(), expected);
+    }
+
+    #[test]
+    fn names_stay_in_their_lines() {
+        assert_eq!(printable("é x\x1b[31m\n\t"), r"é x\u{1b}[31m\n\t");
+        assert_eq!(Loc::file("a\nb.mlir", 1, 2).to_string(), r"a\nb.mlir:1:2");
+        assert_eq!(Loc::UNKNOWN.named("a\nb").to_string(), r#""a\nb""#);
+        let mesh = Arc::new(Mesh::new("m\n", [("x\x1b[31m", 2), ("a\nb", 4)]).unwrap());
+        assert_eq!(mesh.to_string(), r"x\u{1b}[31m=2, a\nb=4");
+        let layout = Sharding::closed(&mesh, vec![mesh.all_axes().collect()]);
+        assert_eq!(layout.to_string(), r#"<@m\n, [{"x\u{1b}[31m", "a\nb"}]>"#);
     }
 }

@@ -1,5 +1,6 @@
 //! The layout of a tensor on a mesh: for each dimension, the axes that split it, major to minor.
 
+use crate::printable::printable;
 use crate::{AxisRef, Mesh};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -249,7 +250,7 @@ impl AxisRef {
 /// lists, those without axes are left out. `?` marks an open dimension, and `p1` states the priority of a dimension.
 impl fmt::Display for Sharding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<@{}, [", self.mesh.name)?;
+        write!(f, "<@{}, [", printable(&self.mesh.name))?;
         for (i, dim) in self.dims.iter().enumerate() {
             f.write_str(if i > 0 { ", {" } else { "{" })?;
             write_axes(f, &self.mesh, &dim.axes)?;

@@ -1,5 +1,5 @@
-//! Checks that data is only allocated through an account: while programs run on arrays of two mebibytes, no other
-//! allocation has a mebibyte or more.
+//! Checks that data is only allocated through an account: while programs run on arrays of two mebibytes, or on 256
+//! devices, no other allocation has a mebibyte or more.
 
 use shardwise_base::{DType, Literal};
 use shardwise_check::run::{on, partitioned, whole};
@@ -194,4 +194,52 @@ fn data_is_allocated_through_accounts() {
         let found = std::mem::take(&mut *FOUND.lock().expect("no test panics while it records"));
         assert!(found.is_empty(), "{} large allocations of\n{body}\nthe first:\n{}", found.len(), found[0]);
     }
+    check_collectives_between_many();
+}
+
+/// Returns a program with a collective in which each of 256 devices reads a part of each other's row of `%x`.
+fn between_many(collective: &str, result: &str, local: &str) -> Module {
+    let source = format!(
+        r#"sdy.mesh @mesh = <["x"=256]>
+func.func @main(%x: tensor<256x256xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> (tensor<{result}> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}}) {{
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{{"x"}}, {{}}]>] out_shardings=[<@mesh, [{{}}, {{"x"}}]>] manual_axes={{"x"}} (%row: tensor<1x256xi32>) {{
+    %1 = {collective} : (tensor<1x256xi32>) -> tensor<{local}>
+    sdy.return %1 : tensor<{local}>
+  }} : (tensor<256x256xi32>) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}"#
+    );
+    text::parse("between_many.mlir", &source, &OPS).unwrap_or_else(|e| panic!("{e}\n{source}"))
+}
+
+/// Checks that the host engine runs a collective between many devices without large allocations that no account counts,
+/// such as a list of what each device reads from each other one, and that its result is that of the whole program.
+fn check_between_many(collective: &str, result: &str, local: &str) {
+    let source = between_many(collective, result, local);
+    let inputs = [Literal::from_fn([256, 256], |i| (i * 7 % 1009) as i32)];
+    let want = whole(&source, &inputs).unwrap_or_else(|e| panic!("whole: {e}\n{collective}"));
+    let local = partitioned(&source).unwrap_or_else(|e| panic!("{e}")).module;
+    FOUND.lock().expect("no test panics while it records").clear();
+    let got = on(&HostEngine::default(), &local, &inputs).unwrap_or_else(|e| panic!("host: {e}\n{collective}"));
+    let found = std::mem::take(&mut *FOUND.lock().expect("no test panics while it records"));
+    assert!(found.is_empty(), "{} large allocations of\n{collective}\nthe first:\n{}", found.len(), found[0]);
+    assert_eq!(got, want, "{collective}");
+}
+
+fn check_collectives_between_many() {
+    let groups = "replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, \
+                  axes = [#stablehlo.axis_ref<name = \"x\">]>";
+    let exchange = format!(
+        "\"stablehlo.all_to_all\"(%row) <{{split_dimension = 1 : i64, concat_dimension = 0 : i64, \
+         split_count = 256 : i64, {groups}}}>"
+    );
+    check_between_many(&exchange, "256x256xi32", "256x1xi32");
+    let sums = format!(
+        "\"stablehlo.reduce_scatter\"(%row) <{{scatter_dimension = 1 : i64, {groups}}}> ({{
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %c = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %c : tensor<i32>
+    }})"
+    );
+    check_between_many(&sums, "1x256xi32", "1x1xi32");
 }

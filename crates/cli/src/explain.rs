@@ -4,7 +4,7 @@ use crate::communication::{cause, joined, location, moved};
 use crate::simulate::{chosen_topology, microseconds};
 use crate::{ExplainArgs, Source};
 use serde_json::{Value, json};
-use shardwise_base::{Diagnostics, Sharding};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Sharding, printable};
 use shardwise_explain::{
     Comparison, Delta, Explanation, Figures, Group, Options, Place, Remedy, Time, Traffic, compare,
     explain as explain_module, rust_spec,
@@ -12,8 +12,12 @@ use shardwise_explain::{
 use shardwise_sim::Topology;
 use shardwise_view::Style;
 use std::fmt::Display;
+use std::path::Path;
 
 pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
+    if args.source.file == Path::new("-") && args.other.as_ref() == Some(&args.source.file) {
+        return Err(read_twice().into());
+    }
     let stated = args.topology.as_deref().map(Topology::parse).transpose()?;
     let module = args.source.read()?;
     let options = Options {
@@ -30,16 +34,21 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         comparison.names = [&args.source.file, file].map(|path| path.display().to_string());
         match args.json {
             true => say!("{:#}", of_comparison(&comparison)),
-            false => show!("{}\n{}", comparison.names.join(" -> "), shown(&comparison)),
+            false => show!("{}\n{}", printable(&comparison.names.join(" -> ")), shown(&comparison)),
         }
         return Ok(());
     }
     let explanation = explain_module(&module, &options)?;
     match args.json {
         true => say!("{:#}", of_explanation(&explanation)),
-        false => show!("{}: {}", args.source.file.display(), shown(&explanation)),
+        false => show!("{}: {}", printable(&args.source.file.display().to_string()), shown(&explanation)),
     }
     Ok(())
+}
+
+fn read_twice() -> Diagnostic {
+    Diagnostic::error("file-repeated", &Loc::UNKNOWN, "standard input cannot be read as both programs")
+        .help("write one of the programs into a file, and name it in place of `-`")
 }
 
 fn shown(text: &impl Display) -> String {

@@ -215,7 +215,7 @@ struct PartitionArgs {
     #[arg(long, value_enum, default_value = "axes")]
     replica_groups: ReplicaGroups,
     /// Print shortened HLO text for people to read, instead of StableHLO.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replica_groups")]
     hlo: bool,
     /// Print the table of collectives instead of the program.
     #[arg(long, conflicts_with = "hlo")]

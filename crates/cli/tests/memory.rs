@@ -108,6 +108,14 @@ func.func @main(%x: tensor<5000x130xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
 }",
     ),
     (
+        "an exchange between 2048 devices",
+        "sdy.mesh @mesh = <[\"x\"=2048]>
+func.func @main(%x: tensor<2048x2048xi8> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>}) -> (tensor<2048x2048xi8> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>}) {
+  %0 = stablehlo.add %x, %x : tensor<2048x2048xi8>
+  return %0 : tensor<2048x2048xi8>
+}",
+    ),
+    (
         "sums that stay partial",
         "sdy.mesh @mesh = <[\"x\"=64, \"y\"=2]>
 func.func @main(%x: tensor<1024x8000xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {\"y\"}]>}) -> (tensor<8000xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{\"y\"}], unreduced={\"x\"}>}) {

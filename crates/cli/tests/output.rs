@@ -153,6 +153,17 @@ fn a_machine_that_cannot_be_simulated_is_an_error() {
     }
 }
 
+/// Each command names the main function, which is in the second line.
+#[test]
+fn a_mesh_that_does_not_fit_the_topology_has_a_place() {
+    let program = program(&folder("misfit"), SUM);
+    for command in ["simulate", "explain", "shardings"] {
+        let error = failed(&[command, &program, "--topology", "v5e:4x4"]);
+        assert!(error.contains("error[topology-mesh]: the mesh has 4 devices"), "{command}: {error}");
+        assert!(error.contains(&format!("{program}:2:")), "{command}: {error}");
+    }
+}
+
 /// If the rows of [`SUM`]'s argument are split over one axis, devices add up whole rows, and the 8 sums are gathered:
 /// half of 32 bytes. Nothing is received if the argument is not split, but then each device adds up everything.
 #[test]
@@ -206,6 +217,7 @@ fn what_cannot_be_explained_is_an_error() {
         (&[&broken], "error["),
         (&[&program, "--topology", "v5e:4x4"], "topology-mesh"),
         (&[&program, "--topology", "v5x:4x4"], "machine-unknown"),
+        (&["-", "-"], "file-repeated"),
     ] {
         let error = failed(&[&["explain"], args].concat());
         assert!(error.contains(code), "{args:?}: {error}");
@@ -274,7 +286,7 @@ fn pictures_are_printed_or_written() {
         assert!(listed.lines().all(|path| std::fs::read(path).unwrap().len() > 100), "{listed}");
         assert!(std::fs::read(out.join(format!("argument0.{format}"))).unwrap().starts_with(start));
     }
-    for (wrong, code) in [(["--line", "99"], "line-empty"), (["--topology", "v5e:2x4"], "topology-devices")] {
+    for (wrong, code) in [(["--line", "99"], "line-empty"), (["--topology", "v5e:2x4"], "topology-mesh")] {
         let error = failed(&[&["shardings", &program][..], &wrong].concat());
         assert!(error.contains(code), "{wrong:?}: {error}");
     }

@@ -52,7 +52,8 @@ pub use remedy::Remedy;
 pub use times::Time;
 
 use figures::{Effort, Version};
-use shardwise_base::Diagnostics;
+use place::Required;
+use shardwise_base::{Diagnostics, Mesh, counted};
 use shardwise_ir::Module;
 use shardwise_sim::{Overlap, Topology};
 use std::fmt;
@@ -105,10 +106,11 @@ pub struct Explanation {
     pub remedies: Vec<Remedy>,
     /// The number of changes that were tried, those included that the partitioner refused.
     pub tried: usize,
-    /// The number of specs of arguments, results and constraints. 0 if no device receives data, because no change is
-    /// searched for then.
+    /// The number of specs of arguments, results and constraints, without those of values that Shardy's collectives in
+    /// the given program read, whose layouts these require. 0 if no device receives data, because no change is searched
+    /// for then.
     pub spec_count: usize,
-    /// True if all layouts over whole axes were tried at each spec. False if no device receives data.
+    /// True if all layouts over whole axes were tried at each of these specs. False if no device receives data.
     pub is_complete: bool,
     /// Facts that a reader must know beside the remedies, one sentence each.
     pub notes: Vec<String>,
@@ -169,7 +171,7 @@ pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagno
     let mut groups = group::groups(communication, times.as_ref());
     let found = match now.figures.bytes_received {
         0 => search::Found::default(),
-        _ => search::search(&program, &now, &groups, options),
+        _ => search::search(&program, &Required::of(&program, module), &now, &groups, options),
     };
     let mut remedies = remedy::choose(&found, &now, &mut groups);
     if options.topology.is_some() && options.overlap != Overlap::Off {
@@ -179,7 +181,7 @@ pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagno
         figures: now.figures,
         bytes_least: communication.bytes_least(),
         bytes_forced: communication.bytes_forced(),
-        notes: notes(&program, &found),
+        notes: notes(module, &program, &found),
         groups,
         remedies: remedies.all,
         best: remedies.best,
@@ -202,7 +204,8 @@ fn times(now: &Version, options: &Options) -> Result<Option<Times>, Diagnostics>
     }))
 }
 
-fn notes(module: &Module, found: &search::Found) -> Vec<String> {
+/// Returns the notes on the search for changes of `program`, which is `source` after [`shardwise_spmd::prepare`].
+fn notes(source: &Module, program: &Module, found: &search::Found) -> Vec<String> {
     let mut notes = vec![];
     let refused = found.tried - found.trials.len();
     if refused > 0 {
@@ -211,11 +214,27 @@ fn notes(module: &Module, found: &search::Found) -> Vec<String> {
     if found.left > 0 {
         notes.push(format!("{} further changes were not tried", found.left));
     }
-    let has_explicit = module.main_mesh().is_some_and(|mesh| mesh.explicit_axes().next().is_some());
+    if found.required_count > 0 {
+        let values = counted(found.required_count, "value");
+        notes.push(format!(
+            "the layouts of {values} were kept, because collectives such as `sdy.all_gather` in the program require \
+             them"
+        ));
+    }
+    let is_declared = |mesh: &Mesh| source.meshes.iter().any(|m| m.name == mesh.name && m.same_devices(mesh));
+    let undeclared = program.main_mesh().filter(|mesh| found.tried > 0 && !is_declared(mesh));
+    notes.extend(undeclared.map(|mesh| undeclared_mesh(mesh)));
+    let has_explicit = program.main_mesh().is_some_and(|mesh| mesh.explicit_axes().next().is_some());
     if has_explicit && found.tried > 0 {
         let text = "the mesh has Explicit axes: all other layouts were kept as the program states them, and a changed \
                     layout may be ambiguous for the types of the source";
         notes.push(text.into());
     }
     notes
+}
+
+fn undeclared_mesh(mesh: &Mesh) -> String {
+    let axes: Vec<String> = mesh.axes.iter().map(|axis| format!("{:?}={}", axis.name, axis.size)).collect();
+    let (name, axes) = (&mesh.name, axes.join(", "));
+    format!("layouts are written over the mesh @{name} with the axes {axes}, which the program does not declare")
 }

@@ -3,7 +3,8 @@
 use shardwise_base::{AxisRef, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Func, FuncId, Module, Op, Region, TensorType, Value};
 use shardwise_ops::Opcode;
-use shardwise_ops::shardy::manual_axes;
+use shardwise_ops::shardy::{ShardyCollective, manual_axes};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A place of a program that states a layout, or could state one.
@@ -80,6 +81,40 @@ fn constraints(module: &Module, func: &Func, id: FuncId, region: Region, manual:
 
 fn tensor(body: &Body, v: Value) -> Option<&TensorType> {
     body.ty(v).as_tensor()
+}
+
+/// The values that Shardy's collectives of a source read. Such a collective states how it changes the layout of its
+/// operand, so that the source with another layout of the operand is not valid.
+pub(crate) struct Required(HashSet<(FuncId, Value)>);
+
+impl Required {
+    /// Finds these values in `program`, which is `source` after [`shardwise_spmd::prepare`]. This replaces the
+    /// collectives by reshards at the same locations.
+    pub fn of(program: &Module, source: &Module) -> Required {
+        let mut locs: HashSet<&Loc> = HashSet::new();
+        for func in &source.funcs {
+            let views = func.body.walk().into_iter().map(|op| source.view(&func.body, op));
+            locs.extend(views.filter(|view| ShardyCollective::of(view).is_some()).map(|view| view.loc()));
+        }
+        let mut values = HashSet::new();
+        for (i, func) in program.funcs.iter().enumerate() {
+            let views = func.body.walk().into_iter().map(|op| program.view(&func.body, op));
+            let made = views.filter(|view| Opcode::of_view(view) == Opcode::Reshard && locs.contains(view.loc()));
+            values.extend(made.map(|view| (FuncId::new(i), view.operand(0))));
+        }
+        Required(values)
+    }
+
+    /// Returns true if a collective reads the value whose layout the place states.
+    pub fn includes(&self, program: &Module, place: Place) -> bool {
+        let read = |func: FuncId, v: Option<&Value>| v.is_some_and(|&v| self.0.contains(&(func, v)));
+        match place {
+            Place::Argument(i) => main_of(program).is_some_and(|(id, main)| read(id, main.body.args().get(i))),
+            // What a function returns may have another layout than its result.
+            Place::Result(_) => false,
+            Place::Constraint(func, op) | Place::After(func, op) => read(func, program[func].body[op].results.first()),
+        }
+    }
 }
 
 pub(crate) fn spec(place: Place, ty: Option<&TensorType>, stated: Option<Sharding>, loc: Loc) -> Option<Spec> {

@@ -6,7 +6,7 @@ use crate::candidates::{MAX_LAYOUTS, first_layouts, promise};
 use crate::figures::{Effort, Figures, Key, Traffic, Version};
 use crate::group::Group;
 use crate::near::Nearness;
-use crate::place::{Change, Place, Spec, main_of, open_ops, spec, specs};
+use crate::place::{Change, Place, Required, Spec, main_of, open_ops, spec, specs};
 use shardwise_base::{AxisRef, Loc, Mesh, Reshard, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Module, Op};
@@ -39,8 +39,11 @@ pub(crate) struct Found {
     pub tried: usize,
     /// The number of candidates that were left out.
     pub left: usize,
+    /// The number of specs that can be changed.
     pub spec_count: usize,
-    /// True if every layout over whole axes was tried at every spec.
+    /// The number of specs that cannot be changed, because collectives require them.
+    pub required_count: usize,
+    /// True if every layout over whole axes was tried at every spec that can be changed.
     pub is_complete: bool,
 }
 
@@ -51,13 +54,20 @@ struct Candidate {
     promise: f64,
 }
 
-/// Tries changes of a program, each at one place.
-pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: &Options) -> Found {
+/// Tries changes of a program, each at one place, except at places whose layouts are required.
+pub(crate) fn search(
+    module: &Module,
+    required: &Required,
+    now: &Version,
+    groups: &[Group],
+    options: &Options,
+) -> Found {
     let Some(mesh) = module.main_mesh().cloned() else { return Found::default() };
-    let mut places = specs(module);
+    let is_free = |spec: &Spec| !required.includes(module, spec.place);
+    let (mut places, fixed): (Vec<Spec>, Vec<Spec>) = specs(module).into_iter().partition(is_free);
     let spec_count = places.len();
     let near = Nearness::compute(module, &sources(groups));
-    places.extend(new_constraints(module, &near));
+    places.extend(new_constraints(module, &near).into_iter().filter(is_free));
     let (mut candidates, mut is_cut) = (vec![], false);
     let layout_limit =
         if spec_count <= SMALL { MAX_LAYOUTS } else { (MAX_CANDIDATES / places.len()).clamp(64, MAX_LAYOUTS) };
@@ -77,7 +87,8 @@ pub(crate) fn search(module: &Module, now: &Version, groups: &[Group], options: 
     let left = candidates.len().saturating_sub(limit);
     candidates.truncate(limit);
     let effort = Effort::OneOf(candidates.len());
-    let mut found = Found { tried: candidates.len(), left, spec_count, is_complete, trials: vec![] };
+    let (tried, required_count) = (candidates.len(), fixed.len());
+    let mut found = Found { tried, left, spec_count, required_count, is_complete, trials: vec![] };
     for candidate in candidates {
         let spec = &places[candidate.spec];
         let change = Change { place: spec.place, layout: candidate.layout };

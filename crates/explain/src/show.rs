@@ -3,7 +3,7 @@
 use crate::difference::DeltaKind;
 use crate::figures::short;
 use crate::{Comparison, Delta, Explanation, Figures, Group, Notation, Place, Remedy, rust_spec};
-use shardwise_base::{Loc, Sharding, byte_size, counted};
+use shardwise_base::{Loc, Sharding, byte_size, counted, printable};
 use shardwise_spmd::Row;
 use shardwise_spmd::explain::describe;
 use shardwise_view::Picoseconds;
@@ -87,7 +87,7 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
 fn show_group(f: &mut fmt::Formatter<'_>, e: &Explanation, index: usize, group: &Group) -> fmt::Result {
     for (i, row) in group.rows.iter().enumerate() {
         let number = if i == 0 { format!("{}.", index + 1) } else { String::new() };
-        Ink::Bold.write(f, &format!("{number:<4}{}", clip(&collective(row, group.places), COLUMNS - 4)))?;
+        Ink::Bold.write(f, &format!("{number:<4}{}", clip(&printable(&collective(row, group.places)), COLUMNS - 4)))?;
         writeln!(f)?;
     }
     let row = &group.rows[0];
@@ -301,10 +301,11 @@ fn field(f: &mut fmt::Formatter<'_>, label: &str, text: &str) -> fmt::Result {
     wrapped(f, INDENT, text, if is_absent { Ink::Plain } else { Ink::of(label) })
 }
 
-/// Prints a text that starts in a column. Its lines are broken between words, and start in the same column.
+/// Prints a text that starts in a column. Its lines are broken between words, and start in the same column. Control
+/// characters are escaped, as names of the program may have some.
 fn wrapped(f: &mut fmt::Formatter<'_>, column: usize, text: &str, ink: Ink) -> fmt::Result {
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in printable(text).split_whitespace() {
         let length = column + line.chars().count() + usize::from(!line.is_empty()) + word.chars().count();
         if length > COLUMNS && !line.is_empty() {
             ink.write(f, &line)?;

@@ -767,11 +767,15 @@ macro_rules! answer {
             Batched::Structure
         }
     };
-    // The op has neither a derivative nor a batch: `derivative`, `transpose` and `batch`.
+    // The op has neither a derivative nor a batch: `derivative`, `transpose` and `batch`. A second reason, if there is
+    // one, is that for the batch.
     (calculus = none($why:literal)) => {
+        answer!(calculus = none($why, $why));
+    };
+    (calculus = none($why:literal, $of_batch:literal)) => {
         answer!(derivative = none($why));
         answer!(transpose = none($why));
-        answer!(batch = none($why));
+        answer!(batch = none($of_batch));
     };
     (example = $text:expr) => {
         fn example(&self, _: Opcode) -> &'static str {

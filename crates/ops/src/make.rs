@@ -223,7 +223,8 @@ pub fn gather(b: &mut Builder<'_>, x: Value, indices: Value, dims: &IndexDims, s
 /// x = [[1, 2, 3], [4, 5, 6]], indices = [[2], [0]], dim = 1 -> [[3], [4]]
 /// ```
 pub fn take_along(b: &mut Builder<'_>, x: Value, indices: Value, dim: usize) -> Value {
-    let rank = type_of(b, x).rank();
+    let shape = type_of(b, x).shape.clone();
+    let rank = shape.len();
     let others: Vec<usize> = (0..rank).filter(|&d| d != dim).collect();
     let dims = IndexDims {
         window: vec![],
@@ -233,7 +234,8 @@ pub fn take_along(b: &mut Builder<'_>, x: Value, indices: Value, dim: usize) -> 
         index_map: vec![dim],
         index_vector_dim: rank,
     };
-    gather(b, x, indices, &dims, &vec![1; rank])
+    let sizes: Vec<usize> = shape.iter().map(|&n| n.min(1)).collect();
+    gather(b, x, indices, &dims, &sizes)
 }
 
 /// Builds a scatter of one array with the attributes `attrs`. Updates are combined with the elements of `x` by `kind`,

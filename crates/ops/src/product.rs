@@ -76,6 +76,6 @@ fn lines(b: &mut Builder<'_>, x: Value, d: usize, places: usize, window: &Window
         index_vector_dim: 2,
         ..IndexDims::default()
     };
-    sizes[d] = 1;
+    sizes[d] = sizes[d].min(1);
     make::gather(b, x, indices, &dims, &sizes)
 }

@@ -40,7 +40,12 @@ impl RngBitGenerator {
 }
 
 impl Facts for RngBitGenerator {
-    answer!(calculus = none("random bits have no tangents"));
+    answer!(
+        calculus = none(
+            "random bits have no tangents",
+            "it has one state, and each index of a batch needs a state of its own"
+        )
+    );
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let state = counted_tensors(op, 1..=1, 0)?[0];
         let algorithm = op.attrs().str("rng_algorithm").unwrap_or("");
@@ -219,7 +224,12 @@ impl Rng {
 }
 
 impl Facts for Rng {
-    answer!(calculus = none("its results do not depend smoothly on its operands"));
+    answer!(
+        calculus = none(
+            "its results do not depend smoothly on its operands",
+            "its operands `a` and `b` are scalars, which cannot differ along the batch"
+        )
+    );
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([a, b, shape], to) = (check::tensors(op)?, check::declared(op)?);
         let distribution = op.attrs().str("rng_distribution").unwrap_or("");

@@ -681,6 +681,17 @@ mod tests {
     }
 
     #[test]
+    fn arrays_without_elements_are_differentiated() {
+        for shape in [[3, 0], [0, 3]] {
+            let x = [varied(&shape, 1), varied(&shape, 2)];
+            let module = sort(&x, 1, |b, args| compare(b, "GT", "FLOAT", args[0], args[1]));
+            check_derivative(&module, &x, &[0, 1]);
+            let x = [varied(&shape, 1)];
+            check_derivative(&top_k(&x, 0), &x, &[0]);
+        }
+    }
+
+    #[test]
     fn top_k_takes_the_first_of_equals() {
         let x = [Literal::new([2, 4], &[3f32, 9.0, 3.0, 9.0, -1.0, -2.0, f32::NAN, 0.0])];
         let module = top_k(&x, 2);

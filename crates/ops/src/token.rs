@@ -49,7 +49,7 @@ impl Token {
 }
 
 impl Facts for Token {
-    answer!(calculus = none("tokens have no tangents"));
+    answer!(calculus = none("tokens have no tangents", "tokens have no dimensions"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let most = if Opcode::of_view(op) == Opcode::CreateToken { 0 } else { MANY };
         counts(op, 0..=most, 0)?;
@@ -119,7 +119,12 @@ impl Host {
 }
 
 impl Facts for Host {
-    answer!(calculus = none("values that come from the host or go there have no derivative"));
+    answer!(
+        calculus = none(
+            "values that come from the host or go there have no derivative",
+            "values come from the host or go there without the dimension of a batch"
+        )
+    );
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let sends = matches!(Opcode::of_view(op), Opcode::Send | Opcode::Outfeed);
         counts(op, 1..=if sends { MANY } else { 1 }, 0)?;
@@ -266,7 +271,7 @@ impl Tuple {
 }
 
 impl Facts for Tuple {
-    answer!(calculus = none("tuples have no tangents"));
+    answer!(calculus = none("tuples have no tangents", "tuples have no dimensions"));
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         if Opcode::of_view(op) == Opcode::Tuple {
             counts(op, 0..=MANY, 0)?;

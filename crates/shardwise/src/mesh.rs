@@ -106,7 +106,8 @@ impl Mesh {
         checked(base::Mesh::clone(&self.0).with_device_ids(ids), Location::caller())
     }
 
-    /// Sets the topology that connects the devices.
+    /// Sets the topology that connects the devices. If it has as many devices as the mesh, layouts are chosen for the
+    /// time that they take there, not for the bytes that they move. A host has no such times.
     pub fn with_topology(self, topology: &crate::Topology) -> Mesh {
         Mesh(Arc::new(base::Mesh { topology: Some(topology.of_mesh()), ..base::Mesh::clone(&self.0) }))
     }

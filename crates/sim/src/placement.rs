@@ -8,7 +8,7 @@
 //! among all ways; here the last dimensions are divided first.
 
 use crate::Topology;
-use shardwise_base::{Diagnostic, Loc, Mesh};
+use shardwise_base::{Diagnostic, Loc, Mesh, counted};
 
 const RING_2X2: [usize; 4] = [0, 1, 3, 2];
 const RING_2X4: [usize; 8] = [0, 1, 2, 3, 7, 6, 5, 4];
@@ -33,8 +33,8 @@ pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Result<Vec<usize>, 
 }
 
 fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
-    let (own, wanted) = (topology.device_count(), mesh.size());
-    let message = format!("the mesh has {wanted} devices, and the topology `{topology}` has {own}");
+    let (own, wanted) = (topology.device_count(), counted(mesh.size(), "device"));
+    let message = format!("the mesh has {wanted}, and the topology `{topology}` has {own}");
     let cores = topology.devices_per_chip();
     let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
     let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };

@@ -11,8 +11,8 @@ use crate::kinds;
 use crate::rewrite::{facts, has_program_regions, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
 use shardwise_base::{Diagnostics, EntityVec, Literal, budget};
-use shardwise_ir::{Attrs, Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
-use shardwise_ops::collective::{CollectiveKind, CollectiveView};
+use shardwise_ir::{Body, Module, Op, OpData, OpView, Region, Value, ValueDef};
+use shardwise_ops::collective::{CollectiveKind, CollectiveView, Permutation};
 use shardwise_ops::{Effects, NoRegions, Opcode, Semantics, constant_value, make};
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -302,11 +302,16 @@ impl Cleanup<'_> {
             self.region(inner);
         }
         self.is_isolated = outer;
-        if let Some((operand, attrs)) = self.joined_permutations(op) {
+        if let Some((operand, joined)) = self.joined_permutations(op) {
+            self.is_changed = true;
+            if joined.is_total() && joined.moved_count() == 0 {
+                let result = self.body[op].results[0];
+                self.renamed[result] = Some(operand);
+                return false;
+            }
             let data = self.body.op_mut(op);
             data.operands[0] = operand;
-            data.attrs = attrs;
-            self.is_changed = true;
+            joined.write(&mut data.attrs);
         }
         let view = self.module.view(self.body, op);
         let is_plain = !has_program_regions(&view) && view.results().len() == 1 && is_repeatable(&view);
@@ -327,10 +332,9 @@ impl Cleanup<'_> {
         true
     }
 
-    /// Returns the operand and the attributes of the one permutation that does what the op and its operand's op do.
-    /// Returns `None` if these are not both permutations that the compiler made, if no one permutation does what both
+    /// Returns the one permutation that does what the op and its operand's op do, and the operand of the latter. Returns `None` if these are not both permutations that the compiler made, if no one permutation does what both
     /// do, or if there is no main mesh or it has more than [`MAX_DEVICES`] devices.
-    fn joined_permutations(&self, op: Op) -> Option<(Value, Attrs)> {
+    fn joined_permutations(&self, op: Op) -> Option<(Value, Permutation)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
         let permutation = |view: &OpView<'_>| {
             let kind = CollectiveView::of(view).filter(|_| view.data().reason.is_some())?.kind;
@@ -339,10 +343,7 @@ impl Cleanup<'_> {
         let view = self.module.view(self.body, op);
         let next = permutation(&view)?;
         let before = view.operand_def(0)?;
-        let joined = permutation(&before)?.then(&next, mesh)?;
-        let mut attrs = view.attrs().clone();
-        joined.write(&mut attrs);
-        Some((before.operand(0), attrs))
+        Some((before.operand(0), permutation(&before)?.then(&next, mesh)?))
     }
 
     fn rename_operands(&mut self, op: Op) {

@@ -14,6 +14,7 @@ use shardwise_ops::collective::{
     groups_attr, groups_of_axes, set_partition_count,
 };
 use shardwise_ops::{Opcode, make};
+use std::sync::Arc;
 
 /// Returns the module with devices named by number in the main function, and without its meshes. Sets the module's
 /// number of partitions to the number of devices, which is 1 if there is no mesh, and its number of replicas to 1.
@@ -30,12 +31,20 @@ pub fn dense(module: &Module) -> Result<Module, Diagnostics> {
     Ok(out)
 }
 
-/// Removes the shardings and other facts of values and results that only shardwise reads, and such attributes of
-/// arguments and results. Attributes of ops are not changed.
+/// Removes the shardings and other facts of values and results that only shardwise reads, such attributes of arguments
+/// and results, and the reshards in the reasons of ops, whose layouts need a mesh. Attributes of ops are not changed.
 fn strip(func: &mut Func) {
     for v in (0..func.body.value_count()).map(Value::new) {
         let data = func.body.value_mut(v);
         (data.sharding, data.varying, data.manual, data.padding) = (None, None, None, None);
+    }
+    for op in func.body.walk() {
+        if let Some(reason) = &mut func.body.op_mut(op).reason
+            && (reason.reshard.is_some() || reason.forced.is_some())
+        {
+            let reason = Arc::make_mut(reason);
+            (reason.reshard, reason.forced) = (None, None);
+        }
     }
     func.result_shardings.iter_mut().for_each(|s| *s = None);
     for attrs in func.arg_attrs.iter_mut().chain(&mut func.result_attrs) {

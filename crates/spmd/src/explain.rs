@@ -20,7 +20,7 @@
 
 use crate::loops::run_counts;
 use crate::plan::bytes_missing;
-use shardwise_base::{AxisRef, LayoutChange, Loc, Mesh, Reason, Reshard, byte_size};
+use shardwise_base::{AxisRef, LayoutChange, Loc, Mesh, Reason, Reshard, byte_size, printable};
 use shardwise_ir::{Module, OpView, TensorType};
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups};
 use shardwise_sharding::cost::CollectiveCost;
@@ -264,25 +264,27 @@ fn cells(row: &Row) -> [String; 7] {
         row.count.map_or("?".into(), |n| n.to_string()),
         format!("{}{loc}", crate::reason::short(&row.op)),
     ]
+    .map(|cell| printable(&cell).into_owned())
 }
 
 fn write_why(f: &mut fmt::Formatter<'_>, row: &Row) -> fmt::Result {
-    writeln!(f, "  why: {}", row.why())?;
+    let mut line = |label: &str, text: &str| writeln!(f, "  {label}: {}", printable(text));
+    line("why", row.why())?;
     let Some(reason) = &row.reason else { return Ok(()) };
     if let Some(a) = &reason.alternative {
-        writeln!(f, "  instead of: {}, {}", a.what, byte_size(a.bytes_received))?;
+        line("instead of", &format!("{}, {}", a.what, byte_size(a.bytes_received)))?;
     }
     match (&reason.reshard, row.bytes_least()) {
         (_, None) => {}
-        (Some(_), _) if reason.step > 0 => writeln!(f, "  least: counted above, for the whole reshard")?,
+        (Some(_), _) if reason.step > 0 => line("least", "counted above, for the whole reshard")?,
         (Some(moved), Some(least)) => {
             let [from, to] = [&moved.from, &moved.to].map(crate::reason::dims);
-            writeln!(f, "  least: {} from {from} to {to}", byte_size(least))?;
+            line("least", &format!("{} from {from} to {to}", byte_size(least)))?;
         }
-        (None, Some(least)) => writeln!(f, "  least: {} to combine these values", byte_size(least))?,
+        (None, Some(least)) => line("least", &format!("{} to combine these values", byte_size(least)))?,
     }
     let changes = if reason.step == 0 { &reason.changes[..] } else { &[] };
-    changes.iter().try_for_each(|change| writeln!(f, "  layout: {}", describe(change)))
+    changes.iter().try_for_each(|change| line("layout", &describe(change)))
 }
 
 /// Returns a sentence about a layout that the search changed, with the bytes that the ops around it receive now and

@@ -15,6 +15,9 @@ pub(crate) struct Depends<'s, F> {
     /// It is not asked for loops, branches, barriers, and manual or named computations, whose results are marked from
     /// what their regions return.
     pub source: Box<dyn Fn(&OpView<'_>) -> bool + 's>,
+    /// True if what a branch or a loop computes also depends on the predicate of the branch or the condition of the
+    /// loop. Batches need this. Derivatives do not, because a predicate has no tangent.
+    pub by_control: bool,
     pub values: EntityVec<Value, bool>,
 }
 
@@ -25,13 +28,15 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
             body,
             carries,
             source: Box::new(|_| false),
+            by_control: false,
             values: EntityVec::filled(body.value_count(), false),
         }
     }
 
     /// Marks the results of the region's ops that depend on marked values, or for whose ops [`Depends::source`] returns
     /// true. It also marks values in the regions of loops, branches, and manual and named computations; of the
-    /// condition of a loop, only the arguments. The regions of other ops, such as reducers, are left out.
+    /// condition of a loop, only the arguments, unless [`Depends::by_control`] is true. The regions of other ops, such
+    /// as reducers, are left out.
     pub fn region(&mut self, region: Region) {
         for &op in &self.body[region].ops {
             self.op(&self.module.view(self.body, op));
@@ -52,12 +57,18 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
         new
     }
 
+    /// Marks all of `values` if `is_marked` is true and `carries` allows it. Returns true if that marked a new value.
+    fn mark_all(&mut self, op: &OpView<'s>, values: &[Value], is_marked: bool) -> bool {
+        values.iter().fold(false, |more, &v| self.mark(op, v, is_marked) || more)
+    }
+
     /// Marks `to[i]` if `from[i]` is marked and `carries` allows it. Returns true if that marked a new value.
     fn pass(&mut self, op: &OpView<'s>, from: &[Value], to: &[Value]) -> bool {
         from.iter().zip(to).fold(false, |more, (&f, &t)| self.mark(op, t, self.values[f]) || more)
     }
 
-    fn op(&mut self, op: &OpView<'s>) {
+    /// Marks the results of one op and the values in its regions, as [`Depends::region`] does.
+    pub fn op(&mut self, op: &OpView<'s>) {
         let body = op.body;
         match Opcode::of_view(op) {
             Opcode::While => {
@@ -65,7 +76,11 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
                 self.pass(op, op.operands(), &body[turn].args);
                 loop {
                     self.region(turn);
-                    if !self.pass(op, body.region_results(turn), &body[turn].args) {
+                    let mut is_new = self.pass(op, body.region_results(turn), &body[turn].args);
+                    if self.by_control {
+                        is_new |= self.condition(op);
+                    }
+                    if !is_new {
                         break;
                     }
                 }
@@ -73,10 +88,12 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
                 self.pass(op, &body[turn].args, op.results());
             }
             Opcode::Case | Opcode::If => {
+                let is_chosen = self.by_control && self.values[op.operand(0)];
                 for &branch in op.regions() {
                     self.region(branch);
                     self.pass(op, body.region_results(branch), op.results());
                 }
+                self.mark_all(op, op.results(), is_chosen);
             }
             Opcode::ManualComputation | Opcode::NamedComputation => {
                 let inner = op.regions()[0];
@@ -89,11 +106,19 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
             }
             _ => {
                 let is_marked = self.uses(op) || (self.source)(op);
-                for &v in op.results() {
-                    self.mark(op, v, is_marked);
-                }
+                self.mark_all(op, op.results(), is_marked);
             }
         }
+    }
+
+    /// Marks the values in the condition of a loop. If what it returns is marked, marks the arguments of the loop's
+    /// body, too. Returns true if that marked a new argument of the body.
+    fn condition(&mut self, op: &OpView<'s>) -> bool {
+        let (body, [cond, turn]) = (op.body, [op.regions()[0], op.regions()[1]]);
+        self.pass(op, &body[turn].args, &body[cond].args);
+        self.region(cond);
+        let is_marked = self.values[body.region_results(cond)[0]];
+        self.mark_all(op, &body[turn].args, is_marked)
     }
 }
 

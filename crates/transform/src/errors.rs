@@ -46,6 +46,20 @@ pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {
         .help("call it outside of `vmap`; a kernel computes a batch by its sharding rule, or by `Kernel::batched_by`")
 }
 
+pub(crate) fn no_leading(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("no-batch", loc, format!("argument {index} cannot have the dimension of a batch"))
+        .facts(ty.to_string())
+        .note("only arrays have one")
+        .help("leave the argument out, or pass its arrays as arguments of their own")
+}
+
+pub(crate) fn batch_too_large(size: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {
+    Diagnostic::error("transform-options", loc, format!("a batch of {size} is too large"))
+        .facts(ty.to_string())
+        .note("with the dimension of the batch, this array would have more elements or bytes than an array can have")
+        .help("choose a smaller batch, as in `vmap{size=8}`")
+}
+
 fn shown(op: &OpView<'_>) -> String {
     match CustomCall::target(op) {
         Some(target) => format!("the custom call `{target}`"),

@@ -78,6 +78,14 @@ pub(crate) fn is_smooth(ty: &Type) -> bool {
     ty.as_tensor().is_some_and(|t| has_tangent(t.dtype))
 }
 
+/// Returns true if values of this type are, hold or wait for arrays that have tangents.
+fn has_smooth(ty: &Type) -> bool {
+    match ty {
+        Type::Tuple(types) | Type::Future(types) => types.iter().any(has_smooth),
+        Type::Tensor(_) | Type::Token => is_smooth(ty),
+    }
+}
+
 fn may_carry(ty: &Type) -> bool {
     matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
@@ -148,7 +156,7 @@ impl<'s> Scope<'s> {
                 self.cloner.op(op.op, b);
                 Ok(())
             }
-            Derivative::None(why) => match op.results().iter().any(|&v| is_smooth(op.body.ty(v))) {
+            Derivative::None(why) => match op.results().iter().any(|&v| has_smooth(op.body.ty(v))) {
                 true => Err(errors::no_derivative(op, why).into()),
                 false => {
                     self.cloner.op(op.op, b);

@@ -57,11 +57,15 @@ impl Request {
             }
         };
         let (mut args, mut size) = (None, None);
+        let mut known = HashSet::new();
         for option in inner.split([',', ' ']).filter(|o| !o.is_empty()) {
             let (key, value) = option.split_once('=').ok_or(format!("`{option}` is not of the form `name=value`"))?;
             let number = |text: &str| {
                 text.parse::<usize>().map_err(|_| format!("`{text}` is not a number from 0 to {}", usize::MAX))
             };
+            if !known.insert(key) {
+                return Err(format!("`{key}` is given twice"));
+            }
             match (key, name) {
                 ("args", _) => args = Some(distinct(value.split('+').map(number).collect::<Result<Vec<_>, _>>()?)?),
                 ("size", "vmap") => size = Some(number(value)?),
@@ -178,6 +182,8 @@ mod tests {
         for name in ["jvp", "vjp", "value-and-grad", "vmap"] {
             assert!(message(&format!("{name}{{args=1+0+1}}")).contains("`args` names argument 1 twice"));
         }
+        assert!(message("vmap{args=0,size=3,size=4}").contains("`size` is given twice"));
+        assert!(message("jvp{args=0,args=0}").contains("`args` is given twice"));
         assert!(message("vjp{size=3}").contains("no option `size`"));
         assert!(message("vjp{args=0").contains("brace"));
         assert!(Request::parse("hoist").is_none());

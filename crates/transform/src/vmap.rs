@@ -17,13 +17,15 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`. It computes
-/// `func` for each index of the dimension. Layouts are those of the old dimensions, and the new one is open. Calls that
-/// use values with the new dimension are inlined, or become named computations if they have a policy of what is
-/// computed again. Functions with derivatives of their own are batched too, and are [added](Batched::added).
+/// Returns the function whose arguments `args` and all results have a new leading dimension of size `size`, except for
+/// tokens and tuples. It computes `func` for each index of the dimension. Layouts are those of the old dimensions, and
+/// the new one is open. Calls that use values with the new dimension are inlined, or become named computations if they
+/// have a policy of what is computed again. Functions with derivatives of their own are batched too, and are
+/// [added](Batched::added).
 ///
 /// # Errors
-/// `transform-argument` if an argument is not there, and `no-batch` for the first op that has no batch.
+/// `transform-argument` if an argument is not there, `no-batch` for an argument that is a tuple and for the first op
+/// that has no batch, and `transform-options` for the first array that would be too large with the new dimension.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
     vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
@@ -33,7 +35,7 @@ pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result
 pub struct Batch<'a> {
     /// The size of the new leading dimension.
     pub size: usize,
-    /// True if results that are the same for all indices have the leading dimension, too.
+    /// True if arrays among the results that are the same for all indices have the leading dimension, too.
     pub has_all: bool,
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), which the batch replaces, if it has
     /// one.
@@ -60,25 +62,21 @@ pub struct Batched {
 /// that names an axis of this dimension. Layouts of other values may name it.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
-    if let Some(&i) = args.iter().find(|&&i| i >= all.len()) {
-        return Err(errors::no_argument(i, all.len(), &func.loc).into());
-    }
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
     let mut scope = Scope::new(module, &func.body, batch, Rc::default());
+    check_arguments(&scope, func, args)?;
     for (i, &v) in all.iter().enumerate() {
         scope.arg(v, args.contains(&i), &mut b);
     }
     scope.region(func.body.entry(), &mut b)?;
     let results = func.body.results();
-    let mapped: Vec<bool> = results.iter().map(|&v| batch.has_all || scope.mapped[v]).collect();
-    let value = |(&v, &is_mapped): (&Value, &bool)| match is_mapped {
-        true => scope.with_leading(v, &mut b),
-        false => scope.cloner.get(v),
-    };
-    let values: Vec<Value> = results.iter().zip(&mapped).map(value).collect();
+    let is_mapped = |v: Value| scope.mapped[v] || (batch.has_all && array_type(func.body.ty(v)).is_some());
+    let mapped: Vec<bool> = results.iter().map(|&v| is_mapped(v)).collect();
+    let values = scope.with_leading_where(results, &mapped, &mut b);
     b.ret(values.iter().copied());
     out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
+    drop_other_aliases(&mut out);
     for ((sharding, is_mapped), &v) in out.result_shardings.iter_mut().zip(&mapped).zip(results) {
         if let (Some(s), true) = (sharding, is_mapped) {
             scope.add_to_result(v, s, &func.loc);
@@ -87,6 +85,41 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     match scope.wrong.is_empty() {
         true => Ok(Batched { func: out, added: scope.made.take().added, mapped }),
         false => Err(scope.wrong),
+    }
+}
+
+/// Checks that the function has the arguments `args`, each of which is a token or an array that can have the dimension
+/// of the batch, and that its results can have it. Fails with `transform-argument` if an argument is not there, with
+/// `no-batch` if it has no leading dimension, and with `transform-options` if an array would be too large.
+fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
+    let all = func.body.args();
+    for &i in args {
+        let Some(&v) = all.get(i) else {
+            return Err(errors::no_argument(i, all.len(), &func.loc).into());
+        };
+        let ty = func.body.ty(v);
+        if array_type(ty).is_none() && *ty != Type::Token {
+            return Err(errors::no_leading(i, ty, &func.loc).into());
+        }
+        scope.check_size(ty, &func.loc)?;
+    }
+    match scope.batch.has_all {
+        true => func.result_types.iter().try_for_each(|ty| scope.check_size(ty, &func.loc)),
+        false => Ok(()),
+    }
+}
+
+/// The attribute of an argument whose memory a result may use: the number of the result.
+const ALIASING_OUTPUT: &str = "tf.aliasing_output";
+
+/// Removes the attribute that names a result with the memory of an argument where their types differ, because only one
+/// of them has the leading dimension.
+fn drop_other_aliases(func: &mut Func) {
+    for (attrs, &arg) in func.arg_attrs.iter_mut().zip(func.body.args()) {
+        let Some(result) = attrs.size(ALIASING_OUTPUT) else { continue };
+        if func.result_types.get(result) != Some(func.body.ty(arg)) {
+            attrs.remove(ALIASING_OUTPUT);
+        }
     }
 }
 
@@ -159,9 +192,10 @@ impl<'s> Scope<'s> {
         Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
     }
 
-    /// Maps `v` to `to`, which has the leading dimension if `is_mapped`. Then its layout gets the dimension, too, with
-    /// the mistake `spmd-axis` if it names an axis of the batch.
+    /// Maps `v` to `to`, which has the leading dimension if `is_mapped` and `v` is an array. Then its layout gets the
+    /// dimension, too, with the mistake `spmd-axis` if it names an axis of the batch.
     fn set(&mut self, v: Value, to: Value, is_mapped: bool, b: &mut Builder<'_>) {
+        let is_mapped = is_mapped && array_type(self.body.ty(v)).is_some();
         self.mapped[v] = is_mapped;
         self.cloner.carry(v, to, b);
         if is_mapped {
@@ -190,13 +224,40 @@ impl<'s> Scope<'s> {
 
     fn arg(&mut self, v: Value, is_mapped: bool, b: &mut Builder<'_>) {
         let ty = self.body.ty(v);
-        let arg = b.arg(if is_mapped { leading_type(ty, self.size) } else { ty.clone() });
+        let arg = b.arg(if is_mapped { batch_type(ty, self.size) } else { ty.clone() });
         self.set(v, arg, is_mapped, b);
     }
 
+    /// Returns the copy of a value with the leading dimension, along which it is repeated if it is not mapped. That of
+    /// a future is repeated when it is done. Tokens and tuples are returned as they are.
     fn with_leading(&self, v: Value, b: &mut Builder<'_>) -> Value {
-        let to = self.cloner.get(v);
-        if self.mapped[v] { to } else { repeated(b, to, self.size) }
+        let (to, ty) = (self.cloner.get(v), self.body.ty(v));
+        match array_type(ty) {
+            Some(array) if !self.mapped[v] => {
+                let is_future = ty.as_tensor().is_none();
+                let done =
+                    if is_future { b.value(Opcode::AsyncDone, [to], Attrs::new(), array.clone().into()) } else { to };
+                repeated(b, done, self.size)
+            }
+            _ => to,
+        }
+    }
+
+    /// Returns the copies of values, with the leading dimension where `mapped` is true.
+    fn with_leading_where(&self, values: &[Value], mapped: &[bool], b: &mut Builder<'_>) -> Vec<Value> {
+        let one =
+            |(&v, &is_mapped): (&Value, &bool)| if is_mapped { self.with_leading(v, b) } else { self.cloner.get(v) };
+        values.iter().zip(mapped).map(one).collect()
+    }
+
+    /// Checks that an array of this type can have the dimension of the batch. Fails with `transform-options` if it
+    /// would be too large.
+    fn check_size(&self, ty: &Type, loc: &Loc) -> Result<(), Diagnostics> {
+        let with_batch = batch_type(ty, self.size);
+        match with_batch.as_tensor().is_none_or(|array| array.checked_bytes().is_some()) {
+            true => Ok(()),
+            false => Err(errors::batch_too_large(self.size, ty, loc).into()),
+        }
     }
 
     /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch
@@ -227,6 +288,11 @@ impl<'s> Scope<'s> {
             return Ok(());
         }
         let mapped: Vec<bool> = op.operands().iter().map(is_mapped).collect();
+        op.operands().iter().chain(op.results()).try_for_each(|&v| self.check_size(op.body.ty(v), op.loc()))?;
+        if Opcode::of_view(op) == Opcode::OptimizationBarrier {
+            self.barrier(op, &mapped, b);
+            return Ok(());
+        }
         let batched = Opcode::of_view(op).facts().batch(op, &mapped);
         if captures && !matches!(batched, How::Structure) {
             return Err(errors::no_batch(op, "its region uses a value that differs along the batch").into());
@@ -248,12 +314,12 @@ impl<'s> Scope<'s> {
                 return self.inlined(op, &func.body, b);
             }
             How::Leading(attrs) => {
-                let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
+                let operands: Vec<Value> = (0..operands.len()).map(|i| leading_operand(&mut cx, i)).collect();
                 cx.leading_op(&operands, attrs)
             }
             How::LeadingOf(leading, attrs) => {
-                let operands: Vec<Value> =
-                    (0..operands.len()).map(|i| if leading[i] { cx.with_leading(i) } else { operands[i] }).collect();
+                let operand = |i: usize| if leading[i] { leading_operand(&mut cx, i) } else { operands[i] };
+                let operands: Vec<Value> = (0..operands.len()).map(operand).collect();
                 cx.leading_op(&operands, attrs)
             }
             How::By(_, batch) => batch(&mut cx)?,
@@ -262,6 +328,17 @@ impl<'s> Scope<'s> {
             self.set(v, to, true, b);
         }
         Ok(())
+    }
+
+    /// Builds a barrier of the operands as they are: a result has the leading dimension if its operand has it.
+    fn barrier(&mut self, op: &OpView<'s>, mapped: &[bool], b: &mut Builder<'_>) {
+        let operands = self.cloner.values(op.operands());
+        let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
+        let new = b.op(op.data().code, operands, op.attrs().clone(), types);
+        let made = b.body[new].results.to_vec();
+        for ((&v, to), &is_mapped) in op.results().iter().zip(made).zip(mapped) {
+            self.set(v, to, is_mapped, b);
+        }
     }
 
     /// Replaces a named op along the dimension of the batch. A gather returns its operand with the leading dimension,
@@ -291,14 +368,7 @@ impl<'s> Scope<'s> {
             Opcode::While => self.while_loop(op, b),
             Opcode::Case | Opcode::If => self.branch(op, b),
             Opcode::ManualComputation => self.manual(op, b),
-            // The batch is computed at once, and the future's value is ready.
-            Opcode::AsyncStart => {
-                let inner = op.regions()[0];
-                self.forward(op.operands(), &op.body[inner].args);
-                self.region(inner, b)?;
-                self.forward(op.body.region_results(inner), op.results());
-                Ok(())
-            }
+            Opcode::AsyncStart => self.start(op, b),
             Opcode::AsyncDone => {
                 self.forward(op.operands(), op.results());
                 Ok(())
@@ -316,6 +386,21 @@ impl<'s> Scope<'s> {
                 _ => self.call(op, b),
             },
         }
+    }
+
+    /// Builds the batch of what an `async_start` starts. It is computed at once, and takes the place of the future.
+    /// Fails as [`region`](Scope::region) does, and if the future waits for another number of arrays than one.
+    fn start(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let (inner, future) = (op.regions()[0], op.result(0));
+        if array_type(op.body.ty(future)).is_none() {
+            return Err(errors::no_batch(op, "its future waits for another number of arrays than one").into());
+        }
+        self.forward(op.operands(), &op.body[inner].args);
+        self.region(inner, b)?;
+        let ready = self.with_leading(op.body.region_results(inner)[0], b);
+        self.cloner.set(future, ready);
+        self.mapped[future] = true;
+        Ok(())
     }
 
     /// Builds the batch of a manual computation. If the axes of the batch are manual and divide its size, and no named
@@ -368,7 +453,7 @@ impl<'s> Scope<'s> {
         inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
         b.loc = loc;
         let batched = |v: Value, is_mapped: bool| match is_mapped {
-            true => leading_type(op.body.ty(v), self.size),
+            true => batch_type(op.body.ty(v), self.size),
             false => op.body.ty(v).clone(),
         };
         let types: Vec<Type> = op.results().iter().zip(given).map(|(&v, &g)| batched(v, self.mapped[g])).collect();
@@ -394,7 +479,7 @@ impl<'s> Scope<'s> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
         let operands = self.cloner.values(op.operands());
-        let types: Vec<Type> = op.results().iter().map(|&v| leading_type(op.body.ty(v), self.size)).collect();
+        let types: Vec<Type> = op.results().iter().map(|&v| batch_type(op.body.ty(v), self.size)).collect();
         let new = b.op(Opcode::Composite, operands, rule.attrs(func, custom.args), types);
         let made = b.body[new].results.to_vec();
         for (&v, to) in op.results().iter().zip(made) {
@@ -555,93 +640,100 @@ impl<'s> Scope<'s> {
         Ok(self.body.region_results(region).iter().map(|&v| (self.cloner.get(v), self.mapped[v])).collect())
     }
 
-    fn depends(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
+    /// Returns true for each value that has the leading dimension already, or that may have it in the batch of this op:
+    /// a result of the op, or a value in its regions.
+    fn depends(&self, op: &OpView<'s>) -> EntityVec<Value, bool> {
         let (module, axis) = (self.module, self.batch.axis);
         let gathers = |op: &OpView<'_>| NamedOp::of(op).is_some_and(|(k, a)| k == NamedOp::Gather && Some(a) == axis);
-        let mut depends = Depends::new(module, self.body, |op, v| op.body.ty(v).as_tensor().is_some() && !gathers(op));
-        depends.source =
-            Box::new(move |op| axis.is_some_and(|axis| op.regions().is_empty() && spreads(module, op, axis)));
+        let mut depends = Depends::new(module, self.body, |op, v| array_type(op.body.ty(v)).is_some() && !gathers(op));
+        depends.by_control = true;
+        depends.source = Box::new(move |op| axis.is_some_and(|axis| spreads(module, op, axis)));
         depends.values.iter_mut().zip(self.mapped.iter()).for_each(|(d, &m)| *d = m);
-        given.iter().for_each(|&v| depends.values[v] = true);
-        depends.region(region);
+        depends.op(op);
         depends.values
     }
 
     /// Builds the batch of a loop. If the condition differs along the batch, the loop runs while it holds for any
-    /// index, and the values of indices for which it does not hold stay. Fails as [`region`](Scope::region) does.
+    /// index, and the values of indices for which it does not hold stay. Fails as [`region`](Scope::region) does, and
+    /// if a value that would have to stay is neither an array nor a token.
     fn while_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let [cond, turn] = [op.regions()[0], op.regions()[1]];
-        let (count, next) = (op.operands().len(), op.body.region_results(turn));
-        let mut carried: Vec<usize> = (0..count).filter(|&i| self.mapped[op.operand(i)]).collect();
-        let mut is_any;
-        loop {
-            let of = |region: Region| carried.iter().map(|&i| op.body[region].args[i]).collect::<Vec<_>>();
-            is_any = self.depends(cond, &of(cond))[op.body.region_results(cond)[0]];
-            let depends = self.depends(turn, &of(turn));
-            let more: Vec<usize> = (0..count).filter(|&i| is_any || carried.contains(&i) || depends[next[i]]).collect();
-            if more == carried {
-                break;
-            }
-            carried = more;
+        let depends = self.depends(op);
+        let carried: Vec<bool> = op.body[turn].args.iter().map(|&v| depends[v]).collect();
+        let is_any = depends[op.body.region_results(cond)[0]];
+        if is_any {
+            check_choice(op)?;
         }
-        let operand = |i: usize, b: &mut Builder<'_>| match carried.contains(&i) {
-            true => self.with_leading(op.operand(i), b),
-            false => self.cloner.get(op.operand(i)),
-        };
-        let operands: Vec<Value> = (0..count).map(|i| operand(i, b)).collect();
+        let operands = self.with_leading_where(op.operands(), &carried, b);
         let types: Vec<Type> = operands.iter().map(|&v| b.body.ty(v).clone()).collect();
         let loc = b.loc.clone();
         let (first, second) = (b.body.add_region(), b.body.add_region());
         for (region, new) in [(cond, first), (turn, second)] {
             let mut inner = Builder::at(b.body, new, loc.clone());
-            for i in 0..count {
-                self.arg(op.body[region].args[i], carried.contains(&i), &mut inner);
+            for (&arg, &is_carried) in op.body[region].args.iter().zip(&carried) {
+                self.arg(arg, is_carried, &mut inner);
             }
         }
-        let mut inner = Builder::at(b.body, first, loc.clone());
-        self.region(cond, &mut inner)?;
-        let test = op.body.region_results(cond)[0];
-        let holds = self.cloner.get(test);
-        let holds = if self.mapped[test] { make::reduce(&mut inner, ReduceKind::Or, holds, &[0]) } else { holds };
-        inner.op(Opcode::RegionReturn, [holds], Attrs::new(), []);
-        let mut inner = Builder::at(b.body, second, loc.clone());
-        let old: Vec<Value> = self.cloner.values(&op.body[turn].args);
-        let runs = match is_any {
-            true => {
-                self.forward(&op.body[turn].args.clone(), &op.body[cond].args.clone());
-                self.region(cond, &mut inner)?;
-                Some(self.with_leading(test, &mut inner))
-            }
-            false => None,
-        };
-        self.region(turn, &mut inner)?;
-        let mut results = vec![];
-        for i in 0..count {
-            let new = match carried.contains(&i) {
-                true => self.with_leading(next[i], &mut inner),
-                false => self.cloner.get(next[i]),
-            };
-            results.push(match runs {
-                Some(runs) => {
-                    let shape = inner.body.ty(new).shape().to_vec();
-                    let mask = make::broadcast_in_dim(&mut inner, runs, &shape, &[0]);
-                    make::select(&mut inner, mask, new, old[i])
-                }
-                None => new,
-            });
-        }
-        inner.op(Opcode::RegionReturn, results, Attrs::new(), []);
+        self.condition(op, is_any, &mut Builder::at(b.body, first, loc.clone()))?;
+        self.turn(op, &carried, is_any, &mut Builder::at(b.body, second, loc.clone()))?;
         b.loc = loc;
         let new = b.op_with_regions(Opcode::While, operands, op.attrs().clone(), [first, second], types);
         let made = b.body[new].results.to_vec();
-        for (i, to) in made.into_iter().enumerate() {
-            self.set(op.result(i), to, carried.contains(&i), b);
+        for ((&v, to), is_carried) in op.results().iter().zip(made).zip(carried) {
+            self.set(v, to, is_carried, b);
         }
         Ok(())
     }
 
+    /// Builds the condition of a loop, which holds if it holds for any index. `is_any` is true if it may differ along
+    /// the batch. Fails as [`region`](Scope::region) does.
+    fn condition(&mut self, op: &OpView<'s>, is_any: bool, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        let cond = op.regions()[0];
+        self.region(cond, b)?;
+        let test = op.body.region_results(cond)[0];
+        assert!(is_any || !self.mapped[test], "vmap: a condition differs along the batch, and this was not expected");
+        let holds = self.cloner.get(test);
+        let holds = if self.mapped[test] { make::reduce(b, ReduceKind::Or, holds, &[0]) } else { holds };
+        b.op(Opcode::RegionReturn, [holds], Attrs::new(), []);
+        Ok(())
+    }
+
+    /// Builds the body of a loop, of whose values those have the leading dimension that are `carried`. If `is_any` is
+    /// true, the values of indices for which the condition does not hold stay. Fails as [`region`](Scope::region) does.
+    fn turn(
+        &mut self,
+        op: &OpView<'s>,
+        carried: &[bool],
+        is_any: bool,
+        b: &mut Builder<'_>,
+    ) -> Result<(), Diagnostics> {
+        let [cond, turn] = [op.regions()[0], op.regions()[1]];
+        let old: Vec<Value> = self.cloner.values(&op.body[turn].args);
+        let mut runs = None;
+        if is_any {
+            self.forward(&op.body[turn].args, &op.body[cond].args);
+            self.region(cond, b)?;
+            runs = Some(self.with_leading(op.body.region_results(cond)[0], b));
+        }
+        self.region(turn, b)?;
+        let next = op.body.region_results(turn);
+        let is_expected = next.iter().zip(carried).all(|(&v, &is_carried)| is_carried || !self.mapped[v]);
+        assert!(is_expected, "vmap: a value of a loop differs along the batch, and this was not expected");
+        let mut results = self.with_leading_where(next, carried, b);
+        if let Some(runs) = runs {
+            for ((new, &old), _) in results.iter_mut().zip(&old).zip(carried).filter(|(_, is_carried)| **is_carried) {
+                let shape = b.body.ty(*new).shape().to_vec();
+                let mask = make::broadcast_in_dim(b, runs, &shape, &[0]);
+                *new = make::select(b, mask, *new, old);
+            }
+        }
+        b.op(Opcode::RegionReturn, results, Attrs::new(), []);
+        Ok(())
+    }
+
     /// Builds the batch of a branch. If the predicate differs along the batch, all branches run, and each index takes
-    /// the results of its own. Fails as [`region`](Scope::region) does.
+    /// the results of its own. Otherwise those results have the leading dimension that have it in some branch. Fails
+    /// as [`region`](Scope::region) does, and if a result that is chosen is neither an array nor a token.
     fn branch(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         if self.mapped[op.operand(0)] {
             return self.all_branches(op, b);
@@ -650,25 +742,33 @@ impl<'s> Scope<'s> {
         let mut regions = vec![];
         for &branch in op.regions() {
             let new = b.body.add_region();
-            let mut inner = Builder::at(b.body, new, loc.clone());
-            self.region(branch, &mut inner)?;
-            let results = op.body.region_results(branch);
-            let values: Vec<Value> = results.iter().map(|&v| self.with_leading(v, &mut inner)).collect();
-            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+            self.region(branch, &mut Builder::at(b.body, new, loc.clone()))?;
             regions.push(new);
         }
+        let results = |branch: Region| op.body.region_results(branch);
+        let is_mapped = |i: usize| op.regions().iter().any(|&branch| self.mapped[results(branch)[i]]);
+        let mapped: Vec<bool> = (0..op.results().len()).map(is_mapped).collect();
+        let mut types = vec![];
+        for (&branch, &new) in op.regions().iter().zip(&regions) {
+            let mut inner = Builder::at(b.body, new, loc.clone());
+            let values = self.with_leading_where(results(branch), &mapped, &mut inner);
+            types = values.iter().map(|&v| inner.body.ty(v).clone()).collect::<Vec<Type>>();
+            inner.op(Opcode::RegionReturn, values, Attrs::new(), []);
+        }
         b.loc = loc;
-        let types: Vec<Type> = op.results().iter().map(|&v| leading_type(op.body.ty(v), self.size)).collect();
         let predicate = self.cloner.get(op.operand(0));
         let new = b.op_with_regions(op.data().code, [predicate], op.attrs().clone(), regions, types);
         let made = b.body[new].results.to_vec();
-        for (&v, to) in op.results().iter().zip(made) {
-            self.set(v, to, true, b);
+        for ((&v, to), is_mapped) in op.results().iter().zip(made).zip(mapped) {
+            self.set(v, to, is_mapped, b);
         }
         Ok(())
     }
 
+    /// Builds all branches one after another, and chooses the results of one for each index. A token is that of all
+    /// branches. Fails as [`branch`](Scope::branch) does.
     fn all_branches(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
+        check_choice(op)?;
         for &branch in op.regions() {
             self.region(branch, b)?;
         }
@@ -677,6 +777,12 @@ impl<'s> Scope<'s> {
         let last = op.regions().len() - 1;
         for (i, &result) in op.results().iter().enumerate() {
             let of = |k: usize| op.body.region_results(op.regions()[k])[i];
+            if *op.body.ty(result) == Type::Token {
+                let tokens: Vec<Value> = (0..=last).map(|k| self.cloner.get(of(k))).collect();
+                let all = b.value(Opcode::AfterAll, tokens, Attrs::new(), Type::Token);
+                self.set(result, all, false, b);
+                continue;
+            }
             let mut chosen = self.with_leading(of(last), b);
             let shape = b.body.ty(chosen).shape().to_vec();
             for k in (0..last).rev() {
@@ -695,6 +801,43 @@ impl<'s> Scope<'s> {
             self.set(result, chosen, true, b);
         }
         Ok(())
+    }
+}
+
+/// Returns the type of the array that a value of this type is, or for which a future of one array waits. Returns `None`
+/// for tokens, tuples and other futures, which have no leading dimension.
+fn array_type(ty: &Type) -> Option<&TensorType> {
+    match ty {
+        Type::Tensor(array) => Some(array),
+        Type::Future(types) if types.len() == 1 => types[0].as_tensor(),
+        Type::Future(_) | Type::Token | Type::Tuple(_) => None,
+    }
+}
+
+/// Returns the type that a value of this type has in a batch of this size: that of its array with the leading
+/// dimension. A future becomes its array. Types without an array are returned unchanged.
+fn batch_type(ty: &Type, size: usize) -> Type {
+    array_type(ty).map_or_else(|| ty.clone(), |array| leading_type(&Type::from(array.clone()), size))
+}
+
+/// Checks that the batch of a loop or a branch can choose its results for each index. Fails with `no-batch` if one is
+/// neither an array nor a token.
+fn check_choice(op: &OpView<'_>) -> Result<(), Diagnostics> {
+    let can_choose = |ty: &Type| array_type(ty).is_some() || *ty == Type::Token;
+    match op.results().iter().all(|&v| can_choose(op.body.ty(v))) {
+        true => Ok(()),
+        false => {
+            let why = "its condition differs along the batch, and it has a result that is neither an array nor a token";
+            Err(errors::no_batch(op, why).into())
+        }
+    }
+}
+
+/// Returns operand `i` of an op with the leading dimension if it is an array, and as it is if not.
+fn leading_operand(cx: &mut BatchCx<'_, '_, '_>, i: usize) -> Value {
+    match cx.op.operand_type(i).as_tensor() {
+        Some(_) => cx.with_leading(i),
+        None => cx.operands[i],
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{check_batch, parse, run, values, with_main};
 use shardwise_base::Literal;
-use shardwise_ir::{Func, Module, text};
+use shardwise_ir::{Func, Module, Type, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
 use shardwise_transform::{Batch, vmap, vmap_with};
@@ -211,4 +211,190 @@ fn the_own_elements_of_lists_keep_the_signs_of_zeros() {
     let own = run(&batch, &[Literal::new([2, 2], &[-0.0, 3.0, 5.0, 0.0])]);
     let signs: Vec<bool> = values(&own[0]).iter().map(|x| x.is_sign_negative()).collect();
     assert_eq!((values(&own[0]), signs), (vec![0.0, 0.0], vec![true, false]));
+}
+
+#[test]
+fn a_condition_that_a_branch_returns() {
+    let module = parse(
+        r#"func.func @main(%x: tensor<f64>) -> tensor<f64> {
+  %two = stablehlo.constant dense<2.0> : tensor<f64>
+  %big = stablehlo.constant dense<20.0> : tensor<f64>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %false = stablehlo.constant dense<false> : tensor<i1>
+  %w = stablehlo.while(%y = %x) : tensor<f64>
+  cond {
+    %t = stablehlo.compare LT, %y, %big : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %r = "stablehlo.if"(%t) ({
+      stablehlo.return %true : tensor<i1>
+    }, {
+      stablehlo.return %false : tensor<i1>
+    }) : (tensor<i1>) -> tensor<i1>
+    stablehlo.return %r : tensor<i1>
+  } do {
+    %y2 = stablehlo.multiply %y, %two : tensor<f64>
+    stablehlo.return %y2 : tensor<f64>
+  }
+  return %w : tensor<f64>
+}"#,
+    );
+    let batch = with_main(&module, vmap(&module, module.main().unwrap(), &[0], 3).unwrap().func);
+    let found = run(&batch, &[Literal::new([3], &[0.5, 3.0, 2.5])]);
+    assert_eq!(values(&found[0]), [32.0, 24.0, 20.0]);
+}
+
+/// Returns a program of the arguments `%x`, `%y` and `%z0` with a loop of three turns, which carries `%z` from `%z0` on.
+/// `turn` makes `%r`, the next `%z`, of `ty`.
+fn of_three_turns(turn: &str, ty: &str) -> String {
+    format!(
+        "func.func @main(%x: tensor<2xf64>, %y: tensor<f64>, %z0: {ty}) -> {ty} {{
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %c1 = stablehlo.constant dense<1> : tensor<i32>
+  %c3 = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1.0> : tensor<f64>
+  %two = stablehlo.constant dense<2.0> : tensor<f64>
+  %w:2 = stablehlo.while(%i = %c0, %z = %z0) : tensor<i32>, {ty}
+  cond {{
+    %t = stablehlo.compare LT, %i, %c3 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  }} do {{
+    %n = stablehlo.add %i, %c1 : tensor<i32>
+    {turn}
+    stablehlo.return %n, %r : tensor<i32>, {ty}
+  }}
+  return %w#1 : {ty}
+}}"
+    )
+}
+
+#[test]
+fn a_branch_in_a_loop_makes_values_that_differ() {
+    let constants = r#"%p = stablehlo.compare GT, %y, %one : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %r = "stablehlo.if"(%p) ({
+      stablehlo.return %one : tensor<f64>
+    }, {
+      stablehlo.return %two : tensor<f64>
+    }) : (tensor<i1>) -> tensor<f64>"#;
+    let other_result = r#"%p = stablehlo.compare GT, %y, %one : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %b:2 = "stablehlo.if"(%p) ({
+      %s = stablehlo.add %x, %x : tensor<2xf64>
+      %d = stablehlo.add %z, %z : tensor<f64>
+      stablehlo.return %s, %d : tensor<2xf64>, tensor<f64>
+    }, {
+      stablehlo.return %x, %z : tensor<2xf64>, tensor<f64>
+    }) : (tensor<i1>) -> (tensor<2xf64>, tensor<f64>)
+    %r = stablehlo.add %b#1, %one : tensor<f64>"#;
+    check_batch(&of_three_turns(constants, "tensor<f64>"), 0.0);
+    check_batch(&of_three_turns(other_result, "tensor<f64>"), 0.0);
+}
+
+#[test]
+fn a_loop_in_a_loop_counts_turns_that_differ() {
+    let turn = "%big = stablehlo.constant dense<20.0> : tensor<f64>
+    %v:2 = stablehlo.while(%a = %y, %k = %z) : tensor<f64>, tensor<f64>
+    cond {
+      %t = stablehlo.compare LT, %a, %big : (tensor<f64>, tensor<f64>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %a2 = stablehlo.multiply %a, %two : tensor<f64>
+      %k2 = stablehlo.add %k, %one : tensor<f64>
+      stablehlo.return %a2, %k2 : tensor<f64>, tensor<f64>
+    }
+    %r = stablehlo.add %v#1, %one : tensor<f64>";
+    check_batch(&of_three_turns(turn, "tensor<f64>"), 0.0);
+}
+
+#[test]
+fn barriers_and_futures_in_a_loop() {
+    let barrier = "%b:2 = stablehlo.optimization_barrier %x, %z : tensor<2xf64>, tensor<f64>
+    %r = stablehlo.add %b#1, %one : tensor<f64>";
+    check_batch(&of_three_turns(barrier, "tensor<f64>"), 0.0);
+    let future = r#"%f = "stablehlo.async_start"(%x) ({
+    ^bb0(%q: tensor<2xf64>):
+      %s = stablehlo.slice %q [1:2] : (tensor<2xf64>) -> tensor<1xf64>
+      stablehlo.return %s : tensor<1xf64>
+    }) : (tensor<2xf64>) -> !stablehlo.future<tensor<1xf64>>
+    %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<1xf64>>) -> tensor<1xf64>"#;
+    check_batch(&of_three_turns(future, "tensor<1xf64>"), 0.0);
+}
+
+#[test]
+fn tokens_have_no_batch_of_their_own() {
+    let in_loop = "func.func @main(%x: tensor<f64>) -> tensor<f64> {
+  %k = stablehlo.create_token : !stablehlo.token
+  %big = stablehlo.constant dense<20.0> : tensor<f64>
+  %w:2 = stablehlo.while(%y = %x, %t = %k) : tensor<f64>, !stablehlo.token
+  cond {
+    %c = stablehlo.compare LT, %y, %big : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %y2 = stablehlo.add %y, %y : tensor<f64>
+    %t2 = stablehlo.after_all %t : !stablehlo.token
+    stablehlo.return %y2, %t2 : tensor<f64>, !stablehlo.token
+  }
+  return %w#0 : tensor<f64>
+}";
+    let in_branch = r#"func.func @main(%x: tensor<f64>, %y: tensor<f64>) -> tensor<f64> {
+  %k = stablehlo.create_token : !stablehlo.token
+  %i = stablehlo.convert %y : (tensor<f64>) -> tensor<i32>
+  %0:2 = "stablehlo.case"(%i) ({
+    %a = stablehlo.add %x, %x : tensor<f64>
+    stablehlo.return %a, %k : tensor<f64>, !stablehlo.token
+  }, {
+    stablehlo.return %x, %k : tensor<f64>, !stablehlo.token
+  }) : (tensor<i32>) -> (tensor<f64>, !stablehlo.token)
+  return %0#0 : tensor<f64>
+}"#;
+    check_batch(in_loop, 0.0);
+    check_batch(in_branch, 0.0);
+    let module = parse(
+        "func.func @main(%x: tensor<f64>, %k: !stablehlo.token) -> (tensor<f64>, !stablehlo.token) {
+  %0 = stablehlo.after_all %k : !stablehlo.token
+  return %x, %0 : tensor<f64>, !stablehlo.token
+}",
+    );
+    let batch = vmap(&module, module.main().unwrap(), &[0, 1], 3).unwrap();
+    assert_eq!(batch.mapped, [true, false]);
+    assert_eq!(batch.func.result_types[1], Type::Token);
+    with_main(&module, batch.func);
+}
+
+#[test]
+fn a_tuple_has_no_batch() {
+    let module = parse(
+        "func.func @main(%x: tuple<tensor<f64>>) -> tensor<f64> {
+  %0 = stablehlo.get_tuple_element %x[0] : (tuple<tensor<f64>>) -> tensor<f64>
+  return %0 : tensor<f64>
+}",
+    );
+    let found = vmap(&module, module.main().unwrap(), &[0], 3).unwrap_err();
+    assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-batch"], "{found}");
+}
+
+#[test]
+fn a_batch_that_is_too_large() {
+    let module = parse(
+        "func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> {
+  %c = stablehlo.constant dense<1.0> : tensor<3xf64>
+  %0 = stablehlo.add %a, %c : tensor<3xf64>
+  return %0 : tensor<3xf64>
+}",
+    );
+    for args in [&[0][..], &[]] {
+        let found = vmap(&module, module.main().unwrap(), args, usize::MAX / 2).unwrap_err();
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["transform-options"], "{found}");
+    }
+}
+
+#[test]
+fn a_result_has_the_memory_of_an_argument_only_if_their_types_are_equal() {
+    let module = parse(
+        "func.func @main(%a: tensor<4xf64> {tf.aliasing_output = 0 : i32}, %b: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = stablehlo.multiply %a, %b : tensor<4xf64>
+  return %0 : tensor<4xf64>
+}",
+    );
+    for (mapped, is_kept) in [(0, true), (1, false)] {
+        let batch = vmap(&module, module.main().unwrap(), &[mapped], 3).unwrap();
+        assert_eq!(batch.func.arg_attrs[0].contains("tf.aliasing_output"), is_kept, "argument {mapped}");
+    }
 }

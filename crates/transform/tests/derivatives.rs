@@ -825,3 +825,18 @@ fn sizes_that_are_no_constants_are_refused() {
     let found = jvp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
     assert!(found.contains("its sizes are operands, and not constants"), "{found}");
 }
+
+#[test]
+fn a_tuple_has_no_derivative() {
+    let module = parse(
+        "func.func @main(%x: tensor<f64>) -> tensor<f64> {
+  %0 = stablehlo.tuple %x, %x : tuple<tensor<f64>, tensor<f64>>
+  %1 = stablehlo.get_tuple_element %0[0] : (tuple<tensor<f64>, tensor<f64>>) -> tensor<f64>
+  return %1 : tensor<f64>
+}",
+    );
+    let main = module.main().unwrap();
+    for found in [jvp(&module, main, &[0]).unwrap_err(), vjp(&module, main, &[0]).unwrap_err()] {
+        assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-derivative"], "{found}");
+    }
+}

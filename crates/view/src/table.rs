@@ -1,6 +1,7 @@
 //! Tables of text, and numbers as people read them.
 
 use crate::Picoseconds;
+use shardwise_base::printable;
 
 pub(crate) struct Table {
     /// True for each column that is aligned at the right.
@@ -20,7 +21,7 @@ impl Table {
     /// start of a cell are kept.
     pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.right.len());
-        self.rows.push(row.iter().map(|cell| printable(cell)).collect());
+        self.rows.push(row.iter().map(|cell| printable(cell).into_owned()).collect());
     }
 
     /// Returns the lines, the heading first. A column whose cells below the heading are all empty is left out.
@@ -38,18 +39,6 @@ impl Table {
         };
         self.rows.iter().map(line).collect()
     }
-}
-
-/// Returns a text without control characters: they are escaped, so that a terminal does not obey them.
-pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => printable.extend(c.escape_default()),
-            false => printable.push(c),
-        }
-    }
-    printable
 }
 
 /// Returns a time as text in the smallest unit in which it is printed as less than 1000, or in seconds: `222.5 us`.

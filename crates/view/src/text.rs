@@ -1,9 +1,9 @@
 //! A timeline as text: a summary, a table of instructions, and the critical path.
 
 use crate::facts::place;
-use crate::table::{Table, known, percent, printable, rate, time};
+use crate::table::{Table, known, percent, rate, time};
 use crate::{Instruction, LaneKind, Picoseconds, Span, SpanIndex, SpanKind, Timeline};
-use shardwise_base::{byte_size, counted};
+use shardwise_base::{byte_size, counted, printable};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl Timeline {
             ("peak memory", self.peak_memory().map(peak)),
         ];
         let notes = self.notes.iter().cloned().chain(self.span_notes());
-        let notes = notes.map(|note| ("note", Some(printable(&note))));
+        let notes = notes.map(|note| ("note", Some(printable(&note).into_owned())));
         rows.into_iter().chain(notes).filter_map(|(label, value)| Some((label, value?))).collect()
     }
 
@@ -49,7 +49,7 @@ impl Timeline {
     pub(crate) fn title(&self) -> String {
         let devices = counted(self.device_count, "device");
         let maker = self.maker.name();
-        printable(&format!("{}, {maker} on {}, {devices}", self.program, self.maker.machine()))
+        printable(&format!("{}, {maker} on {}, {devices}", self.program, self.maker.machine())).into_owned()
     }
 
     /// Returns the text that [`Display`](fmt::Display) prints, but with at most `limit` instructions in each table. It

@@ -1,6 +1,6 @@
 //! The places of a program whose layouts can be changed, and the changed programs.
 
-use crate::parsed;
+use crate::{explained, parsed};
 use shardwise_base::Sharding;
 use shardwise_explain::{Change, Place, layouts, specs};
 use shardwise_ir::Module;
@@ -88,6 +88,40 @@ fn a_constraint_is_changed_or_removed() {
     let mesh = module.main_mesh().unwrap();
     let whole = changed(&module, place, Some(Sharding::replicated(mesh, 2)));
     assert!(whole.contains("sdy.sharding_constraint %0 <@mesh, [{}, {}]>"), "{whole}");
+}
+
+/// Shardy's collectives state how they change the layouts of the argument and of `%0`, but not that of the result.
+#[test]
+fn what_collectives_of_the_source_read_keeps_its_layout() {
+    let text = r#"sdy.mesh @mesh = <["x"=4, "y"=4]>
+func.func @main(%x: tensor<16x31xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<16x31xf32> {
+  %0 = sdy.all_to_all [{"x"}: 0->1] %x out_sharding=<@mesh, [{}, {"x"}]> : tensor<16x31xf32>
+  %1 = sdy.all_slice [{"y"}, {}] %0 out_sharding=<@mesh, [{"y"}, {"x"}]> : tensor<16x31xf32>
+  return %1 : tensor<16x31xf32>
+}"#;
+    let e = explained(text);
+    assert_eq!(e.spec_count, 1, "{e}");
+    let module = e.program.clone();
+    let main = module.func_id("main").unwrap();
+    let first = module[main].body[module[main].body.entry()].ops[0];
+    for remedy in &e.remedies {
+        let place = remedy.change.place;
+        assert!(place != Place::Argument(0) && place != Place::After(main, first), "{e}");
+    }
+    assert!(e.notes.iter().any(|note| note.starts_with("the layouts of 1 value were kept")), "{e}");
+}
+
+/// The mesh is not declared, because the program writes it where it uses it.
+#[test]
+fn a_mesh_that_the_program_does_not_declare_is_named() {
+    let text = r#"func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=4]>, [{"x"}, {}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<mesh<["x"=4]>, [{}, {"x"}]>}) {
+  return %x : tensor<8x8xf32>
+}"#;
+    let note = "layouts are written over the mesh @";
+    let e = explained(text);
+    assert!(e.notes.iter().any(|n| n.starts_with(note) && n.contains(r#""x"=4"#)), "{e}");
+    assert!(explained(CONSTRAINED).notes.iter().all(|n| !n.starts_with(note)));
 }
 
 #[test]

@@ -118,6 +118,20 @@ fn colours_change_no_text() {
     }
 }
 
+/// Names of files, arguments and axes are shown without control characters, which a terminal would obey.
+#[test]
+fn terminals_obey_no_name() {
+    let text = PRODUCT.replace("\"Y\"", r#""Y\1B[31m\0A""#).replace("loc(\"In\")", r#"loc("In\1B[31m")"#);
+    let module = parsed("a\x1b[31m.mlir", &text);
+    let e = explain(&module, &Options::default()).unwrap();
+    let table = shardwise_spmd::partition(&module, &mut Default::default()).unwrap().communication;
+    for shown in [e.to_string(), table.to_string()] {
+        assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown}");
+        assert!(shown.contains(r"Y\u{1b}[31m\n") && shown.contains(r"a\u{1b}[31m.mlir:6:3"), "{shown}");
+    }
+    assert!(e.to_string().contains(r"In\u{1b}[31m"), "{e}");
+}
+
 /// The times are those that a simulation of the partitioned and scheduled program shows, also with a remedy.
 #[test]
 fn times_are_those_of_the_scheduled_program() {

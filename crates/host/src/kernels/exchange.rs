@@ -17,6 +17,11 @@ use shardwise_ir::OpView;
 use shardwise_ops::ReduceKind;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 
+/// The largest number of sources that one pass over instances reads, unless a single instance reads more. The addresses
+/// of all sources of a pass are listed, so this number limits the memory of the lists, which is not charged. Without
+/// it, the lists would grow with the square of the number of devices.
+const SOURCES: usize = 1 << 14;
+
 /// How the parts of the members become a result.
 enum Exchange {
     /// One pass over all parts. The result at position `i` of its group reads each source from byte `i * scatter_bytes`
@@ -36,6 +41,8 @@ struct ExchangeKernel {
     groups: Vec<Group>,
     /// For each instance of the result, its position in its group.
     positions: Vec<usize>,
+    /// The largest number of instances of the result that one pass computes, at least 1.
+    at_once: usize,
 }
 
 /// Returns the step of a collective of one operand whose groups all have the same size of at least 1. Returns `None`
@@ -48,7 +55,8 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
         return None;
     }
     let exchange = exchange(view, &collective.kind, size)?;
-    Some(plan.kernel(view, ExchangeKernel { exchange, output_bytes: output_bytes(view), groups, positions }))
+    let at_once = (SOURCES / size).max(1);
+    Some(plan.kernel(view, ExchangeKernel { exchange, output_bytes: output_bytes(view), groups, positions, at_once }))
 }
 
 fn exchange(view: &OpView<'_>, kind: &CollectiveKind, n: usize) -> Option<Exchange> {
@@ -121,8 +129,7 @@ impl Kernel for ExchangeKernel {
                 return Ok(());
             }
             Exchange::Combine { kernel, to_first, .. } => {
-                let has_result = |&&i: &&usize| !to_first || self.positions[i] == 0;
-                kernel.scratch_bytes(Workers::global(), cx.instances.iter().filter(has_result).count())
+                kernel.scratch_bytes(Workers::global(), self.combined(cx, *to_first).min(self.at_once))
             }
             Exchange::Move { .. } => 0,
         };
@@ -139,6 +146,12 @@ impl ExchangeKernel {
         cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
     }
 
+    /// Returns the number of instances for which [`Exchange::Combine`] combines parts. With `to_first`, it does not do
+    /// this for those that get zeros.
+    fn combined(&self, cx: &KernelCx<'_>, to_first: bool) -> usize {
+        cx.instances.iter().filter(|&&i| !to_first || self.positions[i] == 0).count()
+    }
+
     fn fill(&self, cx: &KernelCx<'_>, exchange: &Exchange, outputs: &mut [Buffer]) {
         let sources = |i: usize, bytes: usize| {
             let start = self.positions[i] * bytes;
@@ -146,21 +159,30 @@ impl ExchangeKernel {
         };
         match exchange {
             Exchange::Combine { kernel, scatter_bytes, to_first } => {
-                let mut operands = vec![];
+                let combined = self.combined(cx, *to_first);
+                let streaming = streams(self.output_bytes * combined);
+                let run = |operands: &[Operand<'_>]| kernel.run(Workers::global(), operands, streaming);
+                let most = self.at_once.min(combined) * kernel.operand_count();
+                let mut operands: Vec<Operand<'_>> = Vec::with_capacity(most);
                 for (&i, output) in cx.instances.iter().zip(outputs) {
                     if *to_first && self.positions[i] != 0 {
                         fill(Workers::global(), written(output), &[0]);
                         continue;
                     }
+                    if operands.len() == most {
+                        run(&operands);
+                        operands.clear();
+                    }
                     operands.extend(sources(i, *scatter_bytes).map(Operand::Read));
                     operands.push(write(output));
                 }
-                let firsts = operands.len() / kernel.operand_count();
-                kernel.run(Workers::global(), &operands, streams(self.output_bytes * firsts));
+                run(&operands);
             }
             Exchange::Move { blocks, from_bytes } => {
-                let sources: Vec<Source> = cx.instances.iter().flat_map(|&i| sources(i, *from_bytes)).collect();
-                blocks.run(Workers::global(), &sources, &mut targets(outputs, 0));
+                for (instances, outputs) in cx.instances.chunks(self.at_once).zip(outputs.chunks_mut(self.at_once)) {
+                    let sources: Vec<Source> = instances.iter().flat_map(|&i| sources(i, *from_bytes)).collect();
+                    blocks.run(Workers::global(), &sources, &mut targets(outputs, 0));
+                }
             }
             Exchange::HandOver => {}
         }

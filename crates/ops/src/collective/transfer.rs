@@ -8,7 +8,8 @@ use shardwise_sharding::cost::CollectiveCost;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather all results, for all others all
-    /// operands. It is 0 for a permutation that moves nothing.
+    /// operands, which a reduction sums with the elements of its results if these are wider. It is 0 for a permutation
+    /// that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives.
     pub received: u64,
@@ -29,8 +30,10 @@ impl Transfer {
         let others = taken.saturating_mul(members.saturating_sub(1));
         let (bytes, received) = match &collective.kind {
             CollectiveKind::AllGather { .. } => received(CollectiveCost::AllGather, given),
-            CollectiveKind::AllReduce { .. } => received(CollectiveCost::AllReduce, taken),
-            CollectiveKind::ReduceScatter { .. } => received(CollectiveCost::ReduceScatter, taken),
+            CollectiveKind::AllReduce { .. } => received(CollectiveCost::AllReduce, taken.max(given)),
+            CollectiveKind::ReduceScatter { .. } => {
+                received(CollectiveCost::ReduceScatter, taken.max(given.saturating_mul(members)))
+            }
             CollectiveKind::AllToAll { .. } => received(CollectiveCost::AllToAll, taken),
             CollectiveKind::RaggedAllToAll => (taken, given.min(others)),
             CollectiveKind::CollectivePermute { permutation } if permutation.moved_count() == 0 => (0, 0),

@@ -128,13 +128,21 @@ impl Facts for Clamp {
             let parts = [0, 1, 2].map(|i| {
                 let tangent = spread(cx.b, cx.tangents[i]?, cx.op.result_shape(0));
                 let above = |b: &mut Builder<'_>, from, to| make::compare(b, "GT", from, to);
+                // Where `min` exceeds `max`, the result is `max`. Where they are equal, an element below them has no
+                // derivative, as in JAX.
                 let counts = match i {
-                    0 => above(cx.b, min, x),
+                    0 => {
+                        let (low, in_order) = (above(cx.b, min, x), above(cx.b, max, min));
+                        make::and(cx.b, low, in_order)
+                    }
                     1 => {
                         let (low, high) = (above(cx.b, x, min), above(cx.b, max, x));
                         make::and(cx.b, low, high)
                     }
-                    _ => above(cx.b, x, max),
+                    _ => {
+                        let (high, crossed) = (above(cx.b, x, max), above(cx.b, min, max));
+                        make::or(cx.b, high, crossed)
+                    }
                 };
                 Some(make::select(cx.b, counts, tangent, zeros))
             });
@@ -173,4 +181,22 @@ impl Facts for Clamp {
   return %0 : tensor<2xf32>
 }"
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calculus_test::check_derivative;
+    use crate::shard_test::module_of;
+
+    #[test]
+    fn a_minimum_above_the_maximum_does_not_count() {
+        let x = [[0.5f64; 3], [0.0, -1.0, 0.75], [-0.5; 3]].map(|numbers| Literal::new([3], &numbers));
+        let module = module_of(&x, |_, b, args| {
+            let v = make::clamp(b, args[0], args[1], args[2]);
+            b.body.def_op(v).expect("made just now")
+        });
+        check_derivative(&module, &x, &[0, 1, 2]);
+        (0..3).for_each(|i| check_derivative(&module, &x, &[i]));
+    }
 }

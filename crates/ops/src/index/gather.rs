@@ -94,7 +94,10 @@ impl Facts for Gather {
         // The indices of a batch may be unsorted although those of each element are sorted.
         let attrs = op.attrs().clone().with("indices_are_sorted", Attr::Bool(false));
         match mapped {
-            [true, true] => Batched::Leading(dims.in_gather(&attrs, &with_first(1, &sizes))),
+            [true, true] => Batched::by("its slices have no element of a batch of size 0", move |cx| {
+                let attrs = dims.in_gather(&attrs, &with_first(cx.size.min(1), &sizes));
+                Ok(cx.leading_op(cx.operands, attrs))
+            }),
             [false, _] => Batched::leading_of(op, |i| i == 1, dims.in_gather(&attrs, &sizes)),
             _ => Batched::by("its slices have the whole batch, whose size is an attribute", move |cx| {
                 let attrs = dims.in_gather(cx.op.attrs(), &with_first(cx.size, &sizes));

@@ -217,6 +217,17 @@ fn gathers_of_a_batch() {
     }
 }
 
+#[test]
+fn gathers_of_an_empty_batch() {
+    for (operand, at, module) in gathers() {
+        let operands = varied(&[&[0], operand.shape()].concat(), 4);
+        let all = indices(&[&[0], at.shape()].concat(), &[]);
+        check_batch(&module, &[operands.clone(), at], &[true, false]);
+        check_batch(&module, &[operand, all.clone()], &[false, true]);
+        check_batch(&module, &[operands, all], &[true, true]);
+    }
+}
+
 /// Returns scatters whose updates are combined by `kind`, or replace elements if it is `None`.
 fn scatters(kind: Option<ReduceKind>) -> Vec<([Literal; 3], Module)> {
     let make = |x: [Literal; 3], dims: Dims<'_>, vector| {
@@ -309,6 +320,7 @@ fn blocks_of_a_batch() {
         check_batch(&module, &[x.clone(), some.clone(), starts(&[0, 5, 1])], &[is_batch, true, true]);
     }
     check_batch(&module, &[xs.clone(), one.clone(), Literal::scalar(0i32)], &[true, false, false]);
+    check_batch(&module, &[varied(&[0, 4, 3], 1), starts(&[]), starts(&[])], &[true, true, true]);
     check_derivative(&module, &x, &[0]);
     check_transpose(&module, &x, &[0]);
 

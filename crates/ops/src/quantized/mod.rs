@@ -165,7 +165,12 @@ impl UniformQuantize {
 }
 
 impl Facts for UniformQuantize {
-    answer!(calculus = none("quantized values have no tangents"));
+    answer!(
+        calculus = none(
+            "quantized values have no tangents",
+            "values may be quantized along a dimension, whose number a batch would change"
+        )
+    );
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let ([x], to) = (tensors(op)?, declared(op)?);
         let mut check = Check::new(op);
@@ -214,7 +219,12 @@ impl UniformDequantize {
 }
 
 impl Facts for UniformDequantize {
-    answer!(calculus = none("quantized values have no tangents"));
+    answer!(
+        calculus = none(
+            "quantized values have no tangents",
+            "values may be quantized along a dimension, whose number a batch would change"
+        )
+    );
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         let [x] = tensors(op)?;
         Check::new(op)

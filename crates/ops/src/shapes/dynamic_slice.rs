@@ -129,7 +129,7 @@ impl Facts for DynamicSlice {
             return Batched::by("slices that start at different positions are a gather", |cx| {
                 let (dims, indices) = (block_dims(cx.op.operands().len() - 1, cx.mapped[0]), indices(cx, 1));
                 let sizes = DynamicSlice::sizes(&cx.op);
-                let sizes = if cx.mapped[0] { with_first(1, &sizes) } else { sizes };
+                let sizes = if cx.mapped[0] { with_first(cx.size.min(1), &sizes) } else { sizes };
                 Ok(vec![make::gather(cx.b, cx.operands[0], indices, &dims, &sizes)])
             });
         }

@@ -8,7 +8,7 @@
 use super::{
     WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,
 };
-use crate::batch::BatchCx;
+use crate::batch::{BatchCx, leading_type};
 use crate::check::{self, Check, bad_attribute, counted_tensors};
 use crate::derivative::CotangentCx;
 use crate::dot::{linear_product, zero_of};
@@ -217,7 +217,8 @@ impl ConvDims {
         let op = cx.op;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
         let groups = features.max(batches);
-        let (ct, mut kernel) = (cx.cotangent(), cx.known(1));
+        let (ct, kernel) = (cx.cotangent(), cx.known(1));
+        let [ct, mut kernel] = in_wider_type(cx.b, [ct, kernel]);
         if groups > 1 {
             kernel = moved(cx.b, kernel, self.kernel_output_feature, self.kernel_input_feature, groups);
         }
@@ -265,6 +266,7 @@ impl ConvDims {
         let op = cx.op;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
         let (ct, x) = (cx.cotangent(), cx.known(0));
+        let [ct, x] = in_wider_type(cx.b, [ct, x]);
         let (from, to) = (op.operand_shape(0), op.result_shape(0));
         let window = self.window(&op).into_iter().enumerate().map(|(d, w)| {
             let places = to[self.output_spatial[d]];
@@ -359,6 +361,21 @@ struct Built<'a, 's, 'b> {
     b: &'a mut Builder<'b>,
 }
 
+/// Converts two arrays to the wider of their element types: the operands of a convolution must have one type, and the
+/// cotangent of its result may have another one.
+fn in_wider_type(b: &mut Builder<'_>, x: [Value; 2]) -> [Value; 2] {
+    let [first, second] = x.map(|v| make::type_of(b, v).dtype);
+    let wider = if first.bits() < second.bits() { second } else { first };
+    x.map(|v| make::convert(b, v, wider))
+}
+
+/// Builds the result of a batch of size 0. It is not the result of a convolution, which cannot have 0 groups.
+fn empty_batch(cx: &mut BatchCx<'_, '_, '_>) -> Value {
+    let to = cx.op.result_tensor(0);
+    let empty = Literal::zeros(to.dtype, with_first(0, &to.shape));
+    cx.b.value(Opcode::Constant, [], make::constant_attrs(empty), leading_type(cx.op.result_type(0), 0))
+}
+
 /// Returns the size of `n` elements with `by - 1` holes between two of them.
 fn spread(n: usize, by: usize) -> i64 {
     if n == 0 { 0 } else { (n as i64 - 1) * by as i64 + 1 }
@@ -403,13 +420,22 @@ impl Facts for Convolution {
     answer!(derivative = linear);
     fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
         Transposed::by(|cx| {
-            let dims = ConvDims::of(&cx.op).expect("verified");
+            let op = cx.op;
+            // There are no products, so the cotangents are zero. They are not those of a convolution, whose kernel may
+            // not be empty.
+            if [op.operand_tensor(0), op.operand_tensor(1), op.result_tensor(0)].iter().any(|t| t.size() == 0) {
+                return vec![None, None];
+            }
+            let dims = ConvDims::of(&op).expect("verified");
             let input = cx.is_linear(0).then(|| dims.input_cotangent(cx).into());
             vec![input, cx.is_linear(1).then(|| dims.kernel_cotangent(cx).into())]
         })
     }
     fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         Batched::by("it has one batch dimension and one dimension of features", |cx| {
+            if cx.size == 0 {
+                return Ok(vec![empty_batch(cx)]);
+            }
             let dims = ConvDims::of(&cx.op).expect("verified");
             Ok(vec![dims.batch(cx)])
         })

@@ -192,6 +192,49 @@ fn convolution(x: &[Literal], spatial: usize, attrs: Attrs) -> Module {
     })
 }
 
+/// Returns operands of convolutions of several forms, with the attributes of these. The operands are of type `f64`.
+fn convolutions() -> Vec<([Literal; 2], Attrs)> {
+    let (lhs, rhs) = (varied(&[2, 5, 4], 1), varied(&[3, 4, 4], 2));
+    vec![
+        ([lhs.clone(), rhs.clone()], Attrs::new().with("padding", padding(&[[1, 1]]))),
+        ([lhs.clone(), varied(&[3, 2, 4], 2)], Attrs::new().with("feature_group_count", Attr::int(2))),
+        ([lhs, rhs], Attrs::new().with("batch_group_count", Attr::int(2))),
+    ]
+}
+
+#[test]
+fn convolutions_with_wider_results_are_transposed() {
+    for (x, attrs) in convolutions() {
+        let same = convolution(&x, 1, attrs.clone());
+        let to = same.funcs[0].result_types.clone();
+        let x = x.map(|x| crate::eval::convert(&x, DType::F32));
+        let module = module_of(&x, |_, b, args| {
+            let attrs = attrs.with("dimension_numbers", conv_dims(1));
+            b.op(Opcode::Convolution, args.iter().copied(), attrs, to)
+        });
+        (0..2).for_each(|i| check_transpose(&module, &x, &[i]));
+    }
+}
+
+#[test]
+fn convolutions_without_results_are_transposed() {
+    for x in [[varied(&[1, 2, 1], 1), varied(&[3, 1, 1], 2)], [varied(&[0, 4, 1], 1), varied(&[3, 1, 2], 2)]] {
+        let module = convolution(&x, 1, Attrs::new());
+        (0..2).for_each(|i| check_transpose(&module, &x, &[i]));
+    }
+}
+
+#[test]
+fn batches_of_no_convolutions() {
+    for (x, attrs) in convolutions() {
+        let module = convolution(&x, 1, attrs);
+        for mapped in [[true, true], [true, false], [false, true]] {
+            let operand = |i: usize| if mapped[i] { varied(&[&[0], x[i].shape()].concat(), 3) } else { x[i].clone() };
+            check_batch(&module, &[operand(0), operand(1)], &mapped);
+        }
+    }
+}
+
 fn rule(module: &Module) -> String {
     let body = &module.funcs[0].body;
     let view = module.view(body, body[body.entry()].ops[0]);

@@ -37,6 +37,19 @@ func.func @main(%a: tensor<16x32xf32> {{sdy.sharding = {from}}}) -> (tensor<16x3
     assert!(compared > 80, "only {compared} reshards moved data");
 }
 
+/// Tests that a permutation and its inverse move nothing together.
+#[test]
+fn of_permutations_there_and_back() {
+    let text = "sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}) {
+  %0 = sdy.sharding_constraint %a <@mesh, [{\"y\"}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}";
+    let module = parse("test.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert!(partitioned.communication.rows.is_empty(), "{}", partitioned.communication);
+}
+
 /// Tests that a product moves less along an axis, the slower it is.
 #[test]
 fn of_bytes_along_slow_axes() {

@@ -7,6 +7,8 @@ use shardwise_base::compare::{Tolerance, compare};
 use shardwise_engine::{Argument, Engine};
 use shardwise_interp::{InterpEngine, run, run_by_shards, run_grid};
 use shardwise_ir::Module;
+use shardwise_ir::text::{self, PrintOptions};
+use shardwise_ops::OPS;
 use shardwise_spmd::{Options, Partitioned, dense, partition, run_until};
 
 fn by_shards(program: &Program, stage: &str) -> Vec<Literal> {
@@ -46,6 +48,8 @@ fn check_dense(partitioned: &Partitioned, args: &[Literal]) {
     let dense = dense::dense(&partitioned.module).unwrap();
     let found = shardwise_ir::verify(&dense);
     assert!(!found.has_errors(), "{found}");
+    let text = text::print(&dense, &PrintOptions::default());
+    text::parse("dense.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
     let run = |module| run_grid(module, devices, parts(&partitioned.module, args));
     assert_eq!(run(&dense).unwrap_or_else(|e| panic!("{e}")), run(&partitioned.module).unwrap());
 }

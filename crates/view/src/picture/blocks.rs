@@ -1,7 +1,7 @@
 //! The blocks into which a layout divides an array, and the devices that hold them.
 
 use super::Picture;
-use shardwise_base::AxisRef;
+use shardwise_base::{AxisRef, printable};
 use std::ops::Range;
 
 /// A block of elements of an array, and the devices that hold it.
@@ -93,7 +93,7 @@ impl<'a> Blocks<'a> {
     /// Returns the name of shard `shard` along dimension `dim`: its elements, `0:4`, or its coordinate, `X=1`.
     pub fn name(&self, dim: usize, shard: usize) -> String {
         match self.stack.get(dim) {
-            Some(axis) => format!("{axis}={shard}"),
+            Some(axis) => format!("{}={shard}", printable(axis)),
             None => {
                 let range = self.range(dim, shard);
                 format!("{}:{}", range.start, range.end)

@@ -4,7 +4,7 @@ use super::grid::{Grid, Track};
 use super::label::Label;
 use super::text::{Style, write_grid};
 use crate::Torus;
-use shardwise_base::{AxisRef, Mesh, counted};
+use shardwise_base::{AxisRef, Mesh, counted, printable};
 
 /// Chips, and how they are interconnected.
 ///
@@ -218,7 +218,8 @@ impl Chips {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("mesh on {}: the devices of each chip, and their coordinates on the mesh", self.name)
+        let name = printable(&self.name);
+        format!("mesh on {name}: the devices of each chip, and their coordinates on the mesh")
     }
 
     pub(super) fn planes<'a>(&self, cells: &'a [String]) -> Vec<(String, Grid<'a>)> {

@@ -4,7 +4,7 @@ use super::Picture;
 use super::blocks::{Blocks, unravel};
 use super::grid::{Grid, Track, shown};
 use super::label::{Label, ranges};
-use shardwise_base::{AxisRef, Mesh, Sharding, counted};
+use shardwise_base::{AxisRef, Mesh, Sharding, counted, printable};
 use std::fmt::Write as _;
 use std::io::{IsTerminal, stdout};
 
@@ -70,10 +70,11 @@ impl Picture {
     }
 
     pub(super) fn heading(&self, blocks: &Blocks<'_>) -> Vec<String> {
-        let Some(sharding) = &self.sharding else { return vec![format!("{} on one device", self.title)] };
+        let title = printable(&self.title);
+        let Some(sharding) = &self.sharding else { return vec![format!("{title} on one device")] };
         let mesh = &sharding.mesh;
         let count = counted(mesh.size(), "device");
-        let mut lines = vec![format!("{} on mesh {}: {count}", self.title, axes_of(mesh))];
+        let mut lines = vec![format!("{title} on mesh {}: {count}", axes_of(mesh))];
         if !self.stack.is_empty() {
             lines.push(format!("  per device: one array for each coordinate along {}", names(mesh, &self.stack)));
         }
@@ -120,7 +121,8 @@ impl Picture {
 }
 
 fn axes_of(mesh: &Mesh) -> String {
-    let axes = mesh.axes.iter().map(|a| format!("\"{}\"={}", a.name, a.size)).collect::<Vec<_>>().join(", ");
+    let axis = |axis: AxisRef| format!("{}={}", axis.display(mesh), axis.size(mesh));
+    let axes = mesh.all_axes().map(axis).collect::<Vec<_>>().join(", ");
     if axes.is_empty() { "without axes".into() } else { axes }
 }
 

@@ -828,3 +828,18 @@ fn fits(picture: &Picture, style: &Style) {
     let text = picture.to_text(style);
     assert!(text.is_ascii() && text.lines().all(|line| line.len() <= style.width), "{text}");
 }
+
+/// Tests that a terminal obeys no title and no name of an axis, and that they do not break lines.
+#[test]
+fn names_are_printable() {
+    let shown = picture(&[4], &[("x\x1b[31m", 2), ("a\nb", 2)], &[&["a\nb"]], &[]).with_title("t\n");
+    let expected = r#"t\n on mesh "x\u{1b}[31m"=2, "a\nb"=2: 4 devices
+  dim 0: size 4, 2 shards of 2 over "a\nb"
+"#;
+    let text = shown.to_text(&Style::PLAIN);
+    assert!(text.starts_with(expected), "{text}");
+    let mesh = Arc::new(Mesh::new("mesh", [("a\nb", 2)]).unwrap());
+    let shown = Picture::per_device(&[4, 4], &Sharding::replicated(&mesh, 2), &axes(&mesh, &["a\nb"]));
+    let text = shown.to_text(&Style::PLAIN);
+    assert!(text.contains(r"[a\nb=0,:,:]"), "{text}");
+}
