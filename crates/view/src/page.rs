@@ -132,7 +132,8 @@ impl Timeline {
     }
 }
 
-/// The facts of a span that other spans may share, in the order of [`COLUMNS`]. Texts are numbers of strings.
+/// The facts of a span that other spans may share, in the order of [`COLUMNS`]. Texts are positions in the
+/// table of strings, and a fact that is not known is [`UNKNOWN`].
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Row([i64; COLUMNS.len()]);
 

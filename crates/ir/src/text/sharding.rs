@@ -367,7 +367,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`.
+    /// Reads `#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`, where the second field may be absent.
     fn axis_ref_record(&mut self) -> Parsed<RawAxis> {
         let at = self.at();
         self.hash_name("#stablehlo.axis_ref")?;

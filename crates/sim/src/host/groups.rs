@@ -206,7 +206,8 @@ impl Joining<'_> {
     }
 }
 
-/// Returns the number of real elements of an array, or `None` for other values.
+/// Returns the number of real numbers in an array: its elements, of which a complex one counts as two. Returns `None`
+/// for values that are not arrays.
 fn size(view: &OpView<'_>, v: Value) -> Option<usize> {
     view.body.ty(v).as_tensor().map(|tensor| tensor.size() * if tensor.dtype.is_complex() { 2 } else { 1 })
 }
@@ -215,9 +216,9 @@ fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
     size(view, v).is_some_and(|size| size <= limit)
 }
 
-/// Returns the number of real elements that an array in a loop may have, if arrays outside of it may have `limit`:
-/// [`SMALL_SIZE_IN_LOOPS`] if the results of the loop's ops have at most [`SMALL_SIZE`] for each op on average, and
-/// otherwise `limit`.
+/// Returns the number of real numbers ([`size`]) that an array in a loop may have, if arrays outside of it may have
+/// `limit`: [`SMALL_SIZE_IN_LOOPS`] if the results of the loop's ops have at most [`SMALL_SIZE`] for each op on average,
+/// and otherwise `limit`.
 fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));

@@ -214,8 +214,8 @@ impl Places {
         places
     }
 
-    /// Marks the boxes of devices that receive none as empty along one dimension only, so that no other dimension has
-    /// to be compared.
+    /// Marks the boxes of devices that receive none as empty along one dimension only, if possible one that has to be
+    /// compared anyway, so that no other dimension has to be compared because of them.
     fn mark_devices_without_box(&mut self, round: &Round) {
         let receives = |device: usize| round.boxes.iter().any(|sent| sent.target == device);
         let is_partial = |d: usize| round.boxes.iter().any(|sent| sent.size[d] < round.shape[d]);

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, Macro, UseTree};
 
-/// The names of the modules from the root of the crate to a module, or of a path.
+/// The names of the modules from the root of the crate down to a module, or the segments of a path.
 type Names = Vec<String>;
 
 /// Returns the files that are in circles, given the sources of a crate by their paths below `src`. Panics if a source
