@@ -59,12 +59,16 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
 
     /// Marks all of `values` if `is_marked` is true and `carries` allows it. Returns true if that marked a new value.
     fn mark_all(&mut self, op: &OpView<'s>, values: &[Value], is_marked: bool) -> bool {
-        values.iter().fold(false, |more, &v| self.mark(op, v, is_marked) || more)
+        let mut is_new = false;
+        values.iter().for_each(|&v| is_new |= self.mark(op, v, is_marked));
+        is_new
     }
 
     /// Marks `to[i]` if `from[i]` is marked and `carries` allows it. Returns true if that marked a new value.
     fn pass(&mut self, op: &OpView<'s>, from: &[Value], to: &[Value]) -> bool {
-        from.iter().zip(to).fold(false, |more, (&f, &t)| self.mark(op, t, self.values[f]) || more)
+        let mut is_new = false;
+        from.iter().zip(to).for_each(|(&f, &t)| is_new |= self.mark(op, t, self.values[f]));
+        is_new
     }
 
     /// Marks the results of one op and the values in its regions, as [`Depends::region`] does.
