@@ -343,7 +343,8 @@ impl Cleanup<'_> {
         let view = self.module.view(self.body, op);
         let next = permutation(&view)?;
         let before = view.operand_def(0)?;
-        Some((before.operand(0), permutation(&before)?.then(&next, mesh)?))
+        let joined = permutation(&before)?.then(&next, mesh)?;
+        Some((before.operand(0), joined))
     }
 
     fn rename_operands(&mut self, op: Op) {
