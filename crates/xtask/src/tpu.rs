@@ -56,11 +56,10 @@ struct Compared {
 }
 
 impl Compared {
-    /// Predicts a program for which libtpu expects `cycles`. Fails if it cannot be read, partitioned or predicted.
+    /// Predicts a per-device program for which libtpu expects `cycles`. Fails if it cannot be read or predicted.
     fn of(name: String, file: &Path, topology: &str, cycles: f64) -> Result<Compared> {
         let topology = Topology::parse(topology).map_err(program::mistake)?;
-        let module = program::parse(&repo::stem(file), &repo::read(file)?)?;
-        let local = shardwise_spmd::partition(&module, &mut Default::default()).map_err(program::mistake)?.module;
+        let local = program::parse(&repo::stem(file), &repo::read(file)?)?;
         let timeline = simulate(&local, &topology, &Simulation { overlap: Overlap::Auto }).map_err(program::mistake)?;
         let libtpu = cycles / topology.machine().constants.clock_hz * 1e6;
         Ok(Compared { name, libtpu, ours: timeline.end() as f64 / 1e6 })
