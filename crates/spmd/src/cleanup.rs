@@ -332,7 +332,8 @@ impl Cleanup<'_> {
         true
     }
 
-    /// Returns the one permutation that does what the op and its operand's op do, and the operand of the latter. Returns `None` if these are not both permutations that the compiler made, if no one permutation does what both
+    /// Returns the one permutation that does what the op and its operand's op do, and the operand of the latter.
+    /// Returns `None` if these are not both permutations that the compiler made, if no one permutation does what both
     /// do, or if there is no main mesh or it has more than [`MAX_DEVICES`] devices.
     fn joined_permutations(&self, op: Op) -> Option<(Value, Permutation)> {
         let mesh = self.module.main_mesh().filter(|mesh| mesh.size() <= MAX_DEVICES)?;
