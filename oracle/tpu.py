@@ -3,9 +3,10 @@
     pip install libtpu==0.0.51         (into an environment with `requirements.txt`; it has a licence of its own)
     python oracle/tpu.py FOLDER --seed 1 --count 200
 
-Draws products and compiles each for one chip. Writes their programs to FOLDER and prints a JSON line for each: the file, a
-name, and the cycles that the compiler expects. Then prints, for the chapter's matmul with an all-gather and as a
-collective matmul, the cycles that its scheduler for overlap expects. `cargo xtask tpu` calls this and compares the numbers with the simulator's.
+Draws products and compiles each for one chip. Writes their programs to FOLDER and prints a JSON line for each: the
+file, a name, and the cycles that the compiler expects. Then prints, for the chapter's matmul with an all-gather and as
+a collective matmul, the cycles that its scheduler for overlap expects. `cargo xtask tpu` calls this and compares the
+numbers with the simulator's.
 """
 
 import argparse

@@ -160,6 +160,12 @@ pub fn listed(numbers: &[usize], most: usize) -> String {
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
+    /// Returns the messages, with this location for those that have none.
+    pub fn located(mut self, loc: &Loc) -> Diagnostics {
+        self.0.iter_mut().filter(|d| d.loc.is_unknown()).for_each(|d| d.loc = loc.clone());
+        self
+    }
+
     /// Appends a message.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);

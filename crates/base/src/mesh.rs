@@ -65,6 +65,11 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// Returns the slowdown of the slowest of some axes, or 1 if there are none.
+    pub fn slowdown(&self, axes: impl IntoIterator<Item = AxisRef>) -> u32 {
+        axes.into_iter().map(|a| self.slowdowns[a.axis.index()]).max().unwrap_or(1)
+    }
+
     /// Returns true if the rates are ones of a mesh with this number of axes: there is a slowdown for each axis, and no
     /// number is 0.
     pub fn fit(&self, axis_count: usize) -> bool {

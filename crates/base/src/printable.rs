@@ -10,12 +10,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c.is_control() {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-    }
+    write_escaped(&mut shown, text, char::is_control).expect("a string can be written to");
     shown.into()
 }
 
@@ -25,18 +20,18 @@ pub(crate) struct Printable<'a, W>(pub &'a mut W);
 
 impl<W: fmt::Write> fmt::Write for Printable<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let mut rest = text;
-        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
-            self.0.write_str(&rest[..at])?;
-            write!(self.0, "{}", c.escape_default())?;
-            rest = &rest[at + c.len_utf8()..];
-        }
-        self.0.write_str(rest)
+        write_escaped(self.0, text, |c| c.is_control() && c != '\n' && c != '\t')
     }
 }
 
-fn is_escaped(c: char) -> bool {
-    c.is_control() && c != '\n' && c != '\t'
+/// Writes a text in which the characters for which `is_escaped` is true are escaped. Fails if writing does.
+fn write_escaped(out: &mut impl fmt::Write, text: &str, is_escaped: fn(char) -> bool) -> fmt::Result {
+    let mut rest = text;
+    while let Some((at, c)) = rest.char_indices().find(|&(_, c)| is_escaped(c)) {
+        write!(out, "{}{}", &rest[..at], c.escape_default())?;
+        rest = &rest[at + c.len_utf8()..];
+    }
+    out.write_str(rest)
 }
 
 #[cfg(test)]

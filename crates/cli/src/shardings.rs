@@ -1,8 +1,8 @@
 //! `shardwise shardings`: pictures of the layouts that the compiler chooses.
 
-use crate::simulate::{chosen_topology, program_loc};
+use crate::simulate::chosen_topology;
 use crate::{PictureFormat, ShardingsArgs};
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding, counted};
+use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Module, TensorType};
 use shardwise_ops::shardy::manual_axes_around;
 use shardwise_sim::Topology;
@@ -22,7 +22,7 @@ pub fn shardings(args: &ShardingsArgs) -> Result<(), Diagnostics> {
     let laid_out = args.source.run_until(LAYOUTS_CHOSEN, &module)?;
     let Some(mesh) = laid_out.main_mesh().cloned() else { return Err(no_mesh(&module.loc).into()) };
     let topology = chosen_topology(stated, &laid_out)?;
-    let pictures = Pictures { chips: chips(&mesh, topology, program_loc(&module))?, module: &laid_out, mesh };
+    let pictures = Pictures { chips: chips(&mesh, topology, module.program_loc())?, module: &laid_out, mesh };
     let all = match args.line {
         Some(line) => pictures.at_line(line)?,
         None => pictures.of_signature()?,
@@ -50,10 +50,9 @@ fn save(folder: &Path, format: PictureFormat, all: &[Named]) -> Result<(), Diagn
 /// Returns the chips of the topology, or `None` if there is none. Fails if the mesh of the program at `loc` has another
 /// number of devices.
 fn chips(mesh: &Mesh, topology: Option<Topology>, loc: &Loc) -> Result<Option<Chips>, Diagnostics> {
-    match topology {
-        Some(topology) if topology.device_count() != mesh.size() => Err(other_count(&topology, mesh, loc).into()),
-        topology => Ok(topology.map(|topology| topology.chips())),
-    }
+    let Some(topology) = topology else { return Ok(None) };
+    topology.check_mesh(mesh).map_err(|found| Diagnostics::from(found).located(loc))?;
+    Ok(Some(topology.chips()))
 }
 
 /// A program in which all values have layouts, and its mesh, of which pictures are made.
@@ -127,14 +126,6 @@ fn nothing_at(line: u32, loc: &Loc) -> Diagnostic {
     let message = format!("no op at line {line} makes an array after calls are inlined and unused ops are removed");
     Diagnostic::error("line-empty", loc, message)
         .help("name a line of the program that was traced, or of the text if it has no locations")
-}
-
-fn other_count(topology: &Topology, mesh: &Mesh, loc: &Loc) -> Diagnostic {
-    let (own, wanted) = (topology.device_count(), counted(mesh.size(), "device"));
-    let message = format!("the mesh has {wanted}, and the topology `{topology}` has {own}");
-    Diagnostic::error("topology-mesh", loc, message)
-        .mesh(mesh)
-        .help("choose a topology with as many devices as the mesh")
 }
 
 fn unwritable(folder: &Path, why: &std::io::Error) -> Diagnostic {

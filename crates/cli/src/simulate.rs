@@ -4,7 +4,7 @@ use crate::out::{self, Output};
 use crate::source::printed;
 use crate::{SimulateArgs, timelines};
 use serde_json::{Value, json};
-use shardwise_base::{Diagnostic, Diagnostics, Loc};
+use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::Module;
 use shardwise_ir::text::PrintOptions;
 use shardwise_schedule::{Decision, Options, Scheduled, schedule};
@@ -22,7 +22,7 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
     let module = args.source.read()?;
     let topology = needed_topology(stated, &module)?;
     let local = args.source.partition(&module, Some(topology.clone()))?.module;
-    let at_program = |found| at_program(found, &module);
+    let at_program = |found: Diagnostics| found.located(module.program_loc());
     let scheduled =
         schedule(&local, &topology, Overlap::from(args.overlap), &Options::default()).map_err(at_program)?;
     if args.program {
@@ -35,17 +35,6 @@ pub fn simulate(args: &SimulateArgs) -> Result<(), Diagnostics> {
         return Ok(());
     }
     timelines::show(&timeline, args.output.as_deref().unwrap_or(timelines::PRINTED.as_ref()), &args.source)
-}
-
-/// Returns the messages, with the location of the program for those that have none.
-fn at_program(mut found: Diagnostics, module: &Module) -> Diagnostics {
-    found.0.iter_mut().filter(|d| d.loc.is_unknown()).for_each(|d| d.loc = program_loc(module).clone());
-    found
-}
-
-/// Returns the location of the main function, or that of the module if it has no functions.
-pub fn program_loc(module: &Module) -> &Loc {
-    module.main().map_or(&module.loc, |main| &main.loc)
 }
 
 fn print(scheduled: &Scheduled) -> Result<(), Diagnostics> {

@@ -94,7 +94,7 @@ impl Source {
     /// its stages if `--dump` is set. Fails if a pass does, or if a stage cannot be written.
     pub fn partition(&self, module: &Module, topology: Option<Topology>) -> Result<Partitioned, Diagnostics> {
         let mut dumper = self.dumper()?;
-        let context = Context { rates: Some(Box::new(rates_on(topology))), ..Context::default() };
+        let context = Context::with_rates(rates_on(topology));
         let partitioned =
             partition(module, &mut Options { dump: Some(&mut dumper.hook()), context, ..Options::default() })?;
         dumper.finish()?;

@@ -1,7 +1,7 @@
 //! The numbers of a partitioned program by which changes are compared.
 
 use crate::Options;
-use shardwise_base::{Diagnostics, Loc};
+use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
 use shardwise_ops::Opcode;
 use shardwise_schedule as schedule;
@@ -141,11 +141,11 @@ impl Version {
     /// Partitions a program and computes its figures. With a topology, it is scheduled as the options say. Fails if it
     /// cannot be partitioned, or if it cannot be simulated on the topology of the options.
     pub fn of(module: &Module, options: &Options, effort: Effort) -> Result<Version, Diagnostics> {
-        let rates = Box::new(shardwise_sim::rates_on(options.topology.clone()));
-        let context = Context { rates: Some(rates), ..Context::default() };
+        let context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
         let partitioned = partition(module, &mut shardwise_spmd::Options { context, ..Default::default() })?;
         let simulate = |topology| {
-            timeline(&partitioned.module, topology, options.overlap, effort).map_err(|found| at_program(found, module))
+            timeline(&partitioned.module, topology, options.overlap, effort)
+                .map_err(|found| found.located(module.program_loc()))
         };
         let timeline = options.topology.as_ref().map(simulate).transpose()?;
         let communication = &partitioned.communication;
@@ -173,12 +173,6 @@ fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effo
 
 pub(crate) fn in_order(module: &Module, topology: &Topology) -> Result<Timeline, Diagnostics> {
     shardwise_sim::simulate(module, topology, &shardwise_sim::Options { overlap: Overlap::Off })
-}
-
-fn at_program(mut found: Diagnostics, module: &Module) -> Diagnostics {
-    let loc = module.main().map_or(&module.loc, |main| &main.loc);
-    found.0.iter_mut().filter(|d| d.loc == Loc::UNKNOWN).for_each(|d| d.loc = loc.clone());
-    found
 }
 
 fn flops(module: &Module) -> u64 {

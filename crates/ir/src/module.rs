@@ -124,6 +124,11 @@ impl Module {
             .or(self.funcs.first())
     }
 
+    /// Returns the location of the main function, or that of the module if it has no functions.
+    pub fn program_loc(&self) -> &Loc {
+        self.main().map_or(&self.loc, |main| &main.loc)
+    }
+
     pub fn mesh(&self, name: &str) -> Option<&Arc<Mesh>> {
         self.meshes.iter().find(|m| &*m.name == name)
     }

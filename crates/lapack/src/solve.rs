@@ -103,9 +103,9 @@ fn subtract_row<T: Scalar>(x: &mut [T], factor: T, k: usize) {
     x[k + 1] -= product;
 }
 
-/// Solves a system whose matrix has two diagonals above the main one. Row `k` has `diagonal[k]`, `first[k]` to the right
-/// of it, and then `second[k + 1]`: `second[0]` is not used. `x` is the right-hand side and becomes the solution. No
-/// element of `diagonal` may be zero.
+/// Solves a system whose matrix has two diagonals above the main one. Row `k` has `diagonal[k]`, `first[k]` to the
+/// right of it, and then `second[k + 1]`: `second[0]` is not used. `x` is the right-hand side and becomes the solution.
+/// No element of `diagonal` may be zero.
 fn substitute_back<T: Scalar>(second: &[T], diagonal: &[T], first: &[T], x: &mut [T]) {
     for k in (0..x.len()).rev() {
         let mut value = x[k];

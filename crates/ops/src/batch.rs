@@ -67,10 +67,11 @@ pub struct BatchCx<'a, 's, 'b> {
 }
 
 impl BatchCx<'_, '_, '_> {
-    /// Returns operand `i` with the leading dimension. An operand that is not mapped is repeated along it. Panics if
-    /// there is no operand `i`, or if it is neither mapped nor a tensor.
+    /// Returns operand `i` with the leading dimension. An operand that is not mapped is repeated along it. One that is
+    /// no tensor is returned as it is. Panics if there is no operand `i`.
     pub fn with_leading(&mut self, i: usize) -> Value {
-        if self.mapped[i] { self.operands[i] } else { repeated(self.b, self.operands[i], self.size) }
+        let is_repeated = !self.mapped[i] && self.op.operand_type(i).as_tensor().is_some();
+        if is_repeated { repeated(self.b, self.operands[i], self.size) } else { self.operands[i] }
     }
 
     /// Builds the op with these attributes on these operands, with copies of its regions, and returns its results. The

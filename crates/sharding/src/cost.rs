@@ -66,7 +66,7 @@ impl CollectiveCost {
     /// all-to-all sends along a slow axis only what must cross it.
     pub fn price(self, received: u64, mesh: &Mesh, axes: &[AxisRef]) -> u64 {
         let Some(rates) = &mesh.rates else { return received };
-        let of = |a: &AxisRef| (rates.slowdowns[a.axis.index()], a.size(mesh));
+        let of = |a: &AxisRef| (rates.slowdown([*a]), a.size(mesh));
         let mut along: SmallVec<[(u32, usize); 4]> = axes.iter().map(of).collect();
         along.sort_by_key(|(slowdown, _)| *slowdown);
         if self == CollectiveCost::AllToAll {
@@ -85,8 +85,7 @@ impl CollectiveCost {
 /// all may come along the slowest of these axes. The price is `received` if the mesh has no rates, or without axes.
 pub fn price_of_permute(received: u64, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> u64 {
     let Some(rates) = &mesh.rates else { return received };
-    let slowdown = axes.into_iter().map(|a| rates.slowdowns[a.axis.index()]).max().unwrap_or(1);
-    received.saturating_mul(slowdown.into())
+    received.saturating_mul(rates.slowdown(axes).into())
 }
 
 /// The largest price of the work of an op, so that sums of prices can be counted.

@@ -52,7 +52,8 @@ pub struct Collective {
     /// The alternative that was not chosen, if there was one.
     pub rejected: Option<Rejected>,
     /// The bytes that the device that receives the most has to receive for this move in all runs, or in one run if
-    /// `count` is `None`; `None` if this is not known. The first collective of a reshard counts for the whole reshard, and the others count nothing.
+    /// `count` is `None`; `None` if this is not known. The first collective of a reshard counts for the whole reshard,
+    /// and the others count nothing.
     pub bytes_least: Option<u64>,
     /// The layouts that led to this collective and that are not those that propagation chose, one sentence for each.
     pub layouts: Vec<String>,

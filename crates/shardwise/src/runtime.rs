@@ -225,8 +225,8 @@ fn partition(module: &Module) -> Result<Partitioned> {
     partition_for(module, None)
 }
 
-/// Partitions a program as [`partition`] does, for a topology, or else for the one that its mesh states. Fails if a pass
-/// does.
+/// Partitions a program as [`partition`] does, for a topology, or else for the one that its mesh states. Fails if a
+/// pass does.
 fn partition_for(module: &Module, topology: Option<shardwise_sim::Topology>) -> Result<Partitioned> {
     let context = context(topology);
     let Some(mut waiting) = debug::waiting(module) else {
@@ -246,7 +246,7 @@ fn partition_for(module: &Module, topology: Option<shardwise_sim::Topology>) -> 
 
 /// Returns the options of passes that choose layouts for a topology, or else for the one that the mesh states.
 fn context(topology: Option<shardwise_sim::Topology>) -> Context {
-    Context { rates: Some(Box::new(shardwise_sim::rates_on(topology))), ..Context::default() }
+    Context::with_rates(shardwise_sim::rates_on(topology))
 }
 
 /// Returns the chips of the topology that a mesh states. Returns `None` if it states none, if the machine is not known

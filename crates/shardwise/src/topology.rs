@@ -132,9 +132,8 @@ impl fmt::Display for Topology {
 }
 
 /// Returns the error, at the caller's line where it has no place.
-pub(crate) fn at_caller(mut found: base::Diagnostics, at: &'static Location<'static>) -> Error {
-    found.0.iter_mut().filter(|d| d.loc.is_unknown()).for_each(|d| d.loc = context::loc(at));
-    found.into()
+pub(crate) fn at_caller(found: base::Diagnostics, at: &'static Location<'static>) -> Error {
+    found.located(&context::loc(at)).into()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! among all ways; here the last dimensions are divided first.
 
 use crate::Topology;
-use shardwise_base::{Diagnostic, Loc, Mesh, counted};
+use shardwise_base::{Diagnostic, Mesh};
 
 const RING_2X2: [usize; 4] = [0, 1, 3, 2];
 const RING_2X4: [usize; 8] = [0, 1, 2, 3, 7, 6, 5, 4];
@@ -23,22 +23,11 @@ const RING_CORES: [usize; 8] = [0, 1, 2, 3, 6, 7, 4, 5];
 /// # Errors
 /// Fails if the mesh has another number of devices than the topology (`topology-mesh`).
 pub(crate) fn placement(topology: &Topology, mesh: &Mesh) -> Result<Vec<usize>, Diagnostic> {
-    if mesh.size() != topology.device_count() {
-        return Err(misfit(topology, mesh));
-    }
+    topology.check_mesh(mesh)?;
     if topology.machine().is_host() {
         return Ok((0..mesh.size()).collect());
     }
     Ok(devices(topology, mesh))
-}
-
-fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
-    let (own, wanted) = (topology.device_count(), counted(mesh.size(), "device"));
-    let message = format!("the mesh has {wanted}, and the topology `{topology}` has {own}");
-    let cores = topology.devices_per_chip();
-    let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
-    let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };
-    d.help("choose a topology with as many devices as the mesh")
 }
 
 fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {

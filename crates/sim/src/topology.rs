@@ -14,7 +14,7 @@
 //! then core, as in JAX.
 
 use crate::Machine;
-use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, counted};
 use shardwise_view::Torus;
 use std::fmt;
 use std::sync::Arc;
@@ -183,6 +183,14 @@ impl Topology {
         }
     }
 
+    /// Checks that a mesh has as many devices.
+    ///
+    /// # Errors
+    /// Fails if it has another number of devices (`topology-mesh`). The message has no location.
+    pub fn check_mesh(&self, mesh: &Mesh) -> Result<(), Diagnostic> {
+        if mesh.size() == self.device_count() { Ok(()) } else { Err(misfit(self, mesh)) }
+    }
+
     /// Returns the number of devices.
     pub fn device_count(&self) -> usize {
         self.devices_per_pod() * self.pods
@@ -306,6 +314,15 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
         _ => format!("three sizes of at least 1: `{}:2x2x1`, or `{}:4x4x4*2` for two pods", machine.name, machine.name),
     };
     d.expected(expected).note(format!("a topology has at most {MAX_DEVICES} devices"))
+}
+
+fn misfit(topology: &Topology, mesh: &Mesh) -> Diagnostic {
+    let (own, wanted) = (topology.device_count(), counted(mesh.size(), "device"));
+    let message = format!("the mesh has {wanted}, and the topology `{topology}` has {own}");
+    let cores = topology.devices_per_chip();
+    let d = Diagnostic::error("topology-mesh", &Loc::UNKNOWN, message).mesh(mesh);
+    let d = if cores > 1 { d.note(format!("each chip of {topology} has {cores} devices")) } else { d };
+    d.help("choose a topology with as many devices as the mesh")
 }
 
 #[cfg(test)]

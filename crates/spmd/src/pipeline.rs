@@ -7,7 +7,7 @@ use crate::{
     axes, cleanup, collectives, defer, dequantize, gspmd, halo, hoist, join, localize, lower, meshes, pad, reshard,
     simplify, uniform,
 };
-use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
+use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Rates, budget, did_you_mean};
 use shardwise_engine::Signature;
 use shardwise_ir::{Func, Module, verify};
 use shardwise_ops::control::skipped_call;
@@ -36,6 +36,13 @@ pub struct Context {
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
     pub keeps_sums: bool,
     pub warnings: Diagnostics,
+}
+
+impl Context {
+    /// Returns the options for layouts that are chosen with these rates ([`Context::rates`]).
+    pub fn with_rates(rates: impl Fn(&Mesh) -> Option<Rates> + 'static) -> Context {
+        Context { rates: Some(Box::new(rates)), ..Context::default() }
+    }
 }
 
 /// The passes that turn a program on global values into the program of one device.

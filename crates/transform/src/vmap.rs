@@ -314,11 +314,11 @@ impl<'s> Scope<'s> {
                 return self.inlined(op, &func.body, b);
             }
             How::Leading(attrs) => {
-                let operands: Vec<Value> = (0..operands.len()).map(|i| leading_operand(&mut cx, i)).collect();
+                let operands: Vec<Value> = (0..operands.len()).map(|i| cx.with_leading(i)).collect();
                 cx.leading_op(&operands, attrs)
             }
             How::LeadingOf(leading, attrs) => {
-                let operand = |i: usize| if leading[i] { leading_operand(&mut cx, i) } else { operands[i] };
+                let operand = |i: usize| if leading[i] { cx.with_leading(i) } else { operands[i] };
                 let operands: Vec<Value> = (0..operands.len()).map(operand).collect();
                 cx.leading_op(&operands, attrs)
             }
@@ -830,14 +830,6 @@ fn check_choice(op: &OpView<'_>) -> Result<(), Diagnostics> {
             let why = "its condition differs along the batch, and it has a result that is neither an array nor a token";
             Err(errors::no_batch(op, why).into())
         }
-    }
-}
-
-/// Returns operand `i` of an op with the leading dimension if it is an array, and as it is if not.
-fn leading_operand(cx: &mut BatchCx<'_, '_, '_>, i: usize) -> Value {
-    match cx.op.operand_type(i).as_tensor() {
-        Some(_) => cx.with_leading(i),
-        None => cx.operands[i],
     }
 }
 

@@ -242,7 +242,8 @@ fn a_condition_that_a_branch_returns() {
     assert_eq!(values(&found[0]), [32.0, 24.0, 20.0]);
 }
 
-/// Returns a program of the arguments `%x`, `%y` and `%z0` with a loop of three turns, which carries `%z` from `%z0` on.
+/// Returns a program of the arguments `%x`, `%y` and `%z0` with a loop of three turns, which carries `%z` from `%z0`
+/// on.
 /// `turn` makes `%r`, the next `%z`, of `ty`.
 fn of_three_turns(turn: &str, ty: &str) -> String {
     format!(

@@ -2,8 +2,8 @@
 //!
 //! Products are drawn and compiled for one chip, each by a program of its own. Two variants of the chapter's matmul are
 //! compiled for eight chips. What these take was measured on a TPU, so that it can be seen who puts them in the right
-//! order: the compiler's scheduler, or the simulator. libtpu comes from PyPI, has a licence of its own, and is not among
-//! the requirements of the oracle.
+//! order: the compiler's scheduler, or the simulator. libtpu comes from PyPI, has a licence of its own, and is not
+//! among the requirements of the oracle.
 
 use crate::bench::median;
 use crate::table::Table;

@@ -27,8 +27,8 @@ pub fn evaluate(view: &OpView<'_>, inputs: &[&Buffer], captured: &[Value]) -> Re
 /// Returns the error of the reference, such as a root that is no member.
 ///
 /// # Panics
-/// May panic if `parts` is empty. Panics if `others` lacks the second operand of an op that has one, or if a buffer does
-/// not have the bytes of its value's type.
+/// May panic if `parts` is empty. Panics if `others` lacks the second operand of an op that has one, or if a buffer
+/// does not have the bytes of its value's type.
 pub fn exchange(
     view: &OpView<'_>,
     parts: &[&Buffer],

@@ -209,8 +209,8 @@ fn to_one(
 
 // ── rows of unequal groups
 /// Returns the transpose of a `ragged_all_to_all` that sends no row of its operand twice. The rows of the cotangent go
-/// back to where they came from, and the cotangent of the output has zeros in place of the rows that were received. If a
-/// row was sent twice, the transpose fails with `ragged-overlap` when it runs.
+/// back to where they came from, and the cotangent of the output has zeros in place of the rows that were received. If
+/// a row was sent twice, the transpose fails with `ragged-overlap` when it runs.
 pub(super) fn ragged_transpose<'f>() -> Transposed<'f> {
     Transposed::by(|cx| {
         let ct = cx.cotangent();

@@ -132,8 +132,8 @@ enum Slope {
 /// number. Returns `None` if it is zero.
 ///
 /// At 0, JAX has the derivative 1 in place of 0. But functions that contain `max(x, y) + f(-abs(x - y))`, such as
-/// `logaddexp` and `softplus`, are smooth: with 1, their derivative at `x = y` would be wrong where text no longer shows
-/// the rule that JAX has for them.
+/// `logaddexp` and `softplus`, are smooth: with 1, their derivative at `x = y` would be wrong where text no longer
+/// shows the rule that JAX has for them.
 fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (x, y, tangent) = (cx.operands[0], cx.results[0], cx.tangents[0]?);
     if !cx.op.operand_tensor(0).dtype.is_complex() {

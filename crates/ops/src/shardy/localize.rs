@@ -7,7 +7,7 @@ use crate::collective::{AxisList, Permutation};
 use crate::facts::*;
 use crate::make::constant;
 use crate::make_collective as make;
-use shardwise_base::{AxisRef, Diagnostic, Literal, Mesh, Reason, Sharding};
+use shardwise_base::{AxisRef, Diagnostic, Literal, Reason, Sharding};
 use shardwise_ir::{Builder, Op, Value};
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -30,9 +30,10 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         // There is nothing to move or to sum.
         return Ok(vec![constant(b, Literal::zeros(result.dtype, result.shape.clone()))]);
     }
+    let slowdown = |axes: &[AxisRef]| mesh.rates.as_ref().map(|rates| rates.slowdown(axes.iter().copied()));
     match &step {
         AllGather { dims } => {
-            for (dim, axes) in ordered(dims, |axes| Reverse(slowdown(axes, &mesh))) {
+            for (dim, axes) in ordered(dims, |axes| Reverse(slowdown(axes))) {
                 x = make::all_gather(b, x, dim, &mesh, axes);
             }
         }
@@ -58,7 +59,7 @@ pub(super) fn collective(cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diag
         }
         AllReduce { axes, reduce } => x = make::all_reduce(b, x, *reduce, &mesh, axes),
         ReduceScatter { dims, reduce } => {
-            for (dim, axes) in ordered(dims, |axes| slowdown(axes, &mesh)) {
+            for (dim, axes) in ordered(dims, slowdown) {
                 x = make::reduce_scatter(b, x, dim, *reduce, &mesh, axes);
             }
         }
@@ -84,12 +85,6 @@ fn ordered<K: Ord>(dims: &[Vec<AxisRef>], key: impl Fn(&[AxisRef]) -> K) -> Vec<
     let mut found: Vec<_> = dims.iter().enumerate().filter(|(_, axes)| !axes.is_empty()).collect();
     found.sort_by_key(|(_, axes)| key(axes));
     found
-}
-
-/// Returns the largest slowdown of the axes, or `None` if the mesh has no rates or the list is empty.
-fn slowdown(axes: &[AxisRef], mesh: &Mesh) -> Option<u32> {
-    let rates = mesh.rates.as_ref()?;
-    axes.iter().map(|a| rates.slowdowns[a.axis.index()]).max()
 }
 
 fn is_collective(opcode: Opcode) -> bool {
@@ -140,6 +135,7 @@ pub fn permutation(from: &Sharding, to: &Sharding) -> Permutation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use shardwise_base::Mesh;
 
     fn lists(mesh: &Mesh) -> Vec<Vec<AxisRef>> {
         let all: Vec<AxisRef> = mesh.all_axes().collect();

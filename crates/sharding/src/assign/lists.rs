@@ -95,9 +95,9 @@ pub(super) struct Own {
 
 /// The axes that all tensors have for their factors.
 pub(super) struct Given {
-    /// One item for each dimension and factor, in the order of the tensors, operands first. If the axes of a dimension do
-    /// not fit one of its factors, the next factor has an item without axes, and further factors of the dimension have
-    /// none.
+    /// One item for each dimension and factor, in the order of the tensors, operands first. If the axes of a dimension
+    /// do not fit one of its factors, the next factor has an item without axes, and further factors of the dimension
+    /// have none.
     pub own: SmallVec<[Own; 12]>,
     /// The axes that do not fit the factors of their dimensions.
     overflow: Vec<AxisRef>,

@@ -217,8 +217,8 @@ fn is_few(view: &OpView<'_>, v: Value, limit: usize) -> bool {
 }
 
 /// Returns the number of real numbers ([`size`]) that an array in a loop may have, if arrays outside of it may have
-/// `limit`: [`SMALL_SIZE_IN_LOOPS`] if the results of the loop's ops have at most [`SMALL_SIZE`] for each op on average,
-/// and otherwise `limit`.
+/// `limit`: [`SMALL_SIZE_IN_LOOPS`] if the results of the loop's ops have at most [`SMALL_SIZE`] for each op on
+/// average, and otherwise `limit`.
 fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| view.body.walk_region(region, &mut ops));

@@ -27,7 +27,7 @@ fn layouts_for_pods_take_less_time() {
     for layouts in LAYOUTS.iter().flat_map(|a| LAYOUTS.iter().flat_map(move |b| LAYOUTS.map(|c| [a, b, c]))) {
         let module = text::parse("program.mlir", &product(layouts), &OPS).unwrap_or_else(|e| panic!("{e}"));
         let time = |stated: Option<Topology>| {
-            let context = Context { rates: Some(Box::new(rates_on(stated))), ..Context::default() };
+            let context = Context::with_rates(rates_on(stated));
             let options = &mut shardwise_spmd::Options { context, ..Default::default() };
             let local = partition(&module, options).unwrap_or_else(|e| panic!("{e}")).module;
             simulate(&local, &topology, &Options::default()).unwrap_or_else(|e| panic!("{e}")).end()

@@ -24,8 +24,8 @@ use shardwise_sharding::cost::STEP_BYTES;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// The largest number of devices that may exchange boxes with each other. There is no exchange in larger groups, because
-/// it lists pairs of devices.
+/// The largest number of devices that may exchange boxes with each other. There is no exchange in larger groups,
+/// because it lists pairs of devices.
 const MAX_GROUP: usize = 256;
 
 /// The most boxes that a device may need.

@@ -289,11 +289,14 @@ fn crossed(before: &Sharding, after: &Sharding) -> Vec<AxisRef> {
     if !before.mesh.same_devices(&after.mesh) {
         return before.mesh.all_axes().collect();
     }
-    let rest = |(a, b): (&DimSharding, &DimSharding)| {
-        let same = a.axes.iter().zip(&b.axes).take_while(|(a, b)| a == b).count();
-        [&a.axes[same..], &b.axes[same..]].concat()
-    };
+    let rest = |(a, b): (&DimSharding, &DimSharding)| different(&a.axes, &b.axes).copied().collect::<Vec<_>>();
     before.dims.iter().zip(&after.dims).flat_map(rest).collect()
+}
+
+/// Returns the items of two lists after those with which both begin.
+fn different<'l, T: PartialEq>(a: &'l [T], b: &'l [T]) -> impl Iterator<Item = &'l T> {
+    let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    a[same..].iter().chain(&b[same..])
 }
 
 /// Returns the plan that gathers everything and then slices, without a step that would change nothing. It is always

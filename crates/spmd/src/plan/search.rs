@@ -5,7 +5,7 @@
 //! Permutations cost the same between all layouts with the same numbers of shards, so that only the first such layout
 //! is permuted.
 
-use super::{Move as OneMove, Step, StepKind, Work, is_local, padded_size};
+use super::{Move as OneMove, Step, StepKind, Work, different, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, price_of_permute};
@@ -395,14 +395,11 @@ impl Space<'_> {
         collective.price(bytes, self.mesh, &axes)
     }
 
-    /// Returns the pieces along which blocks move in a permutation: in each dimension, those after the pieces with which
-    /// both layouts begin.
+    /// Returns the pieces along which blocks move in a permutation: in each dimension, those after the pieces with
+    /// which both layouts begin.
     fn crossed<'l>(&'l self, layout: &'l Layout, next: &'l Layout) -> impl Iterator<Item = AxisRef> + 'l {
-        let rest = |(a, b): (&'l [Piece], &'l [Piece])| {
-            let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-            a[same..].iter().chain(&b[same..])
-        };
-        layout.lists().zip(next.lists()).flat_map(rest).map(|&p| self.pieces[usize::from(p)])
+        let pieces = layout.lists().zip(next.lists()).flat_map(|(a, b)| different(a, b));
+        pieces.map(|&p| self.pieces[usize::from(p)])
     }
 
     /// Adds to `found` every layout that extends `partial`, in the dimensions from `dim` on, to these numbers of

@@ -189,13 +189,12 @@ fn price_counted(
     let mesh = &from.mesh;
     let scattered = scattered(from, summed, steps.first(), shape);
     let rest: Vec<AxisRef> = summed.iter().flat_map(|a| a.minus(mesh, &scattered)).collect();
-    let [parts, members] = [&scattered, &rest].map(|axes| AxisRef::total_size(mesh, axes) as u64);
     let whole = local_bytes(from, shape, dtype);
-    let sums = [
-        (CollectiveCost::ReduceScatter, CollectiveCost::ReduceScatter.bytes_received(whole, parts), &scattered),
-        (CollectiveCost::AllReduce, CollectiveCost::AllReduce.bytes_received(whole / parts.max(1), members), &rest),
-    ];
-    sums.into_iter().filter(|(.., axes)| !axes.is_empty()).fold(moved, |sum, (collective, bytes, axes)| {
+    let parts = AxisRef::total_size(mesh, &scattered) as u64;
+    let sums =
+        [(CollectiveCost::ReduceScatter, whole, &scattered), (CollectiveCost::AllReduce, whole / parts.max(1), &rest)];
+    sums.into_iter().filter(|(.., axes)| !axes.is_empty()).fold(moved, |sum, (collective, whole, axes)| {
+        let bytes = collective.bytes_received(whole, AxisRef::total_size(mesh, axes) as u64);
         let price = collective.price(bytes, mesh, axes) + STEP_BYTES;
         Price { bytes: sum.bytes + bytes, extra: sum.extra + price - bytes }
     })
