@@ -3,7 +3,7 @@
 //! Collectives are matched by their source, op and kind. Those that are left are matched by their name scopes in place
 //! of their source, and then without it, so that two files with shifted lines can be compared.
 
-use crate::figures::{Effort, Figures, Key, Traffic, Version};
+use crate::figures::{Figures, Key, Traffic, Version};
 use crate::{Options, show};
 use shardwise_base::Diagnostics;
 use shardwise_ir::Module;
@@ -127,12 +127,12 @@ pub struct Comparison {
 /// # Errors
 /// Fails if one of them cannot be partitioned, or does not fit the topology (`topology-mesh`).
 pub fn compare(first: &Module, second: &Module, options: &Options) -> Result<Comparison, Diagnostics> {
-    let (before, after) = (Version::of(first, options, Effort::Full)?, Version::of(second, options, Effort::Full)?);
-    let deltas = deltas(&before.traffic, &after.traffic, BY_ANYTHING);
+    let (before, after) = (Version::of(first, options)?, Version::of(second, options)?);
+    let deltas = deltas(&before.outcome.traffic, &after.outcome.traffic, BY_ANYTHING);
     Ok(Comparison {
         names: [first, second].map(|module| module.name.to_string()),
-        before: before.figures,
-        after: after.figures,
+        before: before.outcome.figures,
+        after: after.outcome.figures,
         deltas,
         topology: options.topology.clone(),
     })

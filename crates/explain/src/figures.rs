@@ -109,42 +109,66 @@ pub(crate) fn traffic(communication: &Communication) -> BTreeMap<Key, Traffic> {
     all
 }
 
+/// The totals of a version of a program, and its traffic by collectives.
+pub(crate) struct Outcome {
+    pub figures: Figures,
+    pub traffic: BTreeMap<Key, Traffic>,
+}
+
 /// A version of a program, partitioned and measured.
 pub(crate) struct Version {
     pub partitioned: Partitioned,
-    pub figures: Figures,
-    pub traffic: BTreeMap<Key, Traffic>,
+    pub outcome: Outcome,
     /// The predicted run, if there is a topology.
     pub timeline: Option<Timeline>,
 }
 
-/// The budget of the scheduler for a version.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effort {
-    /// The whole budget, which a program also has that is simulated by itself.
-    Full,
-    /// The part of one version, where this many versions share the budget.
-    OneOf(usize),
+/// The trials of a search, which share the budget of the scheduler.
+pub(crate) struct Trials {
+    count: usize,
+    /// What the trials share in the partitioner.
+    partitions: shardwise_spmd::Trials,
 }
 
-impl Effort {
-    fn options(self) -> schedule::Options {
-        let full = schedule::Options::default();
-        match self {
-            Effort::Full => full,
-            Effort::OneOf(count) => schedule::Options { op_budget: full.op_budget / count.max(1), ..full },
-        }
+impl Trials {
+    /// Returns what this many trials share.
+    pub fn new(count: usize) -> Trials {
+        Trials { count, partitions: shardwise_spmd::Trials::default() }
     }
 }
 
 impl Version {
     /// Partitions a program and computes its figures. With a topology, it is scheduled as the options say. Fails if it
     /// cannot be partitioned, or if it cannot be simulated on the topology of the options.
-    pub fn of(module: &Module, options: &Options, effort: Effort) -> Result<Version, Diagnostics> {
-        let context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
-        let partitioned = partition(module, &mut shardwise_spmd::Options { context, ..Default::default() })?;
+    pub fn of(module: &Module, options: &Options) -> Result<Version, Diagnostics> {
+        let mut context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
+        Version::with(module, options, &mut context, &schedule::Options::default())
+    }
+
+    /// Computes a version as [`Version::of`] does, but with less effort, so that it may communicate more and take
+    /// longer.
+    pub fn of_trial(module: &Module, options: &Options, trials: &mut Trials) -> Result<Version, Diagnostics> {
+        let mut context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
+        context.trials = Some(std::mem::take(&mut trials.partitions));
+        let full = schedule::Options::default();
+        let schedule = schedule::Options { op_budget: full.op_budget / trials.count.max(1), ..full };
+        let version = Version::with(module, options, &mut context, &schedule);
+        trials.partitions = context.trials.unwrap_or_default();
+        version
+    }
+
+    fn with(
+        module: &Module,
+        options: &Options,
+        context: &mut Context,
+        schedule: &schedule::Options,
+    ) -> Result<Version, Diagnostics> {
+        let mut how = shardwise_spmd::Options { context: std::mem::take(context), ..Default::default() };
+        let partitioned = partition(module, &mut how);
+        *context = how.context;
+        let partitioned = partitioned?;
         let simulate = |topology| {
-            timeline(&partitioned.module, topology, options.overlap, effort)
+            timeline(&partitioned.module, topology, options.overlap, schedule)
                 .map_err(|found| found.located(module.program_loc()))
         };
         let timeline = options.topology.as_ref().map(simulate).transpose()?;
@@ -157,17 +181,22 @@ impl Version {
             flops: flops(&partitioned.module),
             step_time: timeline.as_ref().map(|timeline| timeline.end()),
         };
-        let traffic = traffic(communication);
-        Ok(Version { figures, traffic, timeline, partitioned })
+        let outcome = Outcome { figures, traffic: traffic(communication) };
+        Ok(Version { outcome, timeline, partitioned })
     }
 }
 
 /// Predicts the run of a per-device program, which is scheduled first unless `overlap` is off. Fails if it does not fit
 /// the topology.
-fn timeline(module: &Module, topology: &Topology, overlap: Overlap, effort: Effort) -> Result<Timeline, Diagnostics> {
+fn timeline(
+    module: &Module,
+    topology: &Topology,
+    overlap: Overlap,
+    schedule: &schedule::Options,
+) -> Result<Timeline, Diagnostics> {
     match overlap {
         Overlap::Off => in_order(module, topology),
-        overlap => schedule::schedule(module, topology, overlap, &effort.options())?.timeline(topology),
+        overlap => schedule::schedule(module, topology, overlap, schedule)?.timeline(topology),
     }
 }
 

@@ -51,7 +51,7 @@ pub use place::{Change, Place, Spec, rust_spec, specs};
 pub use remedy::Remedy;
 pub use times::Time;
 
-use figures::{Effort, Version};
+use figures::Version;
 use place::Required;
 use shardwise_base::{Diagnostics, Mesh, counted};
 use shardwise_ir::Module;
@@ -165,20 +165,17 @@ impl fmt::Display for Explanation {
 /// (`partitioned-twice`), or if it does not fit the topology (`topology-mesh`).
 pub fn explain(module: &Module, options: &Options) -> Result<Explanation, Diagnostics> {
     let program = shardwise_spmd::prepare(module, &mut Default::default())?;
-    let now = Version::of(&program, options, Effort::Full)?;
+    let now = Version::of(&program, options)?;
     let communication = &now.partitioned.communication;
     let times = times(&now, options)?;
     let mut groups = group::groups(communication, times.as_ref());
-    let found = match now.figures.bytes_received {
+    let mut found = match now.outcome.figures.bytes_received {
         0 => search::Found::default(),
         _ => search::search(&program, &Required::of(&program, module), &now, &groups, options),
     };
-    let mut remedies = remedy::choose(&found, &now, &mut groups);
-    if options.topology.is_some() && options.overlap != Overlap::Off {
-        remedies.all.iter_mut().for_each(|remedy| remedy.schedule(&program, options));
-    }
+    let remedies = remedy::choose(&mut found, &program, &now, &mut groups, options);
     Ok(Explanation {
-        figures: now.figures,
+        figures: now.outcome.figures,
         bytes_least: communication.bytes_least(),
         bytes_forced: communication.bytes_forced(),
         notes: notes(module, &program, &found),

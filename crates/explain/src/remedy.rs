@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::difference::{BY_SOURCE, Delta, DeltaKind, deltas};
-use crate::figures::{Effort, Figures, Key, Traffic, Version};
+use crate::figures::{Figures, Key, Outcome, Traffic, Version};
 use crate::group::Group;
 use crate::place::{Change, Place, Spec};
 use crate::search::{Found, Trial};
@@ -48,19 +48,11 @@ impl Remedy {
         self.after.computes_more(&self.before)
     }
 
-    /// Predicts the time with the change again, with as much effort as for the program without it. Leaves the figures
-    /// as they are if the changed program cannot be scheduled, which was possible in its trial.
-    pub(crate) fn schedule(&mut self, program: &Module, options: &Options) {
-        if let Ok(version) = Version::of(&self.change.apply(program), options, Effort::Full) {
-            self.after = version.figures;
-        }
-    }
-
     fn of(trial: &Trial, now: &Version) -> Remedy {
         let Spec { ty, stated, loc, .. } = trial.spec.clone();
-        let mut deltas = deltas(&now.traffic, &trial.traffic, BY_SOURCE);
+        let mut deltas = deltas(&now.outcome.traffic, &trial.outcome.traffic, BY_SOURCE);
         deltas.retain(|delta| delta.kind() != DeltaKind::Stays);
-        let (before, after) = (now.figures, trial.figures);
+        let (before, after) = (now.outcome.figures, trial.outcome.figures);
         Remedy { change: trial.change.clone(), ty, stated, loc, before, after, deltas }
     }
 }
@@ -72,43 +64,83 @@ pub(crate) struct Remedies {
     pub with_more_work: Option<usize>,
 }
 
-pub(crate) fn choose(found: &Found, now: &Version, groups: &mut [Group]) -> Remedies {
-    let good: Vec<&Trial> = found.trials.iter().filter(|trial| trial.figures.improves(&now.figures)).collect();
-    let works_more = |trial: &Trial| trial.figures.computes_more(&now.figures);
-    let mut chosen: Vec<&Trial> = vec![];
-    let best = good.iter().filter(|trial| !works_more(trial)).min_by(|a, b| cheaper(a, b)).copied();
-    let least = good.iter().min_by(|a, b| cheaper(a, b)).copied();
-    let saves_more = |trial: &&Trial| best.is_none_or(|best| trial.figures.improves(&best.figures));
-    let with_more_work = least.filter(|trial| works_more(trial)).filter(saves_more);
-    let best = best.map(|trial| index_in(&mut chosen, trial));
-    let with_more_work = with_more_work.map(|trial| index_in(&mut chosen, trial));
-    for group in groups {
-        let keys = group.keys();
-        let before = bytes_of(&keys, &now.traffic);
-        let helps = |trial: &&&Trial| bytes_of(&keys, &trial.traffic) < before;
-        let rank = |trial: &Trial| (works_more(trial), bytes_of(&keys, &trial.traffic));
-        let order = |a: &&&Trial, b: &&&Trial| rank(a).cmp(&rank(b)).then_with(|| cheaper(a, b));
-        group.remedy = good.iter().filter(helps).min_by(order).map(|trial| index_in(&mut chosen, trial));
+/// Chooses the changes that are best for the whole program, and one for each group, whose [`Group::remedy`] it sets.
+/// Before, it measures the chosen trials with full effort, and chooses again, until all that are chosen were measured.
+pub(crate) fn choose(
+    found: &mut Found,
+    program: &Module,
+    now: &Version,
+    groups: &mut [Group],
+    options: &Options,
+) -> Remedies {
+    let choice = loop {
+        let choice = Choice::of(found, now, groups);
+        let trials = choice.best.iter().chain(&choice.with_more_work).chain(choice.of_groups.iter().flatten());
+        let Some(&next) = trials.into_iter().find(|&&at| !found.trials[at].is_measured) else { break choice };
+        found.measure(next, program, options);
+    };
+    let mut chosen: Vec<usize> = vec![];
+    let mut index = |trial: usize| {
+        let known = chosen.iter().position(|&other| other == trial);
+        known.unwrap_or_else(|| {
+            chosen.push(trial);
+            chosen.len() - 1
+        })
+    };
+    let (best, with_more_work) = (choice.best.map(&mut index), choice.with_more_work.map(&mut index));
+    for (group, trial) in groups.iter_mut().zip(choice.of_groups) {
+        group.remedy = trial.map(&mut index);
     }
-    let all = chosen.into_iter().map(|trial| Remedy::of(trial, now)).collect();
+    let all = chosen.into_iter().map(|trial| Remedy::of(&found.trials[trial], now)).collect();
     Remedies { all, best, with_more_work }
+}
+
+/// Positions of trials: of the best change, of one with which devices compute more but which saves more, and of the best
+/// change for each group.
+struct Choice {
+    best: Option<usize>,
+    with_more_work: Option<usize>,
+    of_groups: Vec<Option<usize>>,
+}
+
+impl Choice {
+    fn of(found: &Found, now: &Version, groups: &[Group]) -> Choice {
+        let before = |trial: &Trial| found.before(trial, now);
+        let works_more = |trial: &Trial| trial.outcome.figures.computes_more(&before(trial).figures);
+        let is_good = |(_, trial): &(usize, &Trial)| {
+            found.may_choose(trial) && trial.outcome.figures.improves(&before(trial).figures)
+        };
+        let good: Vec<(usize, &Trial)> = found.trials.iter().enumerate().filter(is_good).collect();
+        let by_cost = |a: &&(usize, &Trial), b: &&(usize, &Trial)| cheaper(a.1, b.1);
+        let best = good.iter().filter(|(_, trial)| !works_more(trial)).min_by(by_cost);
+        let least = good.iter().min_by(by_cost).filter(|(_, trial)| works_more(trial));
+        let saves_more = |(_, trial): &&(usize, &Trial)| {
+            best.is_none_or(|(_, best)| trial.outcome.figures.improves(&best.outcome.figures))
+        };
+        let of_group = |group: &Group| {
+            let keys = group.keys();
+            let left = |outcome: &Outcome| bytes_of(&keys, &outcome.traffic);
+            let helps = |(_, trial): &&(usize, &Trial)| left(&trial.outcome) < left(before(trial));
+            let rank = |trial: &Trial| (works_more(trial), left(&trial.outcome));
+            let order =
+                |a: &&(usize, &Trial), b: &&(usize, &Trial)| rank(a.1).cmp(&rank(b.1)).then_with(|| by_cost(a, b));
+            good.iter().filter(helps).min_by(order).map(|(at, _)| *at)
+        };
+        Choice {
+            best: best.map(|(at, _)| *at),
+            with_more_work: least.filter(saves_more).map(|(at, _)| *at),
+            of_groups: groups.iter().map(of_group).collect(),
+        }
+    }
 }
 
 /// Compares two changes by their cost. Of equal ones, a change of a spec comes before a new constraint, and a stated
 /// layout before none.
 fn cheaper(a: &Trial, b: &Trial) -> Ordering {
     let effort = |trial: &Trial| (matches!(trial.change.place, Place::After(..)), trial.change.layout.is_none());
-    a.figures.cmp_cost(&b.figures).then_with(|| effort(a).cmp(&effort(b)))
+    a.outcome.figures.cmp_cost(&b.outcome.figures).then_with(|| effort(a).cmp(&effort(b)))
 }
 
 fn bytes_of(keys: &[Key], traffic: &BTreeMap<Key, Traffic>) -> u64 {
     keys.iter().filter_map(|key| traffic.get(key)).map(|sum| sum.bytes_received).fold(0, u64::saturating_add)
-}
-
-fn index_in<'a>(chosen: &mut Vec<&'a Trial>, trial: &'a Trial) -> usize {
-    let known = chosen.iter().position(|other| std::ptr::eq(*other, trial));
-    known.unwrap_or_else(|| {
-        chosen.push(trial);
-        chosen.len() - 1
-    })
 }

@@ -3,14 +3,13 @@
 
 use crate::Options;
 use crate::candidates::{MAX_LAYOUTS, first_layouts, promise};
-use crate::figures::{Effort, Figures, Key, Traffic, Version};
+use crate::figures::{Outcome, Trials, Version};
 use crate::group::Group;
 use crate::near::Nearness;
 use crate::place::{Change, Place, Required, Spec, main_of, open_ops, spec, specs};
 use shardwise_base::{AxisRef, Loc, Mesh, Reshard, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::{Module, Op};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The largest number of specs of a program that may be searched completely.
@@ -18,6 +17,9 @@ const SMALL: usize = 12;
 
 /// The largest number of sources of communication that the order of the trials takes into account.
 const MAX_SOURCES: usize = 12;
+
+/// The largest number of trials that are measured with full effort.
+const MAX_MEASURED: usize = 16;
 
 /// The approximate largest number of candidates of a program with many specs.
 const MAX_CANDIDATES: usize = 1 << 16;
@@ -28,13 +30,18 @@ const NEW_CONSTRAINT: f64 = 0.5;
 pub(crate) struct Trial {
     pub spec: Spec,
     pub change: Change,
-    pub figures: Figures,
-    pub traffic: BTreeMap<Key, Traffic>,
+    pub outcome: Outcome,
+    /// True if the outcome is the one of a partition with full effort.
+    pub is_measured: bool,
 }
 
 #[derive(Default)]
 pub(crate) struct Found {
     pub trials: Vec<Trial>,
+    /// The outcome of the program without a change, with as little effort as for the trials.
+    before: Option<Outcome>,
+    /// The number of trials that may still be measured with full effort.
+    measures_left: usize,
     /// The number of changes that were tried, also of those that the partitioner refused.
     pub tried: usize,
     /// The number of candidates that were left out.
@@ -86,20 +93,41 @@ pub(crate) fn search(
     candidates.sort_by(|a, b| is_first(b).cmp(&is_first(a)).then(b.promise.total_cmp(&a.promise)));
     let left = candidates.len().saturating_sub(limit);
     candidates.truncate(limit);
-    let effort = Effort::OneOf(candidates.len());
+    let mut shared = Trials::new(candidates.len());
+    let mut outcome = |module: &Module| Some(Version::of_trial(module, options, &mut shared).ok()?.outcome);
     let (tried, required_count) = (candidates.len(), fixed.len());
-    let mut found = Found { tried, left, spec_count, required_count, is_complete, trials: vec![] };
-    for candidate in candidates {
-        let spec = &places[candidate.spec];
+    let before = outcome(module);
+    let attempt = |candidate: Candidate| {
+        let spec = places[candidate.spec].clone();
         let change = Change { place: spec.place, layout: candidate.layout };
-        found.trials.extend(attempt(module, spec, change, options, effort));
-    }
-    found
+        let outcome = outcome(&change.apply(module))?;
+        Some(Trial { spec, change, outcome, is_measured: false })
+    };
+    let trials = candidates.into_iter().filter_map(attempt).collect();
+    Found { trials, before, measures_left: MAX_MEASURED, tried, left, spec_count, required_count, is_complete }
 }
 
-fn attempt(module: &Module, spec: &Spec, change: Change, options: &Options, effort: Effort) -> Option<Trial> {
-    let version = Version::of(&change.apply(module), options, effort).ok()?;
-    Some(Trial { spec: spec.clone(), change, figures: version.figures, traffic: version.traffic })
+impl Found {
+    /// Returns the outcome without a change with which the one of a trial is comparable.
+    pub fn before<'a>(&'a self, trial: &Trial, now: &'a Version) -> &'a Outcome {
+        self.before.as_ref().filter(|_| !trial.is_measured).unwrap_or(&now.outcome)
+    }
+
+    /// Returns true if a trial was measured with full effort, or may still be.
+    pub fn may_choose(&self, trial: &Trial) -> bool {
+        trial.is_measured || self.measures_left > 0
+    }
+
+    /// Replaces the outcome of a trial by that of a partition with full effort. Keeps the outcome if that fails, which
+    /// only happens if the full effort of the scheduler leads to a program that cannot be simulated.
+    pub fn measure(&mut self, trial: usize, program: &Module, options: &Options) {
+        self.measures_left = self.measures_left.saturating_sub(1);
+        let trial = &mut self.trials[trial];
+        trial.is_measured = true;
+        if let Ok(version) = Version::of(&trial.change.apply(program), options) {
+            trial.outcome = version.outcome;
+        }
+    }
 }
 
 /// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program.

@@ -243,29 +243,39 @@ fn size_class(len: usize) -> usize {
 }
 
 impl State {
-    /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Kept blocks are evicted
-    /// before a new one is made if the written bytes would exceed the peak of live buffers, this one included, or
-    /// `limit` if that is less, by more than [`SLACK`]. As many as possible are evicted if the system has no memory.
+    /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Other kept blocks are evicted
+    /// before if the written bytes would exceed the peak of live buffers, this one included, or `limit` if that is less,
+    /// by more than [`SLACK`]. As many as possible are evicted if the system has no memory.
     /// Returns `None` if it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use.saturating_add(bytes)).min(limit).saturating_add(SLACK);
-        let mut block = match self.free.get_mut(&class).and_then(Vec::pop) {
+        let kept = self.free.get_mut(&class).and_then(Vec::pop);
+        // An arena with a block that is in use is not evicted.
+        kept.iter().for_each(|block| self.add_to_arena(block));
+        let more = bytes.saturating_sub(kept.as_ref().map_or(0, |block| block.written));
+        self.evict(bound.saturating_sub(more));
+        let mut block = match kept {
             Some(block) => block,
             None => {
-                self.evict(bound.saturating_sub(bytes));
-                self.new_block(class).or_else(|| {
+                let block = self.new_block(class).or_else(|| {
                     self.evict(0);
                     self.new_block(class)
-                })?
+                })?;
+                self.add_to_arena(&block);
+                block
             }
         };
         self.write(&mut block, bytes, bound);
         self.count(bytes);
+        Some(block)
+    }
+
+    /// Counts a block as one that is in use, if it is in an arena.
+    fn add_to_arena(&mut self, block: &Block) {
         if let Home::Arena(i) = block.home {
             self.arena(i).live += 1;
         }
-        Some(block)
     }
 
     /// Returns the address of a counted buffer of `len` bytes, which no other one of this memory has.
@@ -849,6 +859,25 @@ mod tests {
             assert!(state.written <= room, "round {round}: {} of {room}", state.written);
         }
         assert!(memory.peak_bytes() <= peak && memory.in_use() == 0);
+    }
+
+    /// Allocates buffers that fill kept blocks further than before, while other kept blocks are as many as may be.
+    #[test]
+    fn kept_memory_gives_way_to_larger_buffers_in_kept_blocks() {
+        let memory = Memory::new();
+        let (len, count) = (8 << 20, 8);
+        let allocate = |len: usize, count: usize| -> Vec<Buffer> {
+            let one = |_| {
+                let buffer = memory.allocate(len).unwrap();
+                let state = memory.state();
+                assert!(state.written <= state.peak + SLACK + PAGE * count, "{} of {}", state.written, state.peak);
+                buffer
+            };
+            (0..count).map(one).collect()
+        };
+        drop(allocate(len * 7 / 8 + 1, count));
+        drop(allocate(SLACK, 1));
+        drop(allocate(len, count));
     }
 
     #[test]

@@ -18,11 +18,11 @@ entity! {
     pub(crate) OpKind "kind"
 }
 
-/// The kinds of the ops of one body that were met so far, each with its rule.
+/// The kinds of the ops that were met so far, each with its rule.
 #[derive(Default)]
 pub(crate) struct Kinds {
     known: FxHashMap<Key, OpKind>,
-    /// The kind of each op met.
+    /// The kind of each op of the present body that was met.
     ops: FxHashMap<Op, OpKind>,
     rules: EntityVec<OpKind, Option<Arc<Rule>>>,
 }
@@ -78,6 +78,11 @@ impl Kinds {
         };
         self.ops.insert(view.op, kind);
         kind
+    }
+
+    /// Forgets which ops were met, but not their kinds, because the next ones are those of another body.
+    pub fn start_body(&mut self) {
+        self.ops.clear();
     }
 
     /// Returns the rule along which ops of this kind may run sharded, or `None` if they have none.

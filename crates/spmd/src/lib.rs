@@ -40,6 +40,7 @@ mod rewrite;
 pub mod simplify;
 mod stages;
 mod strategy;
+mod trials;
 mod turns;
 pub mod uniform;
 mod unshard;
@@ -54,4 +55,5 @@ pub use pipeline::{
 };
 pub use stages::{Guarantee, verify_stage};
 pub use strategy::{RunMode, run_modes};
+pub use trials::Trials;
 pub use unshard::unsharded;

@@ -3,6 +3,7 @@
 use crate::explain::{Communication, communication};
 use crate::meshes::RatesOf;
 use crate::stages::*;
+use crate::trials::Trials;
 use crate::{
     axes, cleanup, collectives, defer, dequantize, gspmd, halo, hoist, join, localize, lower, meshes, pad, reshard,
     simplify, uniform,
@@ -35,6 +36,8 @@ pub struct Context {
     pub rates: Option<Box<RatesOf<'static>>>,
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
     pub keeps_sums: bool,
+    /// If this is one of several trials of similar programs, what they share.
+    pub trials: Option<Trials>,
     pub warnings: Diagnostics,
 }
 
@@ -94,7 +97,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "reshard",
-        run: |m, cx| reshard::reshard(&m, cx.keeps_sums, &mut cx.warnings),
+        run: |m, cx| reshard::reshard(&m, cx),
         describes: "chooses layouts over the whole function, and inserts reshards so that every op agrees with its rule",
         ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
     },

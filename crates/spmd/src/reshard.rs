@@ -8,15 +8,17 @@
 //! which is built here because everything is known here.
 
 use crate::kinds::OpKind;
-use crate::layouts::{self, Changes, Chosen, is_copy};
+use crate::layouts::{self, Changes, is_copy};
 use crate::live;
+use crate::pipeline::Context;
 use crate::plan::local_bytes;
 use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
+use crate::trials::Trials;
 use crate::turns::Turns;
-use shardwise_base::{AxisRef, Diagnostic, Diagnostics, DimSharding, LayoutChange, Mesh, Reason, Reshard, Sharding};
+use shardwise_base::{AxisRef, Diagnostics, DimSharding, LayoutChange, Mesh, Reason, Reshard, Sharding};
 use shardwise_ir::rewrite::{open_region, rebuild};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
 use shardwise_ops::control::unchanged_operands;
@@ -28,24 +30,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Changes layouts in the main function so that it costs less, and inserts the ops that make operands and results agree
-/// with each op's rule. With `keeps_sums`, sums over devices are taken where they arise. `notes` receives a note if the
-/// search for layouts ended before it had looked at everything. A module without a mesh is not changed. Always returns
-/// `Ok`.
-pub fn reshard(module: &Module, keeps_sums: bool, notes: &mut Diagnostics) -> Result<Module, Diagnostics> {
+/// with each op's rule. With [`Context::keeps_sums`], sums over devices are taken where they arise. The warnings of the
+/// context receive a note if the search for layouts ended before it had looked at everything. A module without a mesh
+/// is not changed. Always returns `Ok`.
+pub fn reshard(module: &Module, cx: &mut Context) -> Result<Module, Diagnostics> {
     let Some(mesh) = module.main_mesh().cloned() else { return Ok(module.clone()) };
     map_main(module, |func| {
-        let (func, note) = reshard_func(module, func, &mesh, keeps_sums);
-        notes.0.extend(note);
-        Ok(func)
+        let mut decisions = cx.trials.as_mut().map_or_else(|| Decisions::new(&mesh), |trials| trials.take(&mesh));
+        let effort = if cx.trials.is_some() { Trials::effort() } else { layouts::MAX_EFFORT };
+        let chosen = layouts::choose(module, func, &mesh, &mut decisions, cx.keeps_sums, effort);
+        let out = insert(module, chosen.func.as_ref().unwrap_or(func), &mesh, chosen.changes, &mut decisions);
+        if let Some(trials) = &mut cx.trials {
+            trials.keep(&mesh, decisions);
+        }
+        cx.warnings.0.extend(chosen.note);
+        Ok(out)
     })
 }
 
-fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool) -> (Func, Option<Diagnostic>) {
+/// Inserts the ops into a function that make operands and results agree with each op's rule. `changes` are the layouts
+/// that differ from the propagated ones.
+fn insert(module: &Module, func: &Func, mesh: &Arc<Mesh>, changes: Changes, decisions: &mut Decisions) -> Func {
     let mut result_shardings = vec![];
-    let mut decisions = Decisions::new(mesh);
-    let Chosen { func: chosen, changes, note } =
-        layouts::choose(module, func, mesh, &mut decisions, keeps_sums, layouts::MAX_EFFORT);
-    let func = chosen.as_ref().unwrap_or(func);
     let mut out = rebuild(func, |cloner, b| {
         let (sources, turns) = (Sources::new(module, mesh), Turns::new(mesh));
         let (changes, uses) = (Rc::new(changes), Rc::default());
@@ -55,14 +61,14 @@ fn reshard_func(module: &Module, func: &Func, mesh: &Arc<Mesh>, keeps_sums: bool
         result_shardings = pass.ops(func.body.entry(), "the function", wanted, &[], b);
     });
     out.result_shardings = result_shardings;
-    (out, note)
+    out
 }
 
 struct Resharder<'a, 'c, 's> {
     module: &'a Module,
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
-    decisions: Decisions,
+    decisions: &'c mut Decisions,
     sources: Sources<'a>,
     /// The layouts that differ from the propagated ones.
     changes: Rc<Changes>,

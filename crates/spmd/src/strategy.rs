@@ -94,6 +94,13 @@ impl Decisions {
         Decisions { kinds: Kinds::default(), free, known, traits, prices: Rc::default(), made: 0 }
     }
 
+    /// Begins with another program on the same mesh, for which decisions made so far are known.
+    pub fn start_program(&mut self) {
+        self.kinds.start_body();
+        self.prices.start_program();
+        self.known.values().for_each(|decision| decision.reasons.borrow_mut().clear());
+    }
+
     /// Decides for the body of a computation that is manual over `manual` from now on. Returns the free axes outside of
     /// it, for [`Decisions::leave`].
     pub fn enter(&mut self, mesh: &Mesh, manual: &[AxisRef]) -> Rc<[AxisRef]> {

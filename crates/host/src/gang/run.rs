@@ -664,7 +664,7 @@ fn disagree(points: &Points, found: Vec<(i64, Vec<usize>)>, step: Step<'_>, dive
         step.name
     );
     let mut d = Diagnostic::error("collective-incomplete", &step.loc, message)
-        .facts(format!("the collective is at {collective}"));
+        .facts(format!("a collective in its regions is at {collective}"));
     for (value, mut devices) in sides {
         devices.sort_unstable();
         d = d.facts(format!("value {value} on devices {}", listed(&devices, MAX_SHOWN)));

@@ -17,6 +17,9 @@ pub(super) struct Bounds {
     first: SmallVec<[usize; 8]>,
     /// The tensors; `None` if nothing is known about one.
     tensors: SmallVec<[Option<Tensor>; 4]>,
+    /// For each factor, the dimensions of tensors that consist of it: the index of the tensor, and the position of the
+    /// factor's first candidate in `blocks`.
+    dims: SmallVec<[SmallVec<[(usize, usize); 3]>; 8]>,
     /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
     /// both before and after. The latter is 0 if some device holds nothing of it.
     blocks: Vec<[u64; 2]>,
@@ -90,6 +93,7 @@ impl Bounds {
         };
         for candidates in candidates {
             bounds.first.push(bounds.shards.len());
+            bounds.dims.push(SmallVec::new());
             bounds.shards.extend(candidates.iter().map(|&list| lists.shards(list)));
         }
         bounds
@@ -139,12 +143,10 @@ impl Bounds {
     pub fn decide(&self, decided: &mut Decided, factor: Factor, pick: usize) {
         let first = decided.len();
         decided.extend_from_within(first - self.tensors.len()..);
-        for (tensor, [block, held]) in self.tensors.iter().zip(&mut decided[first..]) {
-            let Some(tensor) = tensor else { continue };
-            for dim in tensor.dims.iter().filter(|dim| dim.factor == factor) {
-                let [length, both] = self.blocks[dim.first + pick];
-                (*block, *held) = (*block * length, *held * both);
-            }
+        for &(tensor, blocks) in &self.dims[factor.index()] {
+            let [length, both] = self.blocks[blocks + pick];
+            let [block, held] = &mut decided[first + tensor];
+            (*block, *held) = (*block * length, *held * both);
         }
     }
 
@@ -228,6 +230,7 @@ impl Bounds {
             undecided.fold([1, 1], |rest, (_, size)| [rest[0] * size[0], rest[1] * size[1]])
         };
         let rest = (0..=candidates.len()).map(rest).collect();
+        dims.iter().for_each(|dim| self.dims[dim.factor.index()].push((index, dim.first)));
         let is_summed = index >= self.operand_count && prices.is_summed(index);
         let scattered = is_summed.then(|| {
             let split: SmallVec<[AxisRef; 4]> = own_dims.iter().flat_map(|d| d.axes.iter().copied()).collect();

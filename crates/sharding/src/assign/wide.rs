@@ -6,6 +6,7 @@ use super::{AssignInput, Best, Choice, Cost, MAX_COMBINATIONS, Picks, Search, Wa
 use crate::{AxisList, Factor, FactorKind};
 use shardwise_base::{AxisIndex, AxisRef};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// In a product of which the program places no sum, a device may compute more elements than the least possible number,
 /// by at most that number divided by this constant. An uneven split that moves little is then not ruled out by its
@@ -19,7 +20,6 @@ pub(super) const MAX_PARTS: usize = 6;
 struct Candidate {
     /// The parts of axes that it uses, a bit for each.
     used: u64,
-    shards: u64,
     /// The number of elements along the factor in a block, rounded up.
     block: u64,
 }
@@ -27,10 +27,16 @@ struct Candidate {
 struct Wide<'a, 'b> {
     search: &'a Search<'b>,
     candidates: SmallVec<[SmallVec<[Candidate; 12]>; 4]>,
-    /// The number of shards into which the parts of axes can split the op.
-    shards: u64,
-    /// For each number of decided factors, the elements along all other factors.
-    rest: Vec<u64>,
+    /// For each set of parts of axes, the number of shards into which they can split the op. Parts of size 1, which
+    /// come last, are in no set.
+    shards: Vec<u64>,
+    /// For each number of decided factors and each set of parts that these use, the elements along all other factors
+    /// that one device computes at least. 0 until it is computed, and [`u64::MAX`] if there are no elements.
+    least: Vec<u64>,
+    /// For each number of decided factors and each set of parts that these use, the range in `followers` of the
+    /// candidates of the next factor that use none of these parts. `None` until they are listed.
+    following: Vec<Option<(u32, u32)>>,
+    followers: Vec<u32>,
     /// The most elements along all factors that one device may compute, or `None` if there is no limit.
     limit: Option<u64>,
     /// The price that the moves must stay below, or `u64::MAX` if there is no limit.
@@ -261,10 +267,6 @@ struct State {
     count: usize,
     /// The parts of axes that the decided factors use.
     used: u64,
-    /// The number of shards into which the decided factors split the op.
-    shards: u64,
-    /// The number of shards into which the other parts of axes can split the op.
-    free: u64,
     /// The elements along the decided factors that one device computes.
     computed: u64,
 }
@@ -276,17 +278,20 @@ impl<'a, 'b> Wide<'a, 'b> {
         let candidates = |f: Factor| {
             let of = |&list: &List| {
                 let shards = search.lists.shards(list);
-                Candidate { used: used[list], shards: shards as u64, block: rule.size(f).div_ceil(shards) as u64 }
+                Candidate { used: used[list], block: rule.size(f).div_ceil(shards) as u64 }
             };
             search.candidates[f.index()].iter().map(of).collect()
         };
-        let sizes: Vec<usize> = rule.all_factors().map(|f| rule.size(f)).collect();
-        let product = |sizes: &[usize]| sizes.iter().fold(1, |n: u64, &size| n.saturating_mul(size as u64));
+        let sizes: SmallVec<[u64; MAX_PARTS]> = parts.iter().map(|p| p.size(mesh) as u64).filter(|&n| n > 1).collect();
+        let shards = |set: usize| (0..sizes.len()).filter(|i| set >> i & 1 == 1).map(|i| sizes[i]).product();
+        let shards: Vec<u64> = (0..1 << sizes.len()).map(shards).collect();
         Wide {
             search,
             candidates: rule.all_factors().map(candidates).collect(),
-            shards: AxisRef::total_size(mesh, parts) as u64,
-            rest: (0..=sizes.len()).map(|count| product(&sizes[count..])).collect(),
+            least: vec![0; (rule.factors.len() + 1) * shards.len()],
+            following: vec![None; rule.factors.len() * shards.len()],
+            followers: vec![],
+            shards,
             limit: None,
             most: u64::MAX,
             left: MAX_COMBINATIONS,
@@ -294,36 +299,68 @@ impl<'a, 'b> Wide<'a, 'b> {
     }
 
     fn start(&self) -> State {
-        State { count: 0, used: 0, shards: 1, free: self.shards, computed: 1 }
+        State { count: 0, used: 0, computed: 1 }
     }
 
     fn with(&self, state: State, candidate: usize) -> Option<State> {
-        let Candidate { used, shards, block } = self.candidates[state.count][candidate];
+        let Candidate { used, block } = self.candidates[state.count][candidate];
         (state.used & used == 0).then(|| State {
             count: state.count + 1,
             used: state.used | used,
-            shards: state.shards * shards,
-            free: state.free / shards,
             computed: state.computed.saturating_mul(block),
         })
     }
 
+    /// Returns the set of parts that the decided factors use, as an index of `shards`.
+    fn set(&self, state: State) -> usize {
+        state.used as usize & (self.shards.len() - 1)
+    }
+
+    /// Returns the number of shards into which the parts that no decided factor uses can split the op.
+    fn free(&self, state: State) -> u64 {
+        self.shards[self.shards.len() - 1 - self.set(state)]
+    }
+
     /// Returns a number of elements that one device computes at least, whatever is chosen for the other factors.
-    fn least_computed(&self, state: State) -> u64 {
-        let rest = self.rest[state.count];
-        state.computed.saturating_mul(rest / state.free.clamp(1, rest.max(1)))
+    fn least_computed(&mut self, state: State) -> u64 {
+        let at = state.count * self.shards.len() + self.set(state);
+        if self.least[at] == 0 {
+            let rule = self.search.input.rule;
+            let sizes = rule.all_factors().skip(state.count).map(|f| rule.size(f) as u64);
+            let rest = sizes.fold(1, u64::saturating_mul);
+            self.least[at] = if rest == 0 { u64::MAX } else { (rest / self.free(state)).clamp(1, u64::MAX - 1) };
+        }
+        match self.least[at] {
+            u64::MAX => 0,
+            least => state.computed.saturating_mul(least),
+        }
+    }
+
+    /// Returns the range in `followers` of the candidates of the next factor that use no part of size over 1 which the
+    /// decided factors use, in the order of the candidates.
+    fn followers(&mut self, state: State) -> Range<usize> {
+        let at = state.count * self.shards.len() + self.set(state);
+        let (first, end) = self.following[at].unwrap_or_else(|| {
+            let (first, set) = (self.followers.len() as u32, self.set(state) as u64);
+            let candidates = self.candidates[state.count].iter().enumerate();
+            self.followers.extend(candidates.filter(|(_, c)| c.used & set == 0).map(|(i, _)| i as u32));
+            (first, self.followers.len() as u32)
+        });
+        self.following[at] = Some((first, end));
+        first as usize..end as usize
     }
 
     /// Lowers `least` to the fewest elements that one device computes in a choice that continues `state` and that every
     /// tensor can have, if these are fewer. Ends early, with `least` perhaps too large, once `left` is 0.
     fn least_work(&mut self, state: State, picks: &mut Picks, least: &mut u64) {
-        let Some(candidates) = self.candidates.get(state.count) else {
+        if state.count == self.candidates.len() {
             if self.search.is_whole(picks) {
                 *least = (*least).min(state.computed);
             }
             return;
-        };
-        for candidate in 0..candidates.len() {
+        }
+        for at in self.followers(state) {
+            let candidate = self.followers[at] as usize;
             let Some(next) = self.with(state, candidate) else { continue };
             if self.least_computed(next) >= *least {
                 continue;
@@ -371,19 +408,23 @@ impl<'a, 'b> Wide<'a, 'b> {
     /// to their bounds, and the rest once `left` is 0.
     fn list(&mut self, state: State, decided: &mut Decided, picks: &mut Picks, listed: &mut Listed) {
         let search = self.search;
-        let Some(candidates) = self.candidates.get(state.count) else {
+        if state.count == self.candidates.len() {
             if listed.finds_one && listed.most == u64::MAX && search.is_whole(picks) {
                 listed.most = search.cost(picks).total;
             }
-            let bound = search.bounds.of_decided(decided, picks) + search.input.work / state.shards;
+            let work = search.input.work / self.shards[self.set(state)];
+            let bound = search.bounds.of_decided(decided, picks) + work;
             listed.bounds.push((bound, listed.bounds.len()));
             listed.picks.extend_from_slice(picks);
             return;
-        };
-        let work = search.input.work / self.shards;
-        for candidate in 0..candidates.len() {
+        }
+        let work = search.input.work / self.shards[self.shards.len() - 1];
+        for at in self.followers(state) {
+            let candidate = self.followers[at] as usize;
             let Some(next) = self.with(state, candidate) else { continue };
-            if self.limit.is_some_and(|limit| self.least_computed(next) > limit) {
+            if let Some(limit) = self.limit
+                && self.least_computed(next) > limit
+            {
                 continue;
             }
             if self.left == 0 {
@@ -392,7 +433,7 @@ impl<'a, 'b> Wide<'a, 'b> {
             self.left -= 1;
             picks[state.count] = candidate;
             search.bounds.decide(decided, Factor::new(state.count), candidate);
-            let moves = search.bounds.of_partial(decided, next.count, next.free.max(1));
+            let moves = search.bounds.of_partial(decided, next.count, self.free(next));
             if moves < self.most && moves + work <= listed.most {
                 self.list(next, decided, picks, listed);
             }

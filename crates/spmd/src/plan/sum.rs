@@ -158,7 +158,12 @@ impl MovePrices {
         price
     }
 
-    /// Returns the work of planning so far.
+    /// Begins with another program, for which prices computed so far are known.
+    pub fn start_program(&self) {
+        self.work.set(0);
+    }
+
+    /// Returns the work of planning for the present program.
     pub fn work(&self) -> usize {
         self.work.get()
     }

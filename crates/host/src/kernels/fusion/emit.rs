@@ -33,14 +33,18 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
 }
 
 /// Compiles a reduction of an array of truth values, four of which are combined as one word. Returns `None` for other
-/// ops, for an initial value that is not known to change nothing, and if the dimensions after those that are reduced do
-/// not fill whole words.
+/// ops, for an operand that a view makes, for an initial value that is not known to change nothing, if no dimension is
+/// reduced, and if the dimensions after those that are reduced do not fill whole words.
 fn compile_truths(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     let [op] = *ops else { return None };
     let view = plan.view(op);
     let of = view.operands().first().filter(|_| Opcode::of_view(&view) == Opcode::Reduce)?;
     let is_array = plan.body.def_op(*of).is_none_or(|def| !is_view(plan, &plan.view(def)));
     let kind = reduce_kind_of_op(&view).filter(|_| is_array && view.result_tensor(0).dtype == DType::I1)?;
+    let kind = match kind {
+        ReduceKind::And | ReduceKind::Min | ReduceKind::Mul => ReduceKind::And,
+        ReduceKind::Or | ReduceKind::Max | ReduceKind::Add => ReduceKind::Or,
+    };
     let init = constant_value(&plan.view(plan.body.def_op(view.operand(1))?))?;
     let (shape, folded) = (view.operand_shape(0), folded(&view));
     let first = folded.iter().max()? + 1;
@@ -490,7 +494,8 @@ mod tests {
         for (shape, dims, kept) in
             [([3, 5, 12], "1", "3x12"), ([4, 2, 6], "0", "2x6"), ([5, 2, 8], "0, 1", "8"), ([3, 4, 5], "1", "3x5")]
         {
-            for (op, init) in [("or", "false"), ("or", "true"), ("and", "true"), ("and", "false")] {
+            let ops = ["or", "and", "maximum", "minimum", "add", "multiply"];
+            for (op, init) in ops.into_iter().flat_map(|op| [(op, "false"), (op, "true")]) {
                 let x = tensor(&shape, "i1");
                 let source = format!(
                     "func.func @main(%x: {x}) -> tensor<{kept}xi1> {{
