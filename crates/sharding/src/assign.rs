@@ -48,6 +48,9 @@ pub struct AssignInput<'a> {
     /// The axes over which a product may be split although no tensor has them. The caller leaves out the axes that are
     /// manual around the op and the axes over which types state the layouts.
     pub free: &'a [AxisRef],
+    /// True to leave out the choices of products with free axes, and with smaller parts of axes than tensors have. This
+    /// takes less time.
+    pub is_coarse: bool,
     /// The choices listed so far for products with the same rule, tensors and mesh, which other layouts of the tensors
     /// use again. Without it, choices are listed anew. The assignment is the same.
     pub known: Option<&'a KnownChoices>,

@@ -38,6 +38,8 @@ pub(crate) struct Decisions {
     known: FxHashMap<DecisionKey, Rc<Decision>>,
     traits: FxHashMap<OpKind, Rc<Traits>>,
     pub prices: Rc<MovePrices>,
+    /// True to decide in less time, without the finest choices ([`AssignInput::is_coarse`]).
+    is_coarse: bool,
     /// The number of decisions that were not known.
     pub made: usize,
 }
@@ -91,7 +93,7 @@ impl Decisions {
         let is_auto = |a: &AxisRef| mesh.axes[a.axis.index()].kind == AxisKind::Auto;
         let free = mesh.all_axes().filter(is_auto).collect();
         let (known, traits) = (FxHashMap::default(), FxHashMap::default());
-        Decisions { kinds: Kinds::default(), free, known, traits, prices: Rc::default(), made: 0 }
+        Decisions { kinds: Kinds::default(), free, known, traits, prices: Rc::default(), is_coarse: false, made: 0 }
     }
 
     /// Begins with another program on the same mesh, for which decisions made so far are known.
@@ -99,6 +101,11 @@ impl Decisions {
         self.kinds.start_body();
         self.prices.start_program();
         self.known.values().for_each(|decision| decision.reasons.borrow_mut().clear());
+    }
+
+    /// Returns no decisions yet. Those to come take less time, because the finest choices for products are left out.
+    pub fn coarse(mesh: &Mesh) -> Decisions {
+        Decisions { is_coarse: true, ..Decisions::new(mesh) }
     }
 
     /// Decides for the body of a computation that is manual over `manual` from now on. Returns the free axes outside of
@@ -135,7 +142,7 @@ impl Decisions {
         let rule = self.kinds.rule(kind).expect("the kind has a rule");
         let traits = self.traits.entry(kind).or_insert_with(|| Rc::new(Traits::new(view, rule, mesh)));
         let (shardings, served) = (key.shardings.clone(), key.served.clone());
-        let task = Task::new(view, traits, mesh, shardings, served);
+        let task = Task { is_coarse: self.is_coarse, ..Task::new(view, traits, mesh, shardings, served) };
         let decision = Rc::new(task.decide(view, &self.prices, &self.free));
         self.known.insert(key, decision.clone());
         decision
@@ -260,6 +267,8 @@ pub(crate) struct Task {
     pub shardings: Shardings,
     pub traits: Rc<Traits>,
     served: Served,
+    /// True to choose without free axes and smaller parts of axes ([`AssignInput::is_coarse`]).
+    is_coarse: bool,
 }
 
 impl Task {
@@ -271,7 +280,7 @@ impl Task {
             }
         }
         let (mesh, rule) = (mesh.clone(), traits.rule.clone());
-        let mut task = Task { mesh, rule, shardings, traits: traits.clone(), served };
+        let mut task = Task { mesh, rule, shardings, traits: traits.clone(), served, is_coarse: false };
         task.restrict(view);
         task
     }
@@ -306,8 +315,8 @@ impl Task {
         search: impl FnOnce(AssignInput<'_>, &dyn Prices) -> T,
     ) -> T {
         let (rule, mesh, work, summed) = (&self.rule, &self.mesh, self.traits.work, &self.asked_sums()[..]);
-        let known = Some(&self.traits.choices);
-        let input = AssignInput { rule, mesh, shardings: &self.views(), work, summed, free, known };
+        let (is_coarse, known) = (self.is_coarse, Some(&self.traits.choices));
+        let input = AssignInput { rule, mesh, shardings: &self.views(), work, summed, free, is_coarse, known };
         search(input, &Priced { task: self, view, prices })
     }
 

@@ -11,7 +11,8 @@ use std::sync::Arc;
 const EFFORT: usize = 8;
 
 /// The decisions for ops that trials of similar programs made so far. A trial looks for the layouts of its program with
-/// less effort than usual, and does not make a decision again that an earlier trial on an equal mesh made.
+/// less effort than usual and without the finest choices for products, and does not make a decision again that an
+/// earlier trial on an equal mesh made.
 #[derive(Default)]
 pub struct Trials(Option<(Arc<Mesh>, Decisions)>);
 
@@ -20,7 +21,7 @@ impl Trials {
     pub(crate) fn take(&mut self, mesh: &Arc<Mesh>) -> Decisions {
         let mut decisions = match self.0.take() {
             Some((known, decisions)) if known == *mesh => decisions,
-            _ => Decisions::new(mesh),
+            _ => Decisions::coarse(mesh),
         };
         decisions.start_program();
         decisions

@@ -95,7 +95,16 @@ mod tests {
                 let layouts = [layout([0, 1, 2]), layout([2, 1, 0]), layout([0, 1, 2])];
                 let shardings: Vec<Option<&Sharding>> = layouts.iter().map(Some).collect();
                 let (rule, mesh, shardings) = (&rule, &mesh, &shardings[..]);
-                let input = AssignInput { rule, mesh, shardings, work: 1000, summed: &[], free: &[], known: None };
+                let input = AssignInput {
+                    rule,
+                    mesh,
+                    shardings,
+                    work: 1000,
+                    summed: &[],
+                    free: &[],
+                    is_coarse: false,
+                    known: None,
+                };
                 let found = agreed(&input, &Free);
                 counts[usize::from(found.is_some())] += 1;
                 if let Some(found) = found {

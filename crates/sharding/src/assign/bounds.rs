@@ -339,6 +339,7 @@ mod tests {
                     work: 0,
                     summed: &[],
                     free: &[],
+                    is_coarse: false,
                     known: None,
                 };
                 let bounds = Bounds::new(&input, &known, &candidates, &Bytes);

@@ -101,8 +101,11 @@ impl Search<'_> {
     }
 
     /// Returns the parts of prime size of which `parts` and the free axes consist. Returns `None` if there are too many,
-    /// if they are `parts` themselves, or if `parts` cannot be written with them.
+    /// if they are `parts` themselves, if `parts` cannot be written with them, or if they are to be left out.
     pub(super) fn fine_parts(&self, parts: &[AxisRef]) -> Option<Vec<AxisRef>> {
+        if self.input.is_coarse {
+            return None;
+        }
         let mesh = self.input.mesh;
         let is_known = |part: &AxisRef| parts.iter().chain(self.input.free).any(|known| known.contains(*part));
         let fine: Vec<AxisRef> = mesh.prime_parts().into_iter().filter(is_known).collect();

@@ -14,8 +14,16 @@ fn run(mesh_text: &str, rule: &str, shardings: &[&str], work: u64, halo: bool) -
     let given: Vec<_> = shardings.iter().map(|s| (*s != "-").then(|| sharding(&mesh, s))).collect();
     let views: Vec<_> = given.iter().map(Option::as_ref).collect();
     let free: Vec<AxisRef> = mesh.all_axes().collect();
-    let input =
-        AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work, summed: &[], free: &free, known: None };
+    let input = AssignInput {
+        rule: &rule,
+        mesh: &mesh,
+        shardings: &views,
+        work,
+        summed: &[],
+        free: &free,
+        is_coarse: false,
+        known: None,
+    };
     let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: halo, is_product: false };
     let a = assign(input, &prices);
     if let Some(other) = runner_up(input, &prices) {
@@ -130,8 +138,16 @@ fn the_road_not_taken_is_known() {
     let (mesh, rule): (_, Rule) = (mesh("a=4"), DOT.parse().unwrap());
     let given = ["a | .", ". | a", "a | ."].map(|s| sharding(&mesh, s));
     let views = given.each_ref().map(Some);
-    let input =
-        AssignInput { rule: &rule, mesh: &mesh, shardings: &views, work: 1 << 20, summed: &[], free: &[], known: None };
+    let input = AssignInput {
+        rule: &rule,
+        mesh: &mesh,
+        shardings: &views,
+        work: 1 << 20,
+        summed: &[],
+        free: &[],
+        is_coarse: false,
+        known: None,
+    };
     let prices = Estimate { rule: &rule, shardings: &views, element_bytes: 4, moves: false, is_product: false };
     let (best, other) = (assign(input, &prices), runner_up(input, &prices).unwrap());
     assert!(other.bytes_moved >= best.bytes_moved && other.axes != best.axes);

@@ -87,7 +87,7 @@ fn input<'a>(
     free: &'a [AxisRef],
     known: Option<&'a KnownChoices>,
 ) -> AssignInput<'a> {
-    AssignInput { rule, mesh, shardings, work: 1000, summed: &[], free, known }
+    AssignInput { rule, mesh, shardings, work: 1000, summed: &[], free, is_coarse: false, known }
 }
 
 fn assert_no_axis_twice<'a>(lists: impl IntoIterator<Item = &'a [AxisRef]>) {

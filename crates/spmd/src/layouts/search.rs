@@ -68,10 +68,11 @@ const SOME_WORK: u64 = 4 * STEP_BYTES;
 /// price, and matters more the more values change.
 const SAVED_BY_TRADE: f64 = 0.125;
 
-/// The effort that the trades of dimensions may make each time that the stages have been run.
+/// The effort that the trades of dimensions may make each time that the stages have been run, if the search may make as
+/// much for the function.
 const TRADE_EFFORT: usize = 20_000;
 
-/// The effort that moves of copies may make.
+/// The effort that moves of copies may make, if the search may make as much for the function.
 const COPY_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
@@ -359,7 +360,7 @@ impl Search<'_, '_> {
     /// Splits other dimensions in place of those that ops do not pass through ([`Tensors::trades`]), wherever the price
     /// falls, beginning at the dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
     fn trade(&mut self) -> bool {
-        let most_effort = self.prices.effort + TRADE_EFFORT;
+        let most_effort = self.prices.effort + TRADE_EFFORT.min(self.limits.effort.0);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
         sites.sort_by_key(|s| Reverse(self.prices.bytes(*s)));
         let mut tried: FxHashSet<Change> = FxHashSet::default();
@@ -408,7 +409,7 @@ impl Search<'_, '_> {
     /// the price falls, beginning with the dearest copies. Ends when [`COPY_EFFORT`] is spent.
     fn move_copies(&mut self) {
         let sites = self.prices.sites;
-        let most_effort = self.prices.effort + COPY_EFFORT;
+        let most_effort = self.prices.effort + COPY_EFFORT.min(self.limits.effort.0);
         let bytes = |prices: &Prices<'_>, g: Group| sites.groups[g].sites.iter().map(|&s| prices.bytes(s)).sum::<u64>();
         let mut copies: Vec<Group> = sites.groups.keys().filter(|&g| sites.groups[g].is_copy).collect();
         copies.retain(|&g| bytes(self.prices, g) > 0);
