@@ -11,7 +11,7 @@
 //! let (got, want) = ([Literal::new([2], &[1.0f32, 0.0])], [Literal::new([2], &[1.0f32, -0.0])]);
 //! assert!(compare(&got, &want, |_| Tolerance::Numbers).is_ok());
 //! let why = compare(&got, &want, |_| Tolerance::Exact).unwrap_err();
-//! assert_eq!(why.to_string(), "result 0: 1 of 2 elements differ, the worst at [1]: 0e0 for -0e0");
+//! assert_eq!(why.to_string(), "result 0: 1 of 2 elements differ, one of them at [1]: 0e0 for -0e0");
 //! ```
 
 use crate::{Bool8, Complex32, Complex64, DType, Literal, bf16, f16};
@@ -90,7 +90,8 @@ pub struct Elements {
 impl fmt::Display for Elements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Elements { count, size, indices, got, want, .. } = self;
-        write!(f, "{count} of {size} elements differ, the worst at {indices:?}: {got} for {want}")?;
+        let which = if self.apart.is_some() { "the worst" } else { "one of them" };
+        write!(f, "{count} of {size} elements differ, {which} at {indices:?}: {got} for {want}")?;
         match self.apart {
             Some(n) if n > 1 => write!(f, " ({n} apart)"),
             _ => Ok(()),
@@ -497,7 +498,7 @@ mod tests {
         let good = matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         let bad = matrix([1.0, 2.5, 3.0, 4.0, 5.0, f32::NAN]);
         let why = compare(&[bad], &[good], |_| Tolerance::Ulps(1)).unwrap_err();
-        assert_eq!(why.to_string(), "result 0: 2 of 6 elements differ, the worst at [1, 2]: NaN for 6e0");
+        assert_eq!(why.to_string(), "result 0: 2 of 6 elements differ, one of them at [1, 2]: NaN for 6e0");
         let nan = |bits| [Literal::scalar(f32::from_bits(bits))];
         let why = compare(&nan(0x7fc0_0000), &nan(0x7fc0_0001), |_| Tolerance::Bits).unwrap_err();
         assert!(why.to_string().ends_with("[00, 00, c0, 7f] for [01, 00, c0, 7f]"), "{why}");

@@ -130,7 +130,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(path),
         }
     }
-    Err(io::Error::other("the symbolic links go round in circles"))
+    Err(io::Error::other("there are 40 symbolic links or more, one after the other"))
 }
 
 /// Creates a file in the target's folder under a name that no other file has, and returns it with its path. Fails if

@@ -43,8 +43,8 @@ pub struct MeshAxis {
 pub struct Topology {
     /// The name of the kind of machine (`v5e`, `tpu-v5e`, `h100`), or the file that describes it.
     pub kind: Arc<str>,
-    /// The number of chips along each physical dimension, major to minor. For GPUs, the number of nodes and that of the
-    /// GPUs in each. For a host, the number of devices.
+    /// The number of chips along each physical dimension, x first. For GPUs, the number of nodes and that of the GPUs
+    /// in each. For a host, the number of devices.
     pub grid: Vec<usize>,
     /// True if the links around the short dimensions are shifted along the long ones.
     pub is_twisted: bool,
@@ -52,7 +52,7 @@ pub struct Topology {
     pub pods: usize,
 }
 
-/// The work of devices in the time in which a byte moves between two neighbours along the fastest axis of a mesh. With
+/// The work of a device in the time in which it receives a byte in an all-gather along the fastest axis of a mesh. With
 /// rates, layouts are chosen for the time that they take, and otherwise for the bytes that they move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rates {

@@ -13,10 +13,10 @@ pub enum ReasonCause {
     Reduction,
     /// A result of an op, or a value that a function or region returns, was required in another layout.
     Result,
-    /// An op without a rule, such as a constraint, a loop or a branch, required a value in another layout, or the
-    /// program contains the collective itself.
+    /// An op without a rule, such as a constraint, a loop or a branch, or several readers together required a value in
+    /// another layout, or the program contains the collective itself.
     Program,
-    /// A strategy of the op needs it (a halo, the row of an owner).
+    /// A strategy of the op needs it (a halo, the totals of blocks).
     Strategy,
 }
 
@@ -57,7 +57,7 @@ pub struct Reshard {
     pub dtype: DType,
 }
 
-/// The record on each reshard and collective.
+/// The record on reshards, on collectives, and on ops that communicate themselves.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reason {
     pub cause: ReasonCause,

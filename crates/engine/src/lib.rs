@@ -20,7 +20,8 @@ use shardwise_base::{Diagnostic, Diagnostics, Literal, Sharding};
 use shardwise_ir::{Attr, Attrs, Func, Module, TensorType, Type};
 use std::sync::Arc;
 
-/// A global array type and its layout on the mesh; the array is on one device if the sharding is `None`.
+/// A global array type and its layout on a mesh. The sharding is `None` if the array is not on a mesh, and where the
+/// layout is not known.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShardedType {
     /// The global type.

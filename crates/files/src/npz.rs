@@ -1,7 +1,8 @@
 //! The format npz of numpy: an archive of arrays, each in a member `NAME.npy`.
 //!
 //! Element types come from whoever reads a file: numpy has no names for bf16 and f8, so `V2` and `uint16` may hold
-//! bf16, and `V1` and `uint8` may hold f8. All other types must match.
+//! bf16, and `V1` and `uint8` may hold f8 and smaller floats. Integers of fewer than 8 bits are those of 8 bits in a
+//! file. All other types must match.
 
 use crate::{CHUNK, first_invalid, read_as_much};
 use npyz::{NpyHeader, Order};

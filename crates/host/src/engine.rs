@@ -33,14 +33,14 @@ impl HostEngine {
         HostEngine { memory: Memory::guarded(fill), ..HostEngine::default() }
     }
 
-    /// Returns the engine, set to run ops on small arrays by their kernels, one by one, for tests of these kernels.
+    /// Returns the engine, set to combine no ops on small arrays to runs, for tests of the kernels of these ops.
     #[cfg(test)]
     pub(crate) fn without_runs(self) -> HostEngine {
         HostEngine { has_no_runs: true, ..self }
     }
 
-    /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory, or if the run is
-    /// cancelled or has exceeded its limit of steps.
+    /// Returns a buffer with the literal's bytes. Unwinds by [`Stop::raise`] if there is no memory. May unwind if the
+    /// run is cancelled or has exceeded its limit of steps.
     fn buffer(&self, literal: &Literal) -> Buffer {
         fill(&self.memory, literal).unwrap_or_else(|e| Stop::Memory(e).raise())
     }
@@ -299,7 +299,7 @@ impl Program {
 
     /// Fails, before the run starts, if the account does not have the memory that a run with these arguments needs. An
     /// argument counts as donated if its buffers have no other owner. Succeeds if the first prediction, for lent
-    /// arguments, is itself stopped. Unwinds if the run is cancelled during the second one.
+    /// arguments, is itself stopped. Unwinds if the run is cancelled during a later one.
     fn admit(&self, args: &[Vec<Buffer>]) -> Result<(), Diagnostic> {
         let account = Account::current();
         // If the computation is stopped here, the run starts and reports the op where it stops.

@@ -36,7 +36,7 @@ use shardwise_ir::{Func, Module};
 ///
 /// # Errors
 /// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
-/// fails, or if the run is stopped.
+/// fails, if calls and regions nest too deep, or if the run is stopped.
 ///
 /// # Panics
 /// Panics if a result of the main function is not an array.
@@ -74,7 +74,7 @@ pub fn run_printing(module: &Module, args: &[Literal]) -> Outcome {
 /// main function, which is not checked.
 ///
 /// # Errors
-/// Fails if the module has no functions, if an op fails, or if the run is stopped.
+/// Fails if the module has no functions, if an op fails, if calls and regions nest too deep, or if the run is stopped.
 ///
 /// # Panics
 /// Panics if a result of the main function is not an array.
@@ -110,7 +110,8 @@ pub fn run_grid_checked(
 ///
 /// # Errors
 /// Fails if the module has no functions, if the arguments do not match the parameters of its main function, if an op
-/// fails, if the run is stopped, or if devices that should hold equal parts do not.
+/// fails, if calls and regions nest too deep, if the run is stopped, if devices that should hold equal parts do not, or
+/// if padding does not hold what is recorded.
 ///
 /// # Panics
 /// Panics if a result of the main function is not an array.

@@ -24,8 +24,8 @@ use std::ops::Range;
 
 /// Runs `func` with one process for each device of the module's mesh. Arguments and results are global arrays without
 /// padding. A module without a mesh is run in the global view. Fails if the arguments do not have the types of the
-/// function's parameters, if an op fails, if the run is stopped, or if devices that should hold equal parts of an
-/// operand or result do not.
+/// function's parameters, if an op fails, if calls and regions nest too deep, if the run is stopped, if devices that
+/// should hold equal parts of an operand or result do not, or if padding does not hold what is recorded.
 pub fn run(module: &Module, func: &Func, args: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let Some(mesh) = module.main_mesh() else { return crate::run(module, args) };
     let args = &with_padding(func, args)[..];

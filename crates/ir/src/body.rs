@@ -62,7 +62,7 @@ pub struct OpData {
     pub attrs: Attrs,
     pub regions: SmallVec<[Region; 0]>,
     pub loc: Loc,
-    /// The reason for a reshard or collective, or `None` if no pass has recorded one.
+    /// The reason why the op communicates, or `None` if no pass has recorded one.
     pub reason: Option<Arc<Reason>>,
 }
 

@@ -83,7 +83,7 @@ pub enum Type {
     /// A token, which orders effects.
     Token,
     Tuple(Vec<Type>),
-    /// A collective that has been started, with the types of its results.
+    /// An op that has been started asynchronously, with the types of its results.
     Future(Vec<Type>),
 }
 

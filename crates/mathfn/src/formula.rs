@@ -1,8 +1,8 @@
 //! The formulas of the vectorised `f32` functions, over [`Lanes`].
 //!
-//! All are polynomials, or quotients of them, most after an argument reduction, without tables. Bounds of their errors
-//! in ulps are in the tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754 and C
-//! define them.
+//! Most are polynomials, or quotients of them, many after an argument reduction. None uses tables. Bounds of their
+//! errors in ulps are in the tests of `scalar`. NaN, infinities, zeros' signs and subnormal results are as IEEE 754
+//! and C define them.
 
 use crate::lanes::{Lanes, power_of_two};
 

@@ -1,5 +1,5 @@
-//! Control flow, composites, calls out of the program, and barriers. The engine runs their regions, and shardings flow
-//! through them along edges.
+//! Control flow, composites, calls out of the program, and barriers. The engine runs their regions and functions.
+//! Shardings flow along edges through loops, branches, named computations and barriers.
 
 use crate::batch::Batched;
 use crate::check::{Check, MANY, counts, types_of};
@@ -44,7 +44,7 @@ pub struct CustomCall;
 /// `sdy.named_computation`: a region that replaces a call.
 pub struct NamedComputation;
 
-/// Writes the facts that are the same for all ops whose regions or functions the engine runs.
+/// Writes the facts that loops, branches, composites and named computations share.
 macro_rules! control {
     () => {
         answer!(class = Other);
@@ -549,7 +549,8 @@ pub fn unchanged_operands<'a>(op: &OpView<'a>) -> &'a [Value] {
     &op.operands()[first_unchanged(op).unwrap_or(0)..][..op.results().len()]
 }
 
-/// Returns the facts of a custom call that engines know by its target, or `None` for other custom calls.
+/// Returns the facts of a custom call that has facts of its own, such as LAPACK's routines. Returns `None` for other
+/// custom calls.
 fn known(op: &OpView<'_>) -> Option<&'static dyn Facts> {
     let facts: &'static dyn Facts = match () {
         () if collective::is_ragged(op) => &collective::RaggedAllToAll,
@@ -757,9 +758,9 @@ impl Facts for CustomCall {
     );
 }
 
-/// Returns the rule that is written on a call of an unknown target, with all factors whole except those that pass
-/// through and that every operand and every result has once. Along these, a call on blocks of the operands computes
-/// blocks of the results. There is no rule if no factor is such, or if the call has side effects or no operands.
+/// Returns the rule that is written on a call, with all factors whole except those that pass through and that every
+/// operand and every result has once. Along these, a call on blocks of the operands computes blocks of the results.
+/// There is no rule if none that fits is written, if no factor is such, or if the call has side effects or no operands.
 ///
 /// ```text
 /// ([i, j, k])->([i, l, m], [i])  ->  ([i, j, k])->([i, l, m], [i]) need_replication={j, k, l, m}

@@ -15,7 +15,7 @@ use shardwise_ir::{Builder, Cloner, OpView, Region, TensorType, Value};
 /// The derivative of an op in forward mode.
 pub enum Derivative<'f> {
     /// The op is linear in the operands that its [`Facts::linear`](crate::Facts::linear) includes, and its derivative
-    /// is the op itself.
+    /// is the op itself, or a sum of such ops if it is linear in each of these operands by itself.
     Linear,
     /// The derivative is zero everywhere, for this reason.
     Zero(&'static str),
@@ -23,7 +23,8 @@ pub enum Derivative<'f> {
     By(Tangents<'f>),
     /// The derivative is that of the ops that this function builds, which compute the same.
     Expanded(Expansion<'f>),
-    /// The transform differentiates the regions or the function that the op runs.
+    /// The transform knows the op: it differentiates the regions or the function that the op runs, or forwards the
+    /// tangent of its operand.
     Structure,
     /// The op has no derivative, for this reason.
     None(&'static str),
@@ -42,7 +43,7 @@ pub enum Transposed<'f> {
     None(&'static str),
 }
 
-/// Builds the cotangent of each operand, with `None` for zero and for operands that are not linear.
+/// Builds the cotangent of each operand, with `None` for zero. Those of operands that are not linear are not used.
 pub type Cotangents<'f> = Box<dyn Fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> + 'f>;
 
 /// The cotangent of an operand.

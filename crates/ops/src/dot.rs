@@ -44,8 +44,8 @@ pub struct DotDims {
 }
 
 impl DotDims {
-    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` for an op without the attribute
-    /// `dot_dimension_numbers`, if this attribute is broken, or if the first operand of a `dot` is a scalar.
+    /// Reads the dimensions of a `dot_general` or `dot`. Returns `None` for a `dot` whose first operand is a scalar,
+    /// and for any other op whose attribute `dot_dimension_numbers` is missing or broken.
     pub fn of(op: &OpView<'_>) -> Option<DotDims> {
         if Opcode::of_view(op) == Opcode::Dot {
             let rank = op.operand_shape(0).len();

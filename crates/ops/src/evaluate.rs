@@ -24,8 +24,8 @@ pub fn infer_op(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
 /// values are passed and returned as their integers. The op must be one that [`infer_op`] accepts.
 ///
 /// # Errors
-/// A region that the op runs stops, the op itself finds a fault in its operands, such as a check of values that fails,
-/// or the op is a custom call that nothing computes.
+/// A region that the op runs or a kernel of the user fails, the values break a condition of the op, such as a check of
+/// values that fails, or the op is a custom call that nothing computes.
 pub fn evaluate(
     op: &OpView<'_>,
     operands: &[Literal],

@@ -6,8 +6,8 @@
 //! check.expect_close %0, %1, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>
 //! %1:2 = "interpreter.run_parallel"(%a, %b) {programs = [[@f, @f]]} : (T, T) -> (T, T)
 //! ```
-//! A check that fails ends the run with the error `check-failed`. The checks are also known as custom calls,
-//! `stablehlo.custom_call @check.expect_eq(%a, %b)`.
+//! A check that fails ends the run with the error `check-failed`. The checks of two operands are also known as custom
+//! calls, `stablehlo.custom_call @check.expect_eq(%a, %b)`.
 
 use crate::Opcode;
 use crate::check::{self, Check, MANY, counts, types_of};
@@ -48,8 +48,9 @@ struct Form {
     has_constant: bool,
 }
 
-/// Returns the form of the check `name`, such as `expect_eq` or `expect_eq_const`, or `None` for other names. The
-/// tolerance and the ulps are those of the attributes of `op`, or their defaults.
+/// Returns the form of the check `name`: `expect_eq`, `expect_almost_eq` or `expect_close`, each perhaps with `_const`
+/// at the end. Returns `None` for other names. The tolerance and the ulps are those of the attributes of `op`, or their
+/// defaults.
 fn form(name: &str, op: &OpView<'_>) -> Option<Form> {
     let ulps = |name: &str| match op.attr(name)? {
         // An unsigned number has the same bits.

@@ -382,7 +382,7 @@ impl LocalizeCx<'_, '_> {
 /// The facts of one op, or of a family of ops that `view.data().code` distinguishes.
 pub trait Facts: Sync {
     /// Checks operands, attributes and regions, and returns the result types. Labels are the specification's
-    /// (`add_c1`).
+    /// (`add_c1`) where it has them.
     ///
     /// Operands and results are plain values, and the attributes are those that the op's schema describes.
     /// [`infer_op`](crate::infer_op) handles quantized values, and reports required attributes that are missing and

@@ -1,5 +1,5 @@
-//! Foreign functions with which JAX implements decompositions and selections. The partitioner does not split their
-//! calls, but shardings propagate through them.
+//! Foreign functions with which JAX implements decompositions and selections. Shardings propagate through their calls
+//! also along dimensions that the partitioner does not split.
 
 use crate::control::{CustomCall, feeds_random_bits};
 use shardwise_ir::{OpView, Value};

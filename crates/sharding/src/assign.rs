@@ -10,8 +10,8 @@
 //! to the one that they should have, and reduction factors are summed over. [`Prices`] knows what each of them costs.
 //!
 //! This is simpler than Shardy's search in one point: overflow axes (of a reshape that no factor expresses) are never
-//! kept. If no choice costs nothing, the axes of each tensor are also tried on all other factors. For example, a sorted
-//! dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
+//! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors. For example,
+//! a sorted dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
 
 mod agreed;
 mod bounds;
@@ -118,7 +118,7 @@ pub struct Assignment {
     pub axes: Vec<AxisList>,
     /// An estimate of the bytes that the device that receives most receives, for all tensors and exchanges together.
     pub bytes_moved: u64,
-    /// The price: these bytes, those of starting the collectives, and those of the op's work on one device.
+    /// The price of moving these bytes, of starting the collectives, and of the op's work on one device.
     pub price: u64,
 }
 

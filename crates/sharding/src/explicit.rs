@@ -3,7 +3,7 @@
 //!
 //! [`infer`] uses the op's rule: the axes that the operands have for a factor hold for the results. There is no search
 //! and no cost. If operands contradict each other, if an axis would split two dimensions, or if a sum over devices is
-//! pending, there are several possible layouts of the results ([`candidates`](ResultLayouts::candidates)), and the
+//! pending, there may be several possible layouts of the results ([`candidates`](ResultLayouts::candidates)), and the
 //! caller (or the user) chooses.
 
 use crate::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};

@@ -146,7 +146,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// - `leaf-dtype` if the format does not have the types of some leaves.
+    /// - `leaf-dtype` if some leaves have types that cannot be saved.
     /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
     /// - `leaf-value` and those of [`Array::ready`](crate::Array::ready), for all leaves that have no value.
     /// - `file-unwritable` if the folder cannot be made, or a file in it cannot be written or replaced. An older

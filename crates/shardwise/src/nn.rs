@@ -2,9 +2,9 @@
 //! initial values of parameters.
 //!
 //! There are no layer objects: parameters are arrays of the caller. Names, defaults and numbers are those of `jax.nn`,
-//! Flax and optax. Functions of one array are methods of [`Array`](crate::Array): [`relu`](crate::Array::relu),
-//! [`silu`](crate::Array::silu), [`gelu`](crate::Array::gelu), [`softmax`](crate::Array::softmax),
-//! [`one_hot`](crate::Array::one_hot) and so on.
+//! Flax and optax. Activations and some other functions are methods of [`Array`](crate::Array):
+//! [`relu`](crate::Array::relu), [`silu`](crate::Array::silu), [`gelu`](crate::Array::gelu),
+//! [`softmax`](crate::Array::softmax), [`one_hot`](crate::Array::one_hot) and so on.
 //!
 //! Each function is typed as a whole in Explicit mode: its result keeps the layout of the operands, and a layout inside
 //! the function is never asked for.

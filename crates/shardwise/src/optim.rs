@@ -158,7 +158,7 @@ pub trait Optimizer: Send + Sync {
     /// updates to that of the parameters, which is an all-gather.
     ///
     /// An array that is split along this axis already, or of which the axis splits no dimension evenly, stays as it is.
-    /// So do all arrays of a parameter for which [`adafactor`] keeps means over dimensions.
+    /// So do the arrays that [`adafactor`] has for a parameter for which it keeps means over dimensions.
     ///
     /// A state is split over one such axis: that of the last call. In a [`chain`], the first axis of its
     /// transformations applies to the arrays of all of them.

@@ -95,8 +95,8 @@ impl Profile {
         timeline
     }
 
-    /// Writes the timeline to a file, completely or not at all: a page (`.html`), or a trace for Perfetto (`.pftrace`),
-    /// Chrome (`.json`) or XProf (`.xplane.pb`).
+    /// Writes the timeline to a file, completely or not at all: a page (`.html`), or a trace for Perfetto (`.pftrace`,
+    /// `.perfetto-trace`), Chrome (`.json`) or XProf (`.xplane.pb`).
     ///
     /// # Errors
     ///

@@ -527,7 +527,7 @@ fn expect(a: &Array, b: &Array, compared: Result<(), Mismatch>) {
     match compared {
         Ok(()) => {}
         Err(Mismatch::Elements { elements: Elements { count, size, indices, got, want, .. }, .. }) => panic!(
-            "{count} of {size} elements differ, the worst at {indices:?}: {got} ({}) and {want} ({})",
+            "{count} of {size} elements differ, the first at {indices:?}: {got} ({}) and {want} ({})",
             holders(a, &indices),
             holders(b, &indices)
         ),

@@ -206,7 +206,7 @@ impl Copier<'_> {
 }
 
 /// Returns the copy of a value in the layout that the value has in the function. In Explicit mode, only a copy whose
-/// layout is ambiguous gets this layout, and any other is returned unchanged.
+/// layout is pending gets this layout, and any other is returned unchanged.
 fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if !explicit::is_typing() {
         return hlo::laid_out(array, sharding);

@@ -47,7 +47,7 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// - `leaf-dtype` if the format does not have the types of some leaves.
+/// - `leaf-dtype` if some leaves have types that cannot be saved.
 /// - `leaf-name` if leaves have equal names, or one has the name `__metadata__`.
 /// - `leaf-value` and those of [`Array::ready`], for all leaves that have no value.
 /// - `file-unwritable` if the file cannot be written.

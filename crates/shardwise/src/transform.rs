@@ -185,7 +185,8 @@ fn is_smooth(a: &Array) -> bool {
     shardwise_ops::derivative::has_tangent(a.tensor().dtype)
 }
 
-/// Checks that each tangent or cotangent, which `what` names, has the type of what it belongs to. Fails otherwise.
+/// Checks that each tangent, cotangent or result of a rule, which `what` names, has the type of what it belongs to.
+/// Fails otherwise.
 fn same_types(name: &str, what: &str, pairs: &[(String, &Array, &Array)], at: At) -> Result<()> {
     let wrong = pairs.iter().filter(|(_, own, given)| own.tensor() != given.tensor());
     let wrong: Vec<[String; 3]> =

@@ -139,8 +139,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Parses a request for a pass. Returns `None` if no pass of Shardy has this name, and an error if the options are
-    /// wrong. Only [`Request::run`] checks the value of the option `propagation-strategy`.
+    /// Parses a request for a pass. Returns `None` if [`SHARDY_PASSES`] has no pass of this name, and an error if the
+    /// options are wrong. Only [`Request::run`] checks the value of the option `propagation-strategy`.
     pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {
         let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
         let pass = SHARDY_PASSES.iter().find(|p| p.name == name.trim())?;

@@ -6,10 +6,10 @@ use shardwise_base::{Diagnostic, Loc, did_you_mean};
 pub(crate) fn unknown(text: &str) -> Diagnostic {
     let name = text.split('{').next().unwrap_or(text).trim();
     let names = || SHARDY_PASSES.iter().map(|p| p.name);
-    let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("Shardy has no pass `{name}`"));
+    let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("there is no pass `{name}` of Shardy here"));
     match did_you_mean(name, names()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),
-        None => d.help(format!("its passes are {}", names().collect::<Vec<_>>().join(", "))),
+        None => d.help(format!("the passes are {}", names().collect::<Vec<_>>().join(", "))),
     }
 }
 

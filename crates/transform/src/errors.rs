@@ -57,7 +57,7 @@ pub(crate) fn batch_too_large(size: usize, ty: &Type, loc: &shardwise_base::Loc)
     Diagnostic::error("transform-options", loc, format!("a batch of {size} is too large"))
         .facts(ty.to_string())
         .note("with the dimension of the batch, this array would have more elements or bytes than an array can have")
-        .help("choose a smaller batch, as in `vmap{size=8}`")
+        .help("choose a smaller batch")
 }
 
 fn shown(op: &OpView<'_>) -> String {

@@ -104,8 +104,8 @@ impl<'m> Lowering<'m> {
 
     /// Builds the steps of the ops of a block without its terminator. A fused group, or a product with the addition of
     /// its result, is one step at the position of its last op. Steps that prepare operands of a kernel come directly
-    /// before it. A run of ops on small arrays is one step before the first step that reads one of its results. Fails
-    /// as [`Lowering::op`] does for one of the ops.
+    /// before it. A run of ops on small arrays is one step, which comes before the first step that reads one of its
+    /// results. Fails as [`Lowering::op`] does for one of the ops.
     fn block_steps(&mut self, ops: &[Op]) -> Result<Vec<Step>, Diagnostics> {
         let units = self.units(ops);
         let members: Vec<Vec<Op>> = units.iter().map(Unit::ops).collect();

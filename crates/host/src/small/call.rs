@@ -5,14 +5,13 @@ use super::words::{Place, Words};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// Computes small arrays from others, such as a sort. A routine keeps no state from call to call, and runs on one
-/// thread.
+/// Computes small arrays from others, such as a sort. A routine keeps no state from call to call.
 pub(crate) trait Routine: Send + Sync {
     /// Computes the elements of all results. The bytes of each array are its elements, one after the other, and are
     /// aligned to 8 bytes.
     ///
     /// # Panics
-    /// Panics if there are other arrays than those of the routine's op, or if one has another size.
+    /// May panic if there are other arrays than those of the routine's op, or if one has another size.
     fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]);
 }
 

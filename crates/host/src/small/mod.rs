@@ -1,4 +1,5 @@
-//! Programs of small arrays: any number of ops, with loops and branches, on arrays of up to [`MAX_SIZE`] elements.
+//! Programs of small arrays: any number of ops, with loops and branches, on arrays of up to [`MAX_SIZE`] elements, or
+//! more in loops.
 //!
 //! An op on a few elements takes nanoseconds, and a step of the gang takes a microsecond. A small program is one step
 //! for many ops. Its arrays are runs of words in one area of memory, at places that are known when it is built. So an
@@ -34,5 +35,5 @@ pub(crate) use words::Place;
 pub(crate) const MAX_SIZE: usize = 1024;
 
 /// The largest number of real elements of an array in the words of a loop, if the results in the loop have at most
-/// [`MAX_SIZE`] real elements for each op. The arrays of other loops have at most [`MAX_SIZE`].
+/// [`MAX_SIZE`] real elements for each op on average. The arrays of other loops have at most [`MAX_SIZE`].
 pub(crate) const MAX_SIZE_IN_LOOPS: usize = 1 << 14;

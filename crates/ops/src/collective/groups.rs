@@ -1,4 +1,4 @@
-//! The groups of processes that take part in a collective together: over mesh axes, or as lists of device ids.
+//! The groups of processes that take part in a collective together: over mesh axes, or as lists of ids.
 //!
 //! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
 //! meaning.
@@ -43,8 +43,8 @@ impl Groups {
         Some(Groups::Axes { mesh: mesh.clone(), axes })
     }
 
-    /// Returns the same groups as lists of ids: of devices for groups over axes, and of processes otherwise. `count` is
-    /// the number of all processes, of which [`Groups::All`] makes one group.
+    /// Returns the same groups as lists of ids. Those of groups over axes are of devices. Lists are returned unchanged.
+    /// `count` is the number of all processes, of which [`Groups::All`] makes one group.
     pub fn to_dense(&self, count: usize) -> Vec<Vec<usize>> {
         match self {
             Groups::Axes { mesh, axes } => groups_of_axes(mesh, axes),

@@ -10,8 +10,8 @@
 //! axis_index()  = spread(iota)                      in the batch: iota
 //! ```
 //!
-//! Both are linear, and each is a part of the other's transpose: the sum over all indices of the cotangents of what an
-//! index was given.
+//! Both are linear. The transpose of `gather` takes the element of the own index from the sum of the cotangents of all
+//! indices. That of `spread` builds a list of zeros, except for the cotangent at the own index.
 
 use crate::batch::{Batched, leading_type, repeated};
 use crate::check::{self, Check};

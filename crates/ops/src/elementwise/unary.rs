@@ -121,7 +121,8 @@ impl Unary {
 #[derive(Clone, Copy)]
 enum Slope {
     Linear,
-    /// The op is piecewise constant, or defined on integers and booleans only.
+    /// The op is piecewise constant on real numbers, or defined on integers and booleans only. As in JAX, the sign of
+    /// a complex number has the derivative zero, too.
     Zero,
     /// The tangent is that of the operand times this function of the operand and the result.
     Of(fn(&mut Builder<'_>, Value, Value) -> Value),

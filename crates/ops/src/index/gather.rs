@@ -146,8 +146,8 @@ impl Facts for Gather {
     answer!(pure);
     answer!(class = Other);
 
-    /// Combines the results of devices as [`combine_parts`] says. Each element comes from one device, and all others
-    /// have [`nothing`].
+    /// Returns how the results of devices are combined. Each element comes from one device, and all others have
+    /// [`nothing`].
     fn combine(&self, op: &OpView<'_>) -> Combine {
         combine_parts(op.operand_tensor(0).dtype)
     }

@@ -8,9 +8,9 @@ use smallvec::{SmallVec, smallvec};
 /// Returns the axes that all tensors have for their factors, if the op can run split over them. Nothing moves then, and
 /// every other choice has fewer shards.
 ///
-/// Returns `None` if tensors have different axes for a factor or the same axes for different factors, if a dimension
-/// consists of several factors, if elements move or are summed along a split factor or a tensor is unreduced, or if an
-/// axis has size 1.
+/// Returns `None` if tensors have different axes for a factor or overlapping axes for different factors, if a tensor
+/// with a sharding has a dimension of several factors or is unreduced, if an axis has size 1, or if a split factor
+/// shares a dimension with others, has fewer elements than shards, or cannot be split without a sum or an exchange.
 pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Assignment> {
     let AssignInput { rule, mesh, shardings, work, .. } = *input;
     let mut found: SmallVec<[Option<&[AxisRef]>; 8]> = smallvec![None; rule.factors.len()];

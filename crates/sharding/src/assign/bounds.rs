@@ -69,7 +69,7 @@ impl Bounds {
         bounds
     }
 
-    /// Returns the bounds of one tensor alone. Those of the others are 0.
+    /// Returns the bounds of tensor `index` alone. The others must not be asked for.
     pub fn of_tensor(
         input: &AssignInput<'_>,
         index: usize,

@@ -366,7 +366,8 @@ impl<'s, 'a> Compared<'s, 'a> {
 impl Search<'_> {
     /// Returns the best choice of a product, which is that of [`Search::best`], by comparing the choices that are known
     /// of the product. Returns `None` if there are too many, if the product has other choices too, as those with uneven
-    /// splits, or if the program places one of its sums.
+    /// splits, if the program places one of its sums, or if no tensor is split. Also returns `None` for other ops, if
+    /// two choices are wanted, and without [`AssignInput::known`](super::AssignInput::known).
     pub(super) fn by_known_choices(&mut self) -> Option<Assignment> {
         let known = self.input.known?;
         if self.wanted != Wanted::Best || !self.is_limited() || !self.exchanges.is_empty() {

@@ -17,7 +17,8 @@ use crate::{explicit, mistakes, zeros_like};
 ///
 /// - `dropout-rate` unless `rate` is between 0 and 1.
 /// - `dtype-kind` unless the elements are floats.
-/// - `too-large` if an array of random numbers for all elements would have 2^59 bytes or more.
+/// - `too-large` if an array that is computed for the random numbers would have 2^59 bytes or more, where a size of 0
+///   counts as 1.
 ///
 /// # Examples
 ///

@@ -286,11 +286,14 @@ impl Like {
 
 /// Returns the layout with one more axis on the first dimension that it then still splits evenly. Returns the layout
 /// unchanged if it uses the axis already, if there is no such dimension, or if the layout does not fit the mesh. If the
-/// mesh has no such axis, returns a layout that names the axis, so that `.shard` reports it.
+/// mesh has no such axis and there is a dimension, returns a layout that names the axis, so that `.shard` reports it.
 ///
 /// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has
 /// size 2, because 4 does not divide 6.
 pub(super) fn split_further(layout: &P, shape: &[usize], mesh: &Mesh, axis: &str) -> P {
+    if shape.is_empty() {
+        return layout.clone();
+    }
     let Some(index) = mesh.0.axis(axis) else {
         // `.shard` reports that the mesh has no such axis.
         return P::new([DimSpec::Axes(vec![axis.into()])]);

@@ -11,13 +11,14 @@ use std::path::Path;
 
 pub(crate) fn leaf_name(names: &BTreeSet<&str>, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("leaf-name", loc, "leaves of the tree have equal names, or a reserved name");
-    names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).help(
-        "a name is the path in the tree with dots: rename a key of a map, or a field; no leaf can be `__metadata__`",
-    )
+    names
+        .iter()
+        .fold(d, |d, name| d.facts(format!("`{name}`")))
+        .help("a name is the path in the tree with dots: rename a key or a field; safetensors reserves `__metadata__`")
 }
 
 pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Loc) -> Diagnostic {
-    let message = format!("the format {} has no types for the elements of these leaves", format.name());
+    let message = format!("these leaves have element types that cannot be saved in the format {}", format.name());
     let d = Diagnostic::error("leaf-dtype", loc, message);
     let d = leaves.iter().fold(d, |d, (name, ty)| d.facts(format!("`{name}`: {}", ty.short())));
     d.help("convert them before, for example with `.astype(I8)`")
@@ -34,7 +35,8 @@ pub(crate) fn unwritable(path: &Path, why: &std::io::Error, loc: &Loc) -> Diagno
         .help("check the permissions of the folder and the free space")
 }
 
-/// Builds the error for a file that cannot be read as a whole. `leaves` are those that are in it.
+/// Builds the error for a file that cannot be read as a whole. `leaves` are the names of the tensors that an index
+/// places in it, and there are none without an index.
 pub(crate) fn unreadable(path: &Path, why: &str, leaves: &[String], loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("file-unreadable", loc, format!("cannot read {}: {why}", path.display()));
     leaves.iter().fold(d, |d, name| d.facts(format!("`{name}` is in it")))
@@ -57,7 +59,7 @@ pub(crate) enum Fault {
     /// The file ends before the tensor does. `Some` is the file's name, and `None` if there is only one file, or if the
     /// end was only seen when the data was read.
     Short(Option<String>),
-    /// The file has more bytes than the tensor.
+    /// The file has more bytes for the tensor than its elements need.
     Long,
     /// The tensor has an element that is not a value of its type: its indices, and its byte.
     Element(Vec<usize>, u8),
@@ -200,7 +202,7 @@ fn other_dtype(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
     let message =
         format!("{} has {} of another element type than asked for, or of an unknown one", path.display(), tensors(n));
     Diagnostic::error("tensor-dtype", loc, message)
-        .help("ask for the type that is in the file, and convert the array afterwards with `.astype(..)`")
+        .help("ask for the type in the file, and convert the array with `.astype(..)`; an unknown type cannot be read")
 }
 
 /// Builds the error for tensors of types that we do not have, where no type is asked for.

@@ -32,8 +32,10 @@ use std::sync::Arc;
 /// - `batch-axes` if the axes do not have the form of the arguments or results, or an array lacks the dimension.
 /// - `batch-result` if a result is mapped, and its out axis is `None`.
 /// - `batch-layout` if the mapped dimensions are split differently, in Explicit mode.
-/// - `spmd-axis` if a layout inside names an axis of [`spmd_axis_name`](Transform::spmd_axis_name).
+/// - `spmd-axis` if a layout inside names an axis over which the mapped dimension is split, by
+///   [`spmd_axis_name`](Transform::spmd_axis_name) or, in Explicit mode, in the arguments.
 /// - `no-batch` for an op that has no batch, at the op's line.
+/// - `transform-options` or `too-large` if an array with the mapped dimension would be too large.
 /// - All mistakes of the arguments and of the function.
 ///
 /// They end the trace. Outside of a trace, the call panics with them, and the results carry the mistakes of the run.
@@ -316,7 +318,8 @@ fn resolved<T: Tree>(
 
 // ── the batch
 /// Builds `f` for a batch along the leading dimension of all arguments. Fails if there is no array, if these dimensions
-/// are missing, differ in size or are split differently over Explicit axes, if `f` fails, or if an op has no batch.
+/// are missing, differ in size or are split differently over Explicit axes, if `f` fails, or as [`Traced::batched`]
+/// does.
 pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, at: At) -> Result<R> {
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }

@@ -267,9 +267,8 @@ fn nothing(of: &[&Array], at: At) -> Array {
     Array::float0(TensorType::new(DType::I1, shape), at)
 }
 
-/// Returns the result of `f`, of which only the form and the types count, and for each array of it the derivatives
-/// along the elements of each of the leaves of the arguments. Fails if `f` does, or if an op has no derivative or no
-/// batch.
+/// Returns a tree of the form of the result of `f`, and for each array of it the derivatives along the elements of each
+/// of the leaves of the arguments. Fails if `f` does, or if an op has no derivative or no batch.
 fn all_columns<T: Tree, R: Tree>(
     f: Differentiated<'_, T, R>,
     args: &T,

@@ -95,8 +95,8 @@ impl<R: Tree> Traced<R> {
     }
 
     /// Returns the batch of the function, of which these arguments are mapped. Adds the functions that the batch needs
-    /// to the module of the active trace. Fails if an op has no batch, or if a layout names an axis of the batch's
-    /// `layout`.
+    /// to the module of the active trace. Fails if an op has no batch, if an array of the batch would be too large, or
+    /// if a layout names an axis of the batch's `layout`.
     pub fn batched(&self, mapped: &[usize], batch: Batch<'_>) -> Result<Batched> {
         let made = self.with_module(|m| shardwise_transform::vmap_with(m, &self.func, mapped, batch))?;
         trace::with(|t| t.module.funcs.extend(made.added.iter().cloned()));

@@ -281,7 +281,7 @@ fn leaves_that_cannot_be_saved_are_listed() {
         checkpoint::save(&leaves, &folder.0),
         &folder,
         expect![[r#"
-            error[leaf-dtype]: the format safetensors has no types for the elements of these leaves
+            error[leaf-dtype]: these leaves have element types that cannot be saved in the format safetensors
                | `a`: c128[3]
                | `b`: c128[2]
                = help: convert them before, for example with `.astype(I8)`
@@ -307,7 +307,7 @@ fn leaves_that_cannot_be_saved_are_listed() {
         expect![[r#"
         error[leaf-name]: leaves of the tree have equal names, or a reserved name
            | `a.b.c`
-           = help: a name is the path in the tree with dots: rename a key of a map, or a field; no leaf can be `__metadata__`
+           = help: a name is the path in the tree with dots: rename a key or a field; safetensors reserves `__metadata__`
     "#]],
     );
     let reserved = BTreeMap::from([("__metadata__".to_string(), x.clone())]);
@@ -340,7 +340,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-dtype]: DIR has 2 tensors of another element type than asked for, or of an unknown one
                | `embed`: f16[10,4], found bf16
                | `layers.1.wq`: f64[8,4], found f32
-               = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
+               = help: ask for the type in the file, and convert the array with `.astype(..)`; an unknown type cannot be read
             error[tensor-shape]: DIR has 1 tensor of another shape than asked for
                | `layers.0.wq`: f32[4,8], found the shape [8, 4]
             error[tensor-unused]: DIR has 2 tensors that the tree does not have
@@ -361,7 +361,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-dtype]: DIR/a.npz has 2 tensors of another element type than asked for, or of an unknown one
                | `embed`: f16[10,4] (f2), found <V2
                | `layers.1.wq`: f64[8,4] (f8), found <f4
-               = help: ask for the type that is in the file, and convert the array afterwards with `.astype(..)`
+               = help: ask for the type in the file, and convert the array with `.astype(..)`; an unknown type cannot be read
             error[tensor-shape]: DIR/a.npz has 1 tensor of another shape than asked for
                | `layers.0.wq`: f32[4,8], found the shape [8, 4]
             error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have

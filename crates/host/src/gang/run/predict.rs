@@ -13,7 +13,7 @@
 //!   these, or twice as much for a collective, in addition to the tables of a region runner, and [`WORKING_BYTES`] for
 //!   each of their elements if it works on copies.
 //!
-//! The result is therefore exact for runs without the last two, and an upper bound for the others.
+//! The result is therefore exact for runs without these three, and an upper bound for the others.
 
 use super::*;
 use shardwise_base::{Account, Budget};
@@ -37,7 +37,8 @@ pub struct Given {
 pub struct Predicted {
     pub memory: RunMemory,
     /// The number of the visit of a step by whose end the peak was reached. The first visit of the run has number 1. If
-    /// the memory cannot be counted, this is the last visit that began. It is 0 if no step was visited.
+    /// the memory cannot be counted, this is the last visit that began. It is 0 if no step was visited
+    /// or no memory is needed.
     visit: usize,
 }
 
@@ -99,8 +100,8 @@ impl Run<'_> {
         })
     }
 
-    /// Returns the arrays that are in memory at the peak that was predicted, the largest first. Those of one op and one
-    /// place are one part. Unwinds as [`Run::predict`] does.
+    /// Returns the arrays that are in memory at the peak that was predicted, the largest first, or none if no step
+    /// runs. Those of one op and one place are one part. Unwinds as [`Run::predict`] does.
     pub fn at_peak(
         plan: &Plan,
         module: &Module,

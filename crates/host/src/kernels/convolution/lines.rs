@@ -12,7 +12,8 @@ use crate::simd::{AtLevel, Portable, Vector, Word, run_words};
 use shardwise_ir::OpView;
 use shardwise_mathfn::order;
 
-/// The number of products that a worker computes before it takes the next part of the lines.
+/// The largest number of products that a worker computes before it takes the next part of the lines, unless the part is
+/// one window.
 const PART: usize = 1 << 17;
 
 /// The most lines of a result. The kernel knows the start of each.
@@ -44,9 +45,9 @@ pub struct Lines {
 impl Lines {
     /// Returns the kernel of a convolution with as many feature groups as input features, at least two. Returns `None`
     /// if it has no spatial dimensions, more lines than [`MAX_LINES`], or more kernel positions than are summed in one
-    /// chunk, if the elements do not fill words, if the types of operands and result differ, or if features are not
-    /// innermost, batches outermost and spatial dimensions in order in the result. `source` is how the input is read
-    /// ([`Conv::input`]).
+    /// chunk, if the elements do not fill words, if the types of operands and result differ, if output features are
+    /// not innermost in the kernel, or if features are not innermost, batches outermost and spatial dimensions in order
+    /// in the result. `source` is how the input is read ([`Conv::input`]).
     pub fn new(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Lines> {
         let (dims, kernel, out) = (&conv.dims, view.operand_shape(1), view.result_shape(0));
         let (groups, features) = (conv.feature_groups, out[dims.output_feature]);

@@ -1,4 +1,4 @@
-//! Tests every order of every type, with ties, NaNs and both zeros.
+//! Tests both orders of many types, with ties, NaNs and both zeros.
 
 use crate::block::tests::Random;
 use crate::kernels::testing::{run, run_by_kernels, tensor};

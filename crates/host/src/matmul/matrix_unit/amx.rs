@@ -17,9 +17,9 @@ use std::arch::x86_64::{__cpuid_count, _xgetbv};
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// Returns true if kernels may use the unit: no lower level is asked for, the processor has the unit, the operating
-/// system saves its registers and lets this process use them, and two products have the right results. This is tested
-/// once, and what the operating system then permits holds for the whole process and cannot be taken back.
+/// Returns true if kernels may use the unit: `SHARDWISE_LEVEL` names no level, the processor has the unit, the
+/// operating system saves its registers and lets this process use them, and two products have the right results. This
+/// is tested once, and what the operating system then permits holds for the whole process and cannot be taken back.
 pub(super) fn is_usable() -> bool {
     static USABLE: OnceLock<bool> = OnceLock::new();
     *USABLE.get_or_init(|| {

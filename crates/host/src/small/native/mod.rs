@@ -1,9 +1,9 @@
 //! Machine code for small programs that run often.
 //!
 //! The interpreter takes about 10 ns for an instruction, because the processor cannot predict where its `match` jumps.
-//! Machine code does not jump. It computes the same words at the same places, so a run can change from the interpreter
-//! to machine code wherever a block of instructions starts. Instructions that have no form here are steps of the
-//! interpreter, which the machine code calls.
+//! Machine code has no such jump. It computes the same words at the same places, so a run can change from the
+//! interpreter to machine code wherever a block of instructions starts. Instructions that have no form here are steps
+//! of the interpreter, which the machine code calls.
 #![expect(unsafe_code, reason = "machine code is called")]
 
 mod actions;

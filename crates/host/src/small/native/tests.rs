@@ -131,7 +131,7 @@ fn shifts_by_constants_have_the_bits_of_the_interpreter() {
     }
 }
 
-/// Checks folds of rows of all lengths, of several rows, and of runs of rows of one word.
+/// Checks folds of rows of several lengths, of several rows, and of runs of rows of one word.
 #[test]
 fn folds_have_the_bits_of_the_interpreter() {
     use Op::*;
