@@ -18,9 +18,6 @@ const SMALL: usize = 12;
 /// The largest number of sources of communication that the order of the trials takes into account.
 const MAX_SOURCES: usize = 12;
 
-/// The largest number of trials that are measured with full effort.
-const MAX_MEASURED: usize = 16;
-
 /// The approximate largest number of candidates of a program with many specs.
 const MAX_CANDIDATES: usize = 1 << 16;
 
@@ -86,7 +83,8 @@ pub(crate) fn search(
         candidates.extend(made);
     }
     let own = candidates.iter().filter(|c| c.spec < spec_count).count();
-    let limit = options.trials.unwrap_or_else(|| default_trials(module, &mesh));
+    let (default_limit, measures_left) = efforts(module, &mesh);
+    let limit = options.trials.unwrap_or(default_limit);
     let is_complete = spec_count <= SMALL && own <= limit && !is_cut;
     let is_first = |c: &Candidate| is_complete && c.spec < spec_count;
     // The sort is stable, so that equal promises stay in the order of the program.
@@ -104,7 +102,7 @@ pub(crate) fn search(
         Some(Trial { spec, change, outcome, is_measured: false })
     };
     let trials = candidates.into_iter().filter_map(attempt).collect();
-    Found { trials, before, measures_left: MAX_MEASURED, tried, left, spec_count, required_count, is_complete }
+    Found { trials, before, measures_left, tried, left, spec_count, required_count, is_complete }
 }
 
 impl Found {
@@ -130,9 +128,10 @@ impl Found {
     }
 }
 
-/// Returns how many changes of a program are tried by default: fewer, the longer it takes to partition the program.
-/// This takes up to 0.4 ms for each op, and longer for values with many layouts, among which the partitioner chooses.
-fn default_trials(module: &Module, mesh: &Mesh) -> usize {
+/// Returns how many changes of a program are tried by default, and how many of these are measured with full effort:
+/// fewer, the longer it takes to partition the program. With full effort this takes up to 0.5 ms for each op, and a
+/// trial takes a fifth of that. It takes longer for values with many layouts, among which the partitioner chooses.
+fn efforts(module: &Module, mesh: &Mesh) -> (usize, usize) {
     let axes = mesh.axes.iter().filter(|axis| axis.size > 1).count();
     let mut work = 5;
     for func in module.funcs.iter() {
@@ -142,7 +141,7 @@ fn default_trials(module: &Module, mesh: &Mesh) -> usize {
         }
     }
     let least = if work < SLOW { 16 } else { 4 };
-    (3_000 / work).clamp(least, 500)
+    ((10_000 / work).clamp(least, 500), (2_000 / work).clamp(4, 16))
 }
 
 /// The work from which on a program may take about a second to partition.
