@@ -328,6 +328,30 @@ fn programs_print_and_their_numbers_are_checked() {
     }
 }
 
+/// The padding of shards is no part of the program: 0 / 0 there is nobody's mistake.
+#[test]
+fn numbers_in_padding_are_not_checked() {
+    let folder = folder("padding");
+    let program = program(
+        &folder,
+        r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<5x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<5x6xf32> {
+  %0 = stablehlo.divide %x, %x : tensor<5x6xf32>
+  return %0 : tensor<5x6xf32>
+}"#,
+    );
+    for engine in ["host", "interp"] {
+        let run = |x: &str| {
+            let x = format!("[dense<{x}> : tensor<5x6xf32>]");
+            shardwise(&["run", &program, "--engine", engine, "--args", &x, "--check-nans"])
+        };
+        let output = run("2.0");
+        assert!(output.status.success(), "{engine}: {}", String::from_utf8_lossy(&output.stderr));
+        let error = String::from_utf8_lossy(&run("0.0").stderr).to_string();
+        assert!(error.contains("30 of 30 elements") && error.contains("on devices 0, 1, 2"), "{engine}: {error}");
+    }
+}
+
 #[test]
 fn options_for_partitioned_programs_are_refused_for_others() {
     let folder = folder("interpreted");

@@ -1,6 +1,7 @@
 //! Checks for numbers that are not finite.
 
 use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh, listed};
+use shardwise_ir::{PaddedDim, TensorType};
 
 /// The numbers that end a run when an op makes them: it computes one although none of its operands has one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -36,6 +37,44 @@ impl NumberChecks {
             DType::F32 => each(bytes).filter(|&b| refuses(f64::from(f32::from_le_bytes(b)))).count(),
             DType::F64 => each(bytes).filter(|&b| refuses(f64::from_le_bytes(b))).count(),
             _ => self.count_others(dtype, bytes, refuses),
+        }
+    }
+
+    /// Returns the number of elements that a check refuses, as [`NumberChecks::count`] does, and the number of all, in
+    /// the part of an array that the device at a position of the mesh has. Elements in the recorded padding do not
+    /// count.
+    pub fn count_in_part(
+        self,
+        ty: &TensorType,
+        bytes: &[u8],
+        padding: Option<&[PaddedDim]>,
+        mesh: Option<&Mesh>,
+        position: usize,
+    ) -> (usize, usize) {
+        let mut part = ty.shape.to_vec();
+        if let (Some(padding), Some(mesh)) = (padding, mesh) {
+            let coordinates = mesh.coordinates(position);
+            padding.iter().for_each(|p| part[p.dim] = p.unpadded(part[p.dim], mesh, &coordinates));
+        }
+        let size = part.iter().product();
+        if part == ty.shape[..] {
+            return (self.count(ty.dtype, bytes), size);
+        }
+        (self.count_in_box(ty.dtype, &ty.shape, &part, bytes), size)
+    }
+
+    /// Counts in the first elements along each dimension of an array of this shape, as many as those of `part`.
+    fn count_in_box(self, dtype: DType, shape: &[usize], part: &[usize], bytes: &[u8]) -> usize {
+        match (shape, part) {
+            ([whole, inner @ ..], [first, inner_part @ ..]) if *whole > 0 => {
+                let stride = bytes.len() / whole;
+                let blocks = bytes[..stride * first].chunks_exact(stride.max(1));
+                match inner == inner_part {
+                    true => self.count(dtype, &bytes[..stride * first]),
+                    false => blocks.map(|block| self.count_in_box(dtype, inner, inner_part, block)).sum(),
+                }
+            }
+            _ => self.count(dtype, bytes),
         }
     }
 
@@ -85,10 +124,27 @@ fn each<const N: usize>(bytes: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shardwise_base::{Complex32, bf16};
+    use shardwise_base::{AxisRef, Complex32, bf16};
 
     fn count(checks: NumberChecks, x: &Literal) -> usize {
         checks.count(x.dtype(), x.to_dense().raw_bytes())
+    }
+
+    #[test]
+    fn padding_does_not_count() {
+        let mesh = Mesh::new("mesh", [("x", 2), ("y", 2)]).unwrap();
+        let axes = |name| mesh.axis(name).map(AxisRef::full).into_iter().collect();
+        let padded = |dim, size, name| PaddedDim { dim, size, axes: axes(name), holds: None };
+        // A whole array of 3 x 5 elements, in parts of 2 x 3, of which the NaNs are in the second row and third column.
+        let padding = [padded(0, 3, "x"), padded(1, 5, "y")];
+        let x = Literal::new([2, 3], &[1.0, 2.0, f32::NAN, f32::NAN, f32::NAN, f32::NAN]);
+        let checks = NumberChecks { nans: true, infs: false };
+        let count = |position, padding| {
+            let ty = TensorType::new(DType::F32, vec![2, 3]);
+            checks.count_in_part(&ty, x.to_dense().raw_bytes(), padding, Some(&mesh), position)
+        };
+        assert_eq!([0, 1, 2, 3].map(|p| count(p, Some(&padding[..]))), [(4, 6), (2, 4), (1, 3), (0, 2)]);
+        assert_eq!(count(3, None), (4, 6));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::frame::{Active, Frame};
 use crate::testing::DialectState;
 use shardwise_base::{Account, AxisRef, Data, Diagnostic, Diagnostics, Literal, Loc, Reservation, Stop, budget};
 use shardwise_engine::{Found, NumberChecks};
-use shardwise_ir::{Body, Func, Module, Op, OpView, Region, Value};
+use shardwise_ir::{Body, Func, Module, Op, OpView, Region, TensorType, Value};
 use shardwise_ops::calls::callee;
 use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::inspect::Inspect;
@@ -195,14 +195,18 @@ impl<'m> Machine<'m> {
         if semantics == Semantics::Control || constant_value(&view).is_some() {
             return Ok(());
         }
-        let count = |of: &PerProcess, p: usize| match &of[p] {
-            Some(Datum::Tensor(x)) => (self.checks.count(x.dtype(), x.to_dense().raw_bytes()), x.size()),
+        let count = |of: &PerProcess, v: Value, p: usize| match &of[p] {
+            Some(Datum::Tensor(x)) => {
+                let (ty, padding) = (TensorType::new(x.dtype(), x.shape().to_vec()), &view.body[v].padding);
+                let padding = padding.as_ref().map(|dims| &dims[..]);
+                self.checks.count_in_part(&ty, x.to_dense().raw_bytes(), padding, frame.mesh.as_deref(), p)
+            }
             _ => (0, 0),
         };
         let processes = || (0..frame.process_count).filter(|&p| active[p]);
-        let is_given = |p: usize| view.operands().iter().any(|&v| count(env.get(v), p).0 > 0);
+        let is_given = |p: usize| view.operands().iter().any(|&v| count(env.get(v), v, p).0 > 0);
         for (result, &v) in results.iter().zip(view.results()) {
-            let made: Vec<(usize, (usize, usize))> = processes().map(|p| (p, count(result, p))).collect();
+            let made: Vec<(usize, (usize, usize))> = processes().map(|p| (p, count(result, v, p))).collect();
             if made.iter().all(|(_, (count, _))| *count == 0) {
                 continue;
             }

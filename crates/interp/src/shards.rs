@@ -390,7 +390,7 @@ fn combined(value: &PerProcess, axes: &[AxisRef], kind: ReduceKind, frame: &Fram
 /// anything is not checked.
 fn check_padding(view: &OpView<'_>, index: usize, value: &Literal) -> Result<(), Diagnostic> {
     let Some(padding) = &view.body[view.result(index)].padding else { return Ok(()) };
-    for PaddedDim { dim, size, holds } in padding.iter() {
+    for PaddedDim { dim, size, holds, .. } in padding.iter() {
         let Some(element) = holds else { continue };
         let mut place = ShardBox { offset: vec![0; value.rank()], shape: value.shape().to_vec() };
         (place.offset[*dim], place.shape[*dim]) = (*size, value.shape()[*dim] - size);

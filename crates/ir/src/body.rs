@@ -1,7 +1,7 @@
 //! The arenas of a function.
 
 use crate::{Attrs, ManualAxes, Op, OpCode, Region, Type, Value};
-use shardwise_base::{Literal, Loc, Reason, Sharding, Varying, budget};
+use shardwise_base::{AxisRef, Literal, Loc, Mesh, Reason, Sharding, Varying, budget};
 use smallvec::SmallVec;
 use std::ops::Index;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub struct ValueData {
 }
 
 impl ValueData {
-    /// Returns the shape of a tensor without the padding that is recorded. It is empty if the value is not a tensor.
+    /// Returns the shape of a tensor of a global type without the padding that is recorded. It is empty if the value is
+    /// not a tensor.
     pub fn shape_without_padding(&self) -> Vec<usize> {
         let mut shape = self.ty.shape().to_vec();
         self.padding.iter().flat_map(|dims| dims.iter()).for_each(|p| shape[p.dim] = p.size);
@@ -44,13 +45,27 @@ impl ValueData {
 }
 
 /// A padded dimension of a tensor: the elements at `size` and beyond are not part of the program's value.
+///
+/// In the program of one device, a dimension of the tensor is a block of the whole dimension. The blocks of all devices
+/// are in the order of `axes`, and all elements of a block may be padding.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PaddedDim {
     pub dim: usize,
-    /// The size without padding.
+    /// The size of the whole dimension without padding.
     pub size: usize,
+    /// The axes that split the dimension, in the program of one device. Empty for a global type.
+    pub axes: Vec<AxisRef>,
     /// The element, of rank 0, that all of the dimension's padding holds. `None` if it may hold anything.
     pub holds: Option<Literal>,
+}
+
+impl PaddedDim {
+    /// Returns how many of the first elements along the dimension are not padding on the device at these coordinates of
+    /// the mesh. The device has `local` elements.
+    pub fn unpadded(&self, local: usize, mesh: &Mesh, coordinates: &[usize]) -> usize {
+        let block = AxisRef::index_in(mesh, &self.axes, coordinates);
+        self.size.saturating_sub(block.saturating_mul(local)).min(local)
+    }
 }
 
 /// An operation: its code, operands, results and attributes.

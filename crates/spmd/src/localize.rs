@@ -11,7 +11,9 @@ use crate::uniform;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op, rewrite_regions};
-use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, Type, Value};
+use shardwise_ir::{
+    Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, PaddedDim, Type, Value, ValueData,
+};
 use shardwise_ops::LocalizeCx;
 use shardwise_ops::shardy::{ManualComputation, manual_axes};
 use std::sync::Arc;
@@ -54,11 +56,21 @@ fn without_global_facts(body: &mut Body) {
     debug_assert!(body.args().iter().all(|v| v.index() < count));
     for v in (0..body.value_count()).map(Value::new) {
         let data = body.value_mut(v);
-        data.padding = None;
+        // The values that this pass made have no sharding, and their padding is recorded by devices already.
+        if let Some(sharding) = &data.sharding {
+            data.padding = local_padding(data, sharding);
+        }
         if v.index() >= count {
             data.sharding = None;
         }
     }
+}
+
+/// Returns the padding of a value with a global type as the program of one device records it: with the axes that split
+/// each dimension, and without what the padding holds. Returns `None` if the value has none.
+fn local_padding(global: &ValueData, sharding: &Sharding) -> Option<Arc<Vec<PaddedDim>>> {
+    let local = |p: &PaddedDim| PaddedDim { axes: sharding.dims[p.dim].axes.clone(), holds: None, ..p.clone() };
+    Some(Arc::new(global.padding.as_ref()?.iter().map(local).collect()))
 }
 
 /// The claim that a result of a manual computation is equal along some axes.
@@ -123,8 +135,13 @@ impl<'s> Rewrite<'s> for Localizer<'_> {
         };
         for (&old, new) in view.results().iter().zip(results) {
             cloner.set(old, new);
-            if b.body[new].loc.is_unknown() {
-                b.body.value_mut(new).loc = view.body[old].loc.clone();
+            let global = &view.body[old];
+            let data = b.body.value_mut(new);
+            if data.loc.is_unknown() {
+                data.loc = global.loc.clone();
+            }
+            if let Some(sharding) = &global.sharding {
+                data.padding = local_padding(global, sharding);
             }
         }
         Ok(true)

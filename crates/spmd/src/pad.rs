@@ -74,7 +74,8 @@ fn check_size(ty: &Type, padded: &TensorType, loc: &Loc) -> Result<(), Diagnosti
 /// returns the element that the padding of a dimension holds, if it is known.
 fn record(shape: &[usize], padded: &[usize], holds: impl Fn(usize) -> Option<Literal>) -> Option<Arc<Vec<PaddedDim>>> {
     let is_padded = |d: &usize| shape[*d] != padded[*d];
-    let dims = (0..shape.len()).filter(is_padded).map(|dim| PaddedDim { dim, size: shape[dim], holds: holds(dim) });
+    let made = |dim| PaddedDim { dim, size: shape[dim], axes: vec![], holds: holds(dim) };
+    let dims = (0..shape.len()).filter(is_padded).map(made);
     Some(dims.collect::<Vec<_>>()).filter(|dims| !dims.is_empty()).map(Arc::new)
 }
 

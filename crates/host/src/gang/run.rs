@@ -318,9 +318,16 @@ impl<'a> Run<'a> {
     /// and the step is a collective. After it, fails if another instance has one.
     fn watch(&mut self, step: Step<'a>, watch: &Watch, selected: &[Selection<'a>]) -> Result<(), Diagnostic> {
         let instances = Self::instances(step, selected);
-        let count = |input: &Input, i: usize| {
-            watch.checks.count(self.plan.slots[input.slot].ty.dtype, self.buffer(input, i).bytes())
+        // The numbers of refused elements and of all elements of an instance, on the device for which most are refused.
+        // Devices that share an instance may have different parts of it in common with the whole array.
+        let counts = |input: &Input, i: usize| {
+            let (SlotInfo { ty, padding, .. }, bytes) = (&self.plan.slots[input.slot], self.buffer(input, i).bytes());
+            let (padding, mesh) = (padding.as_ref().map(|dims| &dims[..]), step.points.mesh.as_deref());
+            let devices = if padding.is_some() { step.points.devices(i) } else { vec![0] };
+            let of_device = |position: usize| watch.checks.count_in_part(ty, bytes, padding, mesh, position);
+            devices.into_iter().map(of_device).max().unwrap_or((0, 0))
         };
+        let count = |input: &Input, i: usize| counts(input, i).0;
         if watch.is_before {
             let mut given = vec![false; step.points.count()];
             instances.iter().for_each(|&i| given[i] = step.inputs.iter().any(|input| count(input, i) > 0));
@@ -333,8 +340,8 @@ impl<'a> Run<'a> {
         for input in &step.inputs {
             let ty = &self.plan.slots[input.slot].ty;
             let found = instances.iter().filter(|&&i| !self.given[i]);
-            let found = found.map(|&i| (i, count(input, i))).filter(|(_, count)| *count > 0);
-            let part = |(i, count)| Found { devices: step.points.devices(i), count, size: ty.size() };
+            let found = found.map(|&i| (i, counts(input, i))).filter(|(_, (count, _))| *count > 0);
+            let part = |(i, (count, size))| Found { devices: step.points.devices(i), count, size };
             let found: Vec<Found> = found.map(part).collect();
             if !found.is_empty() {
                 let mesh = step.points.mesh.as_deref();

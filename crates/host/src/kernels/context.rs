@@ -79,6 +79,7 @@ impl<'m> PlanCx<'m> {
         let ty = self.body.ty(v).as_tensor().cloned();
         let ty = ty.unwrap_or_else(|| TensorType::new(DType::I1, vec![0]));
         let slot = self.temporary(ty, self.points(v), self.body.value(v).loc.clone());
+        self.slots[slot].padding = self.body.value(v).padding.clone();
         self.slot_of[v] = Some(slot);
         slot
     }

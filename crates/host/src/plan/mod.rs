@@ -10,9 +10,10 @@ pub use points::{Group, Points};
 use crate::memory::{Buffer, Memory, OutOfMemory};
 use shardwise_base::{Account, Diagnostic, EntityVec, Loc, entity};
 use shardwise_engine::NumberChecks;
-use shardwise_ir::{Op, TensorType, Value};
+use shardwise_ir::{Op, PaddedDim, TensorType, Value};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 entity! {
     /// A value of the plan, which has one buffer for each instance.
@@ -31,6 +32,8 @@ pub struct SlotInfo {
     pub bytes: usize,
     /// The location of the value's definition in the program, or that of the op for which a step prepares the value.
     pub loc: Loc,
+    /// The padded dimensions that are recorded of the value in the program.
+    pub padding: Option<Arc<Vec<PaddedDim>>>,
 }
 
 impl SlotInfo {
@@ -39,7 +42,7 @@ impl SlotInfo {
     pub fn new(ty: TensorType, points: Points, loc: Loc) -> SlotInfo {
         // No buffer can be allocated for a type whose size overflows.
         let bytes = ty.checked_bytes().unwrap_or(usize::MAX);
-        SlotInfo { count: points.count(), bytes, ty, points, loc }
+        SlotInfo { count: points.count(), bytes, ty, points, loc, padding: None }
     }
 
     /// Returns the number of bytes of all instances, or `usize::MAX` if it overflows.

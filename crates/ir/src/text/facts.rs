@@ -7,7 +7,7 @@
 //! | `shardwise.no_sharding` | ops | the results without a sharding, if others have one |
 //! | `shardwise.varying` | ops, arguments | the axes over which each value varies: `"{X,Y}"`, `"{*}"`, `"?"` |
 //! | `shardwise.manual` | ops, arguments | the recorded states along manual axes: `"{V:(X,Y), U:Z}"`, `"?"` |
-//! | `shardwise.padding` | ops, arguments | the padded dimensions: `[{dim = 0, holds = dense<0> : tensor<i32>, size = 5}]`, `"?"` |
+//! | `shardwise.padding` | ops, arguments | the padded dimensions: `[{dim = 0, holds = dense<0> : tensor<i32>, size = 5}]`, `[{axes = "x", dim = 0, size = 5}]`, `"?"` |
 //! | `shardwise.arg_shardings`, `.arg_varying`, … | ops | the same for regions' arguments, a list for each region |
 //! | `shardwise.reason` | ops | the reason for the op |
 
@@ -48,8 +48,8 @@ pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
-    /// True if the fact has axes, which are those of the main mesh.
-    has_axes: bool,
+    /// Returns true if the fact has axes in this form. They are those of the main mesh.
+    has_axes: fn(&Attr) -> bool,
     /// Stores the fact in the data of the value. Returns `None` if the attribute is malformed, or does not fit the mesh
     /// or the value's type.
     read: fn(&Attr, Option<&Mesh>, &mut ValueData) -> Option<()>,
@@ -59,7 +59,7 @@ pub(super) struct ValueFact {
 const VARYING: ValueFact = ValueFact {
     name: "shardwise.varying",
     of_args: "shardwise.arg_varying",
-    has_axes: true,
+    has_axes: names_axes,
     read: |attr, mesh, data| {
         data.varying = Some(parse_varying(attr.as_str()?, mesh)?);
         Some(())
@@ -69,7 +69,7 @@ const VARYING: ValueFact = ValueFact {
 const MANUAL: ValueFact = ValueFact {
     name: "shardwise.manual",
     of_args: "shardwise.arg_manual",
-    has_axes: true,
+    has_axes: names_axes,
     read: |attr, mesh, data| {
         data.manual = Some(Arc::new(parse_manual(attr.as_str()?, mesh)?));
         Some(())
@@ -79,12 +79,15 @@ const MANUAL: ValueFact = ValueFact {
 const PADDING: ValueFact = ValueFact {
     name: "shardwise.padding",
     of_args: "shardwise.arg_padding",
-    has_axes: false,
-    read: |attr, _, data| {
-        data.padding = Some(Arc::new(read_padding(attr, data.ty.as_tensor()?)?));
+    has_axes: |attr| {
+        let Attr::Array(dims) = attr else { return false };
+        dims.iter().any(|dim| dim.as_record().is_some_and(|fields| fields.contains("axes")))
+    },
+    read: |attr, mesh, data| {
+        data.padding = Some(Arc::new(read_padding(attr, data.ty.as_tensor()?, mesh)?));
         Some(())
     },
-    show: |data, _| data.padding.as_ref().map(|p| padding_attr(p)),
+    show: |data, mesh| data.padding.as_ref().map(|p| padding_attr(p, mesh)),
 };
 const VALUE_FACTS: [&ValueFact; 3] = [&VARYING, &MANUAL, &PADDING];
 
@@ -208,8 +211,7 @@ impl<'t> Parser<'t> {
     fn apply_value_fact(&mut self, fact: &ValueFact, name: &str, values: &[Value], attr: &Attr, at: At) -> Parsed<()> {
         let items = self.fact_items(attr, values.len(), name, at)?;
         let mesh = self.main_mesh();
-        let names_axes = |item: &Attr| !matches!(item.as_str(), None | Some("?" | "{}"));
-        let has_axes = fact.has_axes && items.iter().any(names_axes);
+        let has_axes = items.iter().any(fact.has_axes);
         if self.facts_at.is_none() && has_axes && mesh.as_ref().is_some_and(|m| !m.axes.is_empty()) {
             self.facts_at = Some(at);
         }
@@ -389,24 +391,35 @@ fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     pairs.iter().all(|(a, b)| a.and(b, mesh).is_empty()).then_some(manual)
 }
 
+/// Returns true if varying or manual axes in their form as text name an axis.
+fn names_axes(attr: &Attr) -> bool {
+    !matches!(attr.as_str(), None | Some("?" | "{}"))
+}
+
 /// Reads the padded dimensions of a tensor. Returns `None` if `attr` is malformed, or if the dimensions are not in
-/// ascending order or do not fit the tensor.
-fn read_padding(attr: &Attr, ty: &TensorType) -> Option<Vec<PaddedDim>> {
+/// ascending order or do not fit the tensor. Without a mesh, also returns `None` if a dimension has axes.
+fn read_padding(attr: &Attr, ty: &TensorType, mesh: Option<&Mesh>) -> Option<Vec<PaddedDim>> {
     let Attr::Array(items) = attr else { return None };
     let dims: Vec<PaddedDim> =
-        items.iter().map(|item| read_padded_dim(item.as_record()?, ty)).collect::<Option<_>>()?;
+        items.iter().map(|item| read_padded_dim(item.as_record()?, ty, mesh)).collect::<Option<_>>()?;
     dims.is_sorted_by(|a, b| a.dim < b.dim).then_some(dims)
 }
 
-fn read_padded_dim(fields: &Attrs, ty: &TensorType) -> Option<PaddedDim> {
+fn read_padded_dim(fields: &Attrs, ty: &TensorType, mesh: Option<&Mesh>) -> Option<PaddedDim> {
     let (dim, size) = (fields.size("dim")?, fields.size("size")?);
     let holds = match fields.get("holds") {
         None => None,
         Some(Attr::Dense(element)) if element.dtype() == ty.dtype && element.rank() == 0 => Some(element.clone()),
         Some(_) => return None,
     };
-    ty.shape.get(dim).filter(|&&padded| size < padded)?;
-    Some(PaddedDim { dim, size, holds })
+    let axes = match (fields.get("axes"), mesh) {
+        (None, _) => vec![],
+        (Some(Attr::Str(list)), Some(mesh)) => parse_axes(list, mesh)?,
+        (Some(_), _) => return None,
+    };
+    let blocks = mesh.map_or(1, |mesh| AxisRef::total_size(mesh, &axes));
+    ty.shape.get(dim).filter(|&&block| block.checked_mul(blocks).is_some_and(|padded| size < padded))?;
+    Some(PaddedDim { dim, size, axes, holds })
 }
 
 fn parse_axes(list: &str, mesh: &Mesh) -> Option<Vec<AxisRef>> {
@@ -524,11 +537,14 @@ fn manual_text(manual: &ManualAxes, mesh: Option<&Mesh>) -> String {
     format!("{{{}}}", shown.collect::<Vec<_>>().join(", "))
 }
 
-fn padding_attr(padding: &[PaddedDim]) -> Attr {
+fn padding_attr(padding: &[PaddedDim], mesh: Option<&Mesh>) -> Attr {
     let shown = |p: &PaddedDim| {
         let mut fields = Attrs::new().with("dim", Attr::int(p.dim as i64)).with("size", Attr::int(p.size as i64));
         if let Some(element) = &p.holds {
             fields.set("holds", Attr::Dense(element.clone()));
+        }
+        if !p.axes.is_empty() {
+            fields.set("axes", Attr::Str(axes_text(&p.axes, mesh).into()));
         }
         Attr::Dict(fields)
     };
