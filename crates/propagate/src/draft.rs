@@ -81,7 +81,7 @@ pub(crate) struct Use {
 pub(crate) struct Edge {
     /// The operands whose values flow into the owner: of the op that has the edge, and of the terminators of its
     /// regions. Those of a [`NodeKind::FuncEdge`] are operands of calls, or of the callee's terminator; the list is
-    /// empty until they are found, and if no call calls the function.
+    /// empty until they are found, and if there are none.
     pub sources: SmallVec<[Use; 2]>,
     /// The block arguments other than the owner that share its sharding.
     pub targets: SmallVec<[ValueId; 2]>,
@@ -134,7 +134,7 @@ pub(crate) struct Draft<'m> {
     /// sharding of a manual computation does not mention are added to its replicated axes, and edges do not take over
     /// shardings on a single device.
     pub is_as_written: bool,
-    /// The functions that remain functions, in their order, followed by copies of them.
+    /// The functions that remain functions, and the copies of them.
     pub roots: Vec<FrameId>,
     /// The calls that remain calls, with the functions that they call.
     pub calls: BTreeMap<OpId, FrameId>,

@@ -46,9 +46,9 @@ use shardwise_sharding::Options;
 ///
 /// The shardings of the module must be over one mesh. Calls and composites of the main function ([`Module::main`]) are
 /// replaced by the bodies of their callees. In the main function, axes of size 1 are dropped from shardings, each use
-/// of a constant gets a copy, and pure ops whose results are not used are removed. Private functions that are not
-/// referred to any more are removed, and other functions stay as they are. A module without functions is returned
-/// unchanged.
+/// of a constant that is not a scalar gets a copy, and pure ops whose results are not used are removed, except sharding
+/// constraints. Private functions that are not referred to any more are removed, and other functions stay as they are.
+/// A module without functions is returned unchanged.
 ///
 /// # Errors
 /// Fails if a function calls itself (`call-recursion`), if calls nest too deep (`call-depth`), or if the program has

@@ -65,7 +65,7 @@ pub fn written_rule(view: &OpView<'_>) -> Option<Rule> {
 pub fn check_written_rule(view: &OpView<'_>) -> Option<Diagnostic> {
     let fault = read_rule(view)?.err()?;
     let message = format!("the sharding rule on `{}` is wrong: {fault}", view.name());
-    let help = "list one factor for each dimension of each tensor, as in `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8}`";
+    let help = "list the factors of each dimension of each tensor, as in `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8}`";
     Some(Diagnostic::error("sharding-rule", view.loc(), message).help(help))
 }
 

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// that are then without uses are erased.
 ///
 /// # Errors
-/// Fails if the copies make too many ops (`constant-size`).
+/// Fails if there are too many ops with the copies (`constant-size`).
 pub(crate) fn split_constants(draft: &mut Draft<'_>) -> Result<(), Diagnostics> {
     let mut impure = Impure::default();
     let groups = sharding_groups(draft);

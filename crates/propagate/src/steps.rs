@@ -70,7 +70,8 @@ pub fn split_constants(module: &Module) -> Result<Module, Diagnostics> {
 /// makes the value become open if they have no sharding. If the value is at a data-flow edge, a constraint is placed
 /// after it instead, whose result replaces the value in all other uses, and only the unreduced axes are copied to the
 /// edge. Arguments of regions that are at no edge get no sharding. Ops after a chain of constraints, in the same block,
-/// use its result in place of its input, except a function's return.
+/// use its result in place of its input, except a function's return. This is not done if the input has a sharding, or
+/// if another constraint or a manual computation uses the input or the result.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -105,7 +106,7 @@ pub fn outline_computations(module: &Module) -> Result<Module, Diagnostics> {
 }
 
 /// Propagates in all functions as they are written, through the edges that are there as ops. The edges remain. Pure ops
-/// whose results are not used are removed.
+/// whose results are not used are removed, except constraints.
 ///
 /// # Errors
 /// Fails if a function calls itself, or if a function has too many ops.
@@ -134,7 +135,8 @@ fn solved(draft: &mut Draft<'_>, options: &Options) -> Problem {
 
 /// Runs all steps of propagation, as Shardy does between the simplifications of its import and of its export. Each call
 /// is propagated separately. In the result there are no edges, and the body of each call and named computation is a
-/// function of its own. Literals become `sdy.constant` ops, and pure ops whose results are not used are removed.
+/// function of its own. Literals become `sdy.constant` ops, and pure ops whose results are not used are removed, except
+/// constraints.
 ///
 /// # Errors
 /// Fails if a function calls itself, if calls nest too deep, or if there are too many ops once calls are replaced and

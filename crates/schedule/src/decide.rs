@@ -128,11 +128,11 @@ impl fmt::Display for Decision {
 /// Returns a program that computes the same as a localized module and hides its collectives behind other ops, as far as
 /// the simulator predicts that this is faster on the topology.
 ///
-/// With [`Overlap::Off`], the program is returned as it is. With [`Overlap::Auto`], a change is made if the predicted
-/// gain is at least [`Options::threshold`] and the program fits into memory, and the predicted time never grows. With
-/// [`Overlap::Force`], a change is made whether it pays or not, if it fits into memory: of several changes of one
-/// collective, the fastest one. After simulations of about [`Options::op_budget`] ops, no more changes are tried. A
-/// program for a host is returned as it is, too, because a host runs one instruction after the other.
+/// With [`Overlap::Off`], the program is returned as it is. With [`Overlap::Auto`], a change is made only if the
+/// predicted gain is at least [`Options::threshold`] and the program fits into memory, and the predicted time never
+/// grows. With [`Overlap::Force`], a change is made whether it pays or not, if it fits into memory: of several changes
+/// of one collective, the fastest one. After simulations of about [`Options::op_budget`] ops, no more changes are
+/// tried. A program for a host is returned as it is, too, because a host runs one instruction after the other.
 ///
 /// Floats that are summed in another order are rounded in other places. Integers and exact sums stay equal.
 ///

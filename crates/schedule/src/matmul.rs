@@ -42,8 +42,9 @@ pub(crate) struct Matmul {
     pub(crate) products: Vec<Product>,
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) axes: Vec<AxisRef>,
-    /// The number of pieces, and the size of one.
+    /// The number of pieces.
     pub(crate) count: usize,
+    /// The size of a piece of the gathered or scattered dimension.
     pub(crate) chunk: usize,
     pub(crate) like: Like,
 }
@@ -60,8 +61,9 @@ pub(crate) struct Product {
     pub(crate) gathered: Option<usize>,
     /// The size of a piece.
     pub(crate) chunk: usize,
-    /// The element type of the products of pieces, and that in which they are added, if they are.
+    /// The element type of the products of pieces.
     pub(crate) partial: DType,
+    /// The element type in which the products of pieces are added, if they are.
     pub(crate) sums: DType,
 }
 

@@ -27,7 +27,7 @@ impl Request {
     /// The name of the pass, and what it does.
     pub const LIST: (&'static str, &'static str) = (
         "schedule",
-        "hides collectives behind other ops, as fast as predicted for `topology`; `overlap` is auto or force",
+        "hides collectives behind other ops, as fast as predicted for `topology`; `overlap` is auto, force or off",
     );
 
     /// Parses a request. Returns `None` if it has another name, and an error if the options are wrong.

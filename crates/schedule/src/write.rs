@@ -9,8 +9,9 @@ use shardwise_ops::{Effects, Opcode};
 use shardwise_sim::{Issue, Issued, Takes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the program with its ops in the order in which they are issued. A collective that runs beside other ops is
-/// written as its start, and as its end in front of the first op that has to wait for it. Always returns `Ok`.
+/// Returns the program with the ops that take time in the order in which they are issued. A collective that runs beside
+/// them is written as its start, and as its end in front of the first op that has to wait for it, if an `async_start`
+/// can start it. Always returns `Ok`.
 pub(crate) fn write(module: &Module, issue: &Issue) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         let mut out = func.without_body();

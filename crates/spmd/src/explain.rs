@@ -56,7 +56,7 @@ pub struct Row {
 
 impl Row {
     /// Returns the axes, such as `x,y`. If the groups are not along axes, returns their number and the size of the
-    /// first one, or `all` if all devices are one group.
+    /// first one, or `all` if all devices are one group or a permute names devices by number.
     pub fn axes(&self) -> String {
         match &self.groups {
             Groups::Axes { mesh, axes } => axis_names(mesh, axes).join(","),

@@ -335,7 +335,7 @@ fn not_all_devices(loc: &Loc, count: usize) -> Diagnostic {
 fn wrong_rank(loc: &Loc, tiles: usize, rank: usize) -> Diagnostic {
     let dimensions = counted(tiles, "dimension");
     Diagnostic::error("gspmd-rank", loc, format!("the sharding tiles {dimensions}, the tensor has {rank}"))
-        .help("write a number of tiles for each dimension, and one more only with `last_tile_dim_replicate`")
+        .help("write a number of tiles per dimension, and more only with `last_tile_dim_replicate` or `last_tile_dims`")
 }
 
 fn wrong_count(loc: &Loc, given: usize, values: usize) -> Diagnostic {

@@ -157,7 +157,7 @@ fn ty(ty: &Type) -> String {
     }
 }
 
-/// Returns HLO's name of an element type, such as `s32` for `i32`.
+/// Returns HLO's name of an element type other than `i1`, such as `s32` for `i32`.
 fn hlo_dtype(dtype: DType) -> &'static str {
     match dtype {
         DType::I2 => "s2",

@@ -37,8 +37,8 @@ const GROWTH: f64 = 0.05;
 /// too, and prices count larger values as moved in each turn of a loop.
 pub(crate) const ROOM: u64 = 16 << 20;
 
-/// Moves Shardy's collectives of the main function that are over no Explicit axes out of loops in which they are
-/// invariant, with the ops that compute their operands, as far as memory allows. Marks those that stay for lack of
+/// Moves Shardy's collectives of the main function that move data, over no Explicit axes, out of loops in which they
+/// are invariant, with the ops that compute their operands, as far as memory allows. Marks those that stay for lack of
 /// memory. One that is marked already only leaves together with others. Nothing leaves a loop that is known to run at
 /// most once. Always returns `Ok`.
 pub fn hoist(mut module: Module) -> Result<Module, Diagnostics> {

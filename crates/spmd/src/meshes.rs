@@ -36,10 +36,10 @@ pub type RatesOf<'a> = dyn Fn(&Mesh) -> Option<Rates> + 'a;
 /// without a warning.
 ///
 /// # Errors
-/// Fails if a mesh of several devices has another number of devices than the main mesh (`mesh-devices`), if the main
-/// mesh cannot express axes that the program requires (`mesh-order`), or if what the program states of the devices
-/// cannot hold: the processes of a collective (`collective-process`), axes that are manual already
-/// (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a sharding group (`sharding-group`).
+/// Fails if a layout is over a mesh of several devices that has another number of devices than the main mesh
+/// (`mesh-devices`), if the main mesh cannot express axes that the program requires (`mesh-order`), or if what the
+/// program states of the devices cannot hold: the processes of a collective (`collective-process`), axes that are
+/// manual already (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a sharding group (`sharding-group`).
 pub fn unify(module: Module, rates: Option<&RatesOf<'_>>, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let module = over_main_mesh(&module, rates, warnings)?.unwrap_or(module);
     crate::processes::check(&module)?;

@@ -79,8 +79,8 @@ fn axes_of(sharding: &Sharding) -> impl Iterator<Item = AxisOfMesh<'_>> {
     sharding.split_axes().chain(sharding.unreduced.iter().copied()).map(|axis| (&*sharding.mesh, axis))
 }
 
-/// Returns an error that names the first one of `axes`, over which `what` is laid out, that overlaps one of the
-/// `manual` axes. Axes of different meshes do not overlap. Returns `None` if there is none.
+/// Returns an error that names the first one of `axes`, which `what` uses, that overlaps one of the `manual` axes. Axes
+/// of different meshes do not overlap. Returns `None` if there is none.
 fn manual_already<'a>(
     what: &str,
     loc: &Loc,
@@ -89,7 +89,7 @@ fn manual_already<'a>(
 ) -> Option<Diagnostic> {
     let is_manual = |(mesh, a): &AxisOfMesh<'_>| manual.iter().any(|(own, m)| own.same_devices(mesh) && m.overlaps(*a));
     let (mesh, axis) = axes.find(is_manual)?;
-    let message = format!("{what} is laid out over axis {}, which is manual around it already", axis.display(mesh));
+    let message = format!("{what} uses axis {}, which is manual around it already", axis.display(mesh));
     let way_out = "leave the axis out: in a `sdy.manual_computation`, and in functions that it calls, a value is \
                    already the part of one position along the axis";
     Some(Diagnostic::error("sdy-manual-bound", loc, message).mesh(mesh).help(way_out))

@@ -1,8 +1,8 @@
 //! Makes constants, iotas and what is computed from them again where they are wanted in another layout.
 //!
 //! A value is a *source* if each device can compute any part of it without data of other devices: a constant, an iota,
-//! a broadcast of a scalar, and elementwise functions of such values. It costs less to compute a source again in the
-//! wanted layout than to move it.
+//! and broadcasts, reshapes, slices and elementwise functions of such values and of small values that each device has.
+//! It costs less to compute a source again in the wanted layout than to move it.
 
 use crate::rewrite::{facts, sharding_or_replicated};
 use crate::strategy::{RunMode, run_mode};

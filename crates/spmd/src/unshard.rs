@@ -25,8 +25,8 @@ fn func(module: &Module, func: &Func) -> Func {
     out
 }
 
-/// Replaces constraints, reshards and Shardy's collectives by their operands, and copies all other ops, without the
-/// shardings among their attributes except for those of manual computations.
+/// Replaces ops that return their operands unchanged, such as constraints, and Shardy's collectives by their operands,
+/// and copies all other ops, without the shardings among their attributes except for those of manual computations.
 struct Unshard;
 
 impl<'s> Rewrite<'s> for Unshard {
@@ -50,7 +50,8 @@ impl<'s> Rewrite<'s> for Unshard {
     }
 }
 
-/// Returns true if the op returns its operands unchanged and only affects how they are laid out.
+/// Returns true if the op returns its operands unchanged and is no manual computation, or if it is one of Shardy's
+/// collectives.
 fn is_identity(view: &OpView<'_>) -> bool {
     let code = Opcode::of_view(view);
     code.facts().semantics(view) == Semantics::Identity && code != Opcode::ManualComputation

@@ -13,7 +13,7 @@
 //!
 //! The layouts of arguments, results, constraints and manual computations stay as they are, and so does everything if
 //! the mesh has Explicit axes. No product computes more on a device than before, and the work of all other ops and the
-//! memory grow by a few percent at most.
+//! memory grow by a few percent or a small fixed amount at most.
 
 mod changes;
 mod copies;

@@ -79,7 +79,7 @@ pub(crate) struct Sent {
     pub size: Index,
 }
 
-/// A dimension that two layouts split.
+/// A dimension in the blocks of two layouts.
 #[derive(Clone)]
 struct Line {
     /// The sizes of the blocks of the source layout (`held`) and of the target layout (`needed`).

@@ -300,7 +300,7 @@ fn different<'l, T: PartialEq>(a: &'l [T], b: &'l [T]) -> impl Iterator<Item = &
 }
 
 /// Returns the plan that gathers everything and then slices, without a step that would change nothing. It is always
-/// valid and seldom cheap, and reasons name it as the alternative.
+/// valid and seldom cheap.
 pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     let whole = Sharding::replicated(&from.mesh, from.rank());
     let lists = |s: &Sharding| s.dims.iter().map(|d| d.axes.clone()).collect();
