@@ -704,7 +704,7 @@ impl Array {
         Error::one(mistakes::deleted(&self.short_type(), &context::loc(at)))
     }
 
-    /// Returns the array if it carries no mistakes. An array that was deleted carries none.
+    /// Returns the array if it carries no mistakes. That it was deleted is not one.
     ///
     /// # Errors
     ///
@@ -722,7 +722,7 @@ impl Array {
     /// - `traced-escaped` for a traced array that is used outside of the trace, loop or branch that made it.
     /// - `deleted` for a deleted array.
     /// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
-    /// - `not-finite` if a sum over devices that is taken now fails a check of [`debug`](crate::debug).
+    /// - `not-finite` if a value that is computed now fails a check of [`debug`](crate::debug).
     #[track_caller]
     pub fn ready(&self) -> Result<&Array> {
         let at = Location::caller();

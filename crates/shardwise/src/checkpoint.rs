@@ -30,16 +30,17 @@
 //! A leaf is a tensor of the name that [`Path::name`](crate::Path::name) returns, such as `layers.3.wq`. Each tensor is
 //! whole and in one file, whatever the layout of the leaf:
 //!
-//! - A tree of at most [`Options::max_shard_size`] bytes, or of one tensor, is one file, `model.safetensors`.
+//! - A tree of at most [`Options::max_shard_size`] bytes, or with only one tensor that has bytes, is one file,
+//!   `model.safetensors`.
 //! - Any other is `model-00001-of-00003.safetensors` and so on, and `model.safetensors.index.json`, which has the file
 //!   of each tensor (`weight_map`) and the number of bytes of all tensors (`metadata.total_size`).
 //!
 //! # Replacing a checkpoint
 //!
 //! The folder has the old checkpoint until all of the new one is on the disk, and the new one after that: also if the
-//! process is killed at any time, or if the disk is full. The renaming of one file decides. What a killed process
-//! leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the folder
-//! do not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
+//! process is killed at any time, or if the disk is full. The renaming or removal of one file decides. What a killed
+//! process leaves of an unfinished checkpoint is removed by the next call that saves to the folder. Other files in the
+//! folder do not change, but names such as `model-00001-of-00002.safetensors` belong to the checkpoint.
 //!
 //! If several processes save to one folder, one waits for the other. This needs a file system that has locks.
 
@@ -217,7 +218,7 @@ impl Options {
     ///
     /// - The mistakes that leaves of `like` carry.
     /// - `checkpoint-missing` if there is no checkpoint in the folder.
-    /// - `file-unreadable` if a file does not exist, cannot be read or is malformed, with the leaves in it.
+    /// - `file-unreadable` if a file does not exist, cannot be read or is malformed, with the tensors in it.
     /// - `tensor-missing`, `tensor-dtype`, `tensor-shape`, `tensor-truncated`, `tensor-element` and
     ///   `tensor-unreadable`, with all leaves for which the folder does not have the right tensor, or whose tensor
     ///   cannot be read.

@@ -99,7 +99,7 @@ impl Axes for Vec<AxisName> {
 /// [2, 3]])`.
 ///
 /// The groups must have at least two positions each and be those along sub-axes, such as blocks (`[[0, 1], [2, 3]]`) or
-/// strides (`[[0, 2], [1, 3]]`). A function that is called with other groups reports `axis-groups`.
+/// strides (`[[0, 2], [1, 3]]`). A collective that is called with other groups reports `axis-groups`.
 pub fn groups<const N: usize, const M: usize>(axis: &str, groups: [[usize; N]; M]) -> AxisGroups {
     AxisGroups(AxisName::Groups { axis: axis.into(), groups: groups.iter().map(|g| g.to_vec()).collect() })
 }
@@ -413,7 +413,7 @@ pub enum Pcast {
 ///
 /// - `not-manual` outside of such a function.
 /// - `manual-axis` and `axis-groups` if the axes cannot be used.
-/// - `divergent-collective` if some devices along the axes do not reach the call.
+/// - `divergent-collective` if some devices along the axes may not reach the call.
 /// - `mixed-states` and `wrong-state` if the operand's states along the axes do not fit.
 /// - `mixed-axes` if axes of the mesh and of a batch are named together, except in `psum`, `pmean`, `pmax`, `pmin` and
 ///   `pcast`.

@@ -702,8 +702,8 @@ struct Laid {
 }
 
 impl Laid {
-    /// Returns the layout of a result of branch `branch`, or `None` for a constant, and if layouts are not part of
-    /// types.
+    /// Returns the layout of a result of branch `branch`. Returns `None` for a result without one, such as a constant,
+    /// and if layouts are not part of types.
     fn of(x: &Array, branch: usize) -> Option<Laid> {
         Some(Laid { branch, sharding: explicit::given(x)?, shown: x.short_type() })
     }

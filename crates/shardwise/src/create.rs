@@ -237,7 +237,7 @@ impl Array {
 ///
 /// - `number-dtype` for bools, for a dtype that can only be stored, and if the last integer exceeds the range of an
 ///   integer dtype. An empty range is never this mistake.
-/// - `too-large` if the array would have 2^59 bytes or more.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more.
 #[track_caller]
 pub fn arange(range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), [range.len()]);

@@ -39,7 +39,8 @@ use std::panic::Location;
 /// Returns a picture of the layout of an array: which devices hold which elements.
 ///
 /// The picture formats as text, in colour on a terminal, and [`Picture::save`] writes it as SVG or PNG. If the mesh has
-/// a topology ([`Mesh::with_topology`]), a drawing of the chips says over which links each axis communicates.
+/// a topology of as many devices ([`Mesh::with_topology`]), a drawing of the chips says over which links each axis
+/// communicates.
 ///
 /// # Panics
 ///

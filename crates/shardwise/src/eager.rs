@@ -2,7 +2,7 @@
 //!
 //! Functions of the elements of arrays go through [`call`] or [`call_many`]. Outside of a trace, the function is traced
 //! for its operands' types, compiled through the same pipeline as every program, and cached by its name, constants,
-//! types and layouts.
+//! types, layouts and the rule for communication.
 
 use crate::array::{Decide, Made, Sum};
 use crate::cache::{Cache, program_bytes};
@@ -202,8 +202,8 @@ fn run(callee: Callee, constants: u64, operands: &[&Array], at: At, f: Body<'_>)
 
 pub(crate) struct Prepared {
     pub compiled: Arc<Compiled>,
-    /// For each result, the layout that was asked for, or else that of the value in the trace. `None` if there is
-    /// neither, or if only the buffers of the results are used.
+    /// For each result, its stated layout ([`Finished::results`]), or `None` if only the buffers of the results are
+    /// used.
     results: Vec<Option<base::Sharding>>,
     /// `Some` if the program has warnings: the warnings and the program that they refer to.
     warned: Option<(Warned, Module)>,

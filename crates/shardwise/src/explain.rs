@@ -36,15 +36,15 @@ pub struct Explanation(explain::Explanation);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Remedy {
-    /// The place of the layout: ``argument `arg0.w` ``, `argument 0` for one without a name, `result 0`, `.shard` or
-    /// `a new .shard`.
+    /// The place of the layout: ``argument `arg0.w` ``, `argument 0` for one without a name, `result 0`, `` `.shard` ``
+    /// or ``a new `.shard` ``.
     pub place: String,
     /// The line of a `.shard`, the line after which a new one is added, the place of an argument, or the line that made
     /// a result; `None` if it is not known.
     pub source: Option<SourceLocation>,
     /// The layout to write there: `P!("X", None)`. It is `no layout` where the program should state none.
     pub change_to: String,
-    /// The bytes that the device that receives the most no longer receives.
+    /// The bytes that the program no longer receives, counted as by [`Explanation::bytes_received`].
     pub bytes_saved: u64,
     /// The bytes of memory that a device needs in addition. They are negative if it needs less.
     pub memory_price: i64,
@@ -53,8 +53,8 @@ pub struct Remedy {
 }
 
 impl Explanation {
-    /// Returns the bytes that the program receives, counted on the device that receives the most. A collective in a
-    /// loop with a known number of steps counts once for each step, and in another loop once.
+    /// Returns the bytes that the program receives, counted for each collective on the device that receives the most. A
+    /// collective in a loop with a known number of steps counts once for each step, and in another loop once.
     pub fn bytes_received(&self) -> u64 {
         self.0.figures.bytes_received
     }

@@ -433,11 +433,10 @@ impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
 
     /// Chooses the layouts for the time that they take on `topology`, and hides the collectives of the program behind
     /// other ops: gathers and sums beside matmuls are sent in pieces, and collectives are started early. With
-    /// `Overlap::Auto`, the latter is done where it is predicted to save time, with `Overlap::Force` also where it
-    /// saves none, and with `Overlap::Off` nowhere. A program for a host is not changed. By default, layouts are chosen
-    /// for the bytes that they move, or for the topology of the mesh, and nothing is hidden. Sums of floats may be
-    /// rounded in other places. A call from another traced function is a part of that function's program, and is not
-    /// changed.
+    /// `Overlap::Auto`, this is done where it is predicted to save time, with `Overlap::Force` also where it saves
+    /// none, and with `Overlap::Off` nowhere. A program for a host is not changed. By default, layouts are chosen for
+    /// the bytes that they move, or for the topology of the mesh, and nothing is hidden. Sums of floats may be rounded
+    /// in other places. A call from another traced function is a part of that function's program, and is not changed.
     ///
     /// # Errors
     ///

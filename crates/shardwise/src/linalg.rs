@@ -731,7 +731,7 @@ pub fn lstsq(a: impl AsArray, b: impl AsArray) -> Array {
 /// # Errors
 ///
 /// - `dimension` and `dimension-twice`, as for [`Array::sum`].
-/// - `dtype-kind` unless the elements are floats or complex numbers.
+/// - `dtype-kind` unless the elements are floats or complex numbers of a dtype that has arithmetic.
 ///
 /// # Examples
 ///

@@ -1,4 +1,5 @@
-//! Meshes: devices in a grid with named axes. One mesh per thread is current; a `P` without a mesh refers to it.
+//! Meshes: devices in a grid with named axes. One mesh per thread is current; a `P` refers to it if neither the program
+//! nor the array has a mesh.
 
 use crate::ambient::scoped;
 use crate::{Error, P, Result, Sharding};
@@ -94,7 +95,7 @@ impl Mesh {
         checked(base::Mesh::of_axes("mesh", axes).checked(), Location::caller())
     }
 
-    /// Places the mesh on `devices`, in the order of the grid. Without this call, a mesh uses virtual devices.
+    /// Places the mesh on `devices`, in the order of the grid. Without this call, it is on the devices 0, 1, 2, ….
     ///
     /// # Errors
     ///
@@ -198,7 +199,7 @@ scoped! {
     static CURRENT: Option<Mesh> = None;
 }
 
-/// Sets the current mesh of this thread, to which a `P` without a mesh refers.
+/// Sets the current mesh of this thread, to which a `P` refers if neither the program nor the array has a mesh.
 pub fn set_mesh(mesh: impl Borrow<Mesh>) {
     CURRENT.set(Some(mesh.borrow().clone()));
 }
@@ -239,7 +240,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Returns the embedded engine with `devices` virtual devices.
+    /// Returns a client of the embedded engine with `devices` virtual devices.
     pub fn host(devices: usize) -> Client {
         Client { devices }
     }

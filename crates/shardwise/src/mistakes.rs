@@ -565,7 +565,7 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -
     let d = Diagnostic::error("in-spec-layout", loc, message).facts(format!("{ty} as {spec}"));
     match is_new_sum {
         false => d.help(format!(
-            "move it first: `.shard({spec})`, or leave out `.in_specs(..)` to use the arguments' layouts"
+            "move it first: `.shard({spec})`, or, if all mapped axes are Explicit, leave out `.in_specs(..)`"
         )),
         true => d.help("an array that is not unreduced cannot become so: remove `.unreduced(..)` from the spec"),
     }
@@ -737,7 +737,7 @@ pub(crate) fn batch_layouts(found: &str, loc: &Loc) -> Diagnostic {
 
 pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diagnostic {
     let message = format!("`truncated_normal`: there are no numbers between {low} and {high}");
-    with_facts("truncated-normal", message, ty.into(), "pass the lower limit first", loc)
+    with_facts("truncated-normal", message, ty.into(), "the lower limit must be less than the upper one", loc)
 }
 
 pub(crate) fn norm_scale(name: &str, what: &str, a: &str, x: &str, loc: &Loc) -> Diagnostic {
@@ -790,8 +790,8 @@ pub(crate) fn attention_mask(what: &str, ty: &str, scores: &[usize; 4], loc: &Lo
         .expected(format!("a shape that is broadcast to {scores:?}: batch, heads, queries, keys"))
 }
 
-/// Builds the error for a window. `facts` is the entry that is wrong, and `spatial` the number of spatial dimensions,
-/// for each of which there must be an entry.
+/// Builds the error for a window. `facts` shows the option that is wrong, and `spatial` is the number of spatial
+/// dimensions, for each of which it must have an entry.
 pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("window", loc, format!("`{name}`: the windows or their options do not fit the array"))
         .facts(format!("{facts}, for {ty}"))

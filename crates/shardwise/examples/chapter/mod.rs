@@ -28,8 +28,8 @@ pub fn grid() -> [usize; 2] {
     }
 }
 
-/// A row for each variant: its name, its shortest time, the bytes that the device receives that receives the most, and
-/// the bytes of the largest value on a device.
+/// A row for each variant: its name, its shortest time, the bytes that it receives
+/// ([`Communication::bytes_received`]), and the bytes of the largest value on a device.
 #[derive(Default)]
 pub struct Table(Vec<(String, Duration, u64, usize)>);
 

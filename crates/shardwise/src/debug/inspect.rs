@@ -20,8 +20,9 @@ static CALLBACKS: Mutex<BTreeMap<i64, (String, Callback)>> = Mutex::new(BTreeMap
 const MAX_CALLBACKS: usize = 1024;
 static NEXT: AtomicI64 = AtomicI64::new(0);
 
-/// Calls `f` with a picture of the layout that the compiler chooses for `x`, each time that the program is compiled.
-/// Only the last 1024 functions that were passed inside of traces are kept and called.
+/// Calls `f` with a picture of the layout that the compiler chooses for `x`, each time that the program is compiled, or
+/// that its communication or its warnings are computed. Only the last 1024 functions that were passed inside of traces
+/// are kept and called.
 ///
 /// Inside [`shard_map`](crate::shard_map), the picture shows an array for each coordinate along the axes over which `x`
 /// varies, and how each of them is split over the other axes. Outside of a trace, `f` is called at once, with the

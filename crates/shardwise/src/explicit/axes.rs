@@ -72,7 +72,8 @@ fn laid_out<T: Tree>(name: &'static str, tree: &T, specs: &impl SpecFor<T>, at: 
 /// - `no-mesh` if neither the program nor the thread has a mesh.
 /// - `spec-form` if `ins` does not have the form of the inputs.
 /// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
-/// - `layout-unknown` if an array from outside, other than a scalar or a constant, is used without `.shard`.
+/// - `layout-unknown` if an array from outside, other than a scalar, a constant, an `arange` or a broadcast, is used
+///   without `.shard`.
 /// - `layout-ambiguous` and `communication-denied` for a result that needs a `.shard`.
 /// - The errors of [`crate::Array::shard`].
 ///

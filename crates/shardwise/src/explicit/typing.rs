@@ -330,9 +330,9 @@ impl Typer<'_> {
     /// are none for a product ([`ExplicitPolicy::AskSums`]).
     ///
     /// An operand that is combined with a reduced value must be reduced over the same axes, or have no layout. Or it is
-    /// not split over these axes, and has no gradient or is unreduced over them. Otherwise its gradient would be summed
-    /// without the program asking for it. The operands of a product need not fit: the gradient of an operand is the
-    /// place where the unreduced sum arises.
+    /// reduced over no axes and not split over these, and has no gradient or is unreduced over them. Otherwise its
+    /// gradient would be summed without the program asking for it. The operands of a product need not fit: the gradient
+    /// of an operand is the place where the unreduced sum arises.
     ///
     /// Errors: `reduced` if an operand that is combined with a reduced value is none of these.
     fn reduced(&self, operands: &Layouts<'_>, unreduced: &[AxisRef]) -> Result<Vec<AxisRef>, Diagnostic> {

@@ -49,7 +49,7 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             let places: Vec<String> =
                 holders.iter().map(|(operand, dim)| format!("dim {dim} of operand {operand}")).collect();
             format!(
-                "the contracting dimensions ({}) are both sharded over {}, which leaves a sum over devices",
+                "the contracting dimensions ({}) are sharded over {}, which leaves a sum over devices",
                 places.join(", "),
                 axes(mesh, over)
             )
@@ -70,7 +70,7 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             axes(mesh, &[*axis])
         ),
         Verdict::Ambiguous(Ambiguity::Regroup { dim, axes: over }) => format!(
-            "dim {dim} is sharded over {}, and is split or merged so that no dimension of the result can be sharded over these axes",
+            "the operand is sharded over {} from dim {dim} on, and dims are split or merged so that these shards do not fit the result",
             axes(mesh, over)
         ),
         Verdict::Moves(Move::Sum { axes: over }) => {
@@ -82,7 +82,7 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             axes(mesh, over)
         ),
         Verdict::Moves(Move::Shift { operand, dim, axes: over }) => format!(
-            "`{}` moves elements along dim {dim} of operand {operand}, which is sharded over {}",
+            "`{}` moves elements along dim {dim} of operand {operand}, an array that is sharded over {}",
             short(view.name()),
             axes(mesh, over)
         ),

@@ -152,7 +152,7 @@ fn the_chapters_einsum() {
     words(&e, expect![[r#"
         error[layout-ambiguous]: `einsum`: the layout of the result is ambiguous
           --> here
-           | f32[8@X,64@Y], f32[64@Y,128]: the contracting dimensions (dim 1 of operand 0, dim 0 of operand 1) are both sharded over "Y", which leaves a sum over devices
+           | f32[8@X,64@Y], f32[64@Y,128]: the contracting dimensions (dim 1 of operand 0, dim 0 of operand 1) are sharded over "Y", which leaves a sum over devices
            = mesh: X=4, Y=2
            = help: `.shard(P!("X", "Y"))`: reduce-scatter over Y, 512 B
            = help: `.shard(P!("X", None))`: all-reduce over Y, 1024 B"#]]);

@@ -331,7 +331,7 @@ fn parts_of_mapped_axes() {
             error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
                | f32[4@X:(1)2] as P!()
                = mesh: X=4
-               = help: move it first: `.shard(P!())`, or leave out `.in_specs(..)` to use the arguments' layouts
+               = help: move it first: `.shard(P!())`, or, if all mapped axes are Explicit, leave out `.in_specs(..)`
             error[out-spec-varying]: shard_map of a closure in `parts_of_mapped_axes`, out_specs of `result`: the spec requires a result that is replicated along X:(1)2, and it varies over X:(1)2
                | f32[2]{V:X:(1)2} as P!()
                = mesh: X=4
@@ -342,13 +342,13 @@ fn parts_of_mapped_axes() {
             error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
                | f32[2]{U:X:(1)2} as P!()
                = mesh: X=4
-               = help: move it first: `.shard(P!())`, or leave out `.in_specs(..)` to use the arguments' layouts
+               = help: move it first: `.shard(P!())`, or, if all mapped axes are Explicit, leave out `.in_specs(..)`
             f32[4@X:(1)2] [0.0, 2.0, 4.0, 6.0]
             f32[4@X:(1)2] [0.0, 2.0, 4.0, 6.0]
             error[in-spec-layout]: shard_map of a closure in `parts_of_mapped_axes`, in_specs of `args`: the argument's layout differs from its spec, and arrays are never moved implicitly over Explicit axes
                | f32[4@X:(1)2] as P!("X:(2)2")
                = mesh: X=4
-               = help: move it first: `.shard(P!("X:(2)2"))`, or leave out `.in_specs(..)` to use the arguments' layouts
+               = help: move it first: `.shard(P!("X:(2)2"))`, or, if all mapped axes are Explicit, leave out `.in_specs(..)`
             error[mixed-states]: `psum` over "X" needs a value that is in the same state along all of them
                | f32[2]{V:X:(1)2}
                = help: call it once for the axes of each state: replicated values then count once for each device

@@ -444,7 +444,7 @@ fn words_of_layers() {
         error[truncated-normal]: `truncated_normal`: there are no numbers between 1 and -1
           --> here
            | f32[4]
-           = help: pass the lower limit first"#]],
+           = help: the lower limit must be less than the upper one"#]],
     );
 }
 
