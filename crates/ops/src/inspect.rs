@@ -32,7 +32,7 @@ pub(crate) struct InspectFacts;
 
 impl Inspect {
     /// Returns what a mark says, with no axes if `shardwise.axes` is absent. Returns `None` for other ops, and if
-    /// `shardwise.id` is absent or an attribute is malformed.
+    /// `shardwise.id` is absent or one of these two attributes is malformed.
     pub fn of(op: &OpView<'_>) -> Option<Inspect> {
         if !Inspect::is(op) {
             return None;

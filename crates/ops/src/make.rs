@@ -1,7 +1,7 @@
 //! Typed constructors of ops, for passes and the front end. The result type is computed here, and nothing is checked
 //! twice.
 //!
-//! Operands that do not fit are a bug of the caller, which the verifier finds.
+//! Operands that do not fit are a bug of the caller: the function panics, or the verifier finds the bug.
 
 use crate::dot::{DotDims, DotGeneral};
 use crate::elementwise::Compare;
@@ -72,7 +72,7 @@ pub fn unary(b: &mut Builder<'_>, opcode: Opcode, x: Value) -> Value {
 /// Builds an elementwise op of two operands of one type, which is also the result's type.
 ///
 /// # Panics
-/// If an operand is not a tensor and, in debug builds, if the operands have different types.
+/// If `x` is not a tensor and, in debug builds, if the operands have different types.
 pub fn binary(b: &mut Builder<'_>, opcode: Opcode, x: Value, y: Value) -> Value {
     let to = type_of(b, x);
     debug_assert_eq!(to, type_of(b, y), "{} of two types", opcode.name());
@@ -345,7 +345,7 @@ pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], loca
 }
 
 /// Builds the device's block, of shape `local`, of a value that is replicated on all devices. Returns the value itself
-/// if the sharding is `None` or splits no dimension.
+/// if the sharding is `None` or no dimension has axes.
 pub fn block_of(b: &mut Builder<'_>, whole: Value, sharding: Option<&Sharding>, local: &[usize]) -> Value {
     let Some(sharding) = sharding.filter(|s| s.dims.iter().any(|d| !d.axes.is_empty())) else { return whole };
     let axes: Vec<Vec<AxisRef>> = sharding.dims.iter().map(|d| d.axes.clone()).collect();

@@ -1,4 +1,4 @@
-//! Constructors of the ops of Shardy that a partitioner inserts, each with the reason for which it is inserted.
+//! Constructors of the reshards and steps that a partitioner inserts, each with the reason for which it is inserted.
 
 use crate::Opcode;
 use crate::shardy::ShardyCollective;

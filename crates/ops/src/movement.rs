@@ -65,7 +65,8 @@ pub enum Fill {
     /// Any: they are not used.
     Any,
     Zero,
-    /// The element that changes no other one when it is added: -0 for floats that have it, and 0 for other types.
+    /// The element that changes no other one when it is added: -0 for floats and complex numbers that have it, and 0
+    /// for other types.
     Nothing,
     /// The value of this operand, a scalar.
     Operand(usize),

@@ -41,7 +41,7 @@ pub(crate) struct PrintFacts;
 
 impl Print {
     /// Returns what a print op says, with no axes or batches if these attributes are absent. Returns `None` for other
-    /// ops, and if the format is absent or an attribute is malformed.
+    /// ops, if the format is absent, and if the format, the axes or the batches are malformed.
     pub fn of(op: &OpView<'_>) -> Option<Print> {
         if !Print::is(op) {
             return None;

@@ -128,7 +128,7 @@ fn counts(op: &OpView<'_>, i: usize, dim: usize) -> bool {
 /// tangents of initial values.
 fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Option<Value>> {
     let (dim, n) = (Reduce::dims(&cx.op)[0], cx.results.len());
-    (n..2 * n).for_each(|i| cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative"));
+    (n..2 * n).for_each(|i| cx.refuse_tangent(i, "the initial value of a selection has no derivative"));
     let mut line = cx.op.operand_shape(0).to_vec();
     line[dim] = 1;
     let position = make::reshape(cx.b, cx.results[counter], &line);
@@ -263,7 +263,8 @@ impl Facts for Reduce {
             None if promote::is_promoted(op) => Combine::No("its operands are not yet converted to what it reduces"),
             None if reducer::repeatable_inits(op).is_some() => Combine::Gather,
             None => Combine::No(
-                "its region is no known reducer with a neutral element, and its initial values may not be repeated",
+                "its region is no known reducer with a neutral element, and it is not known that its initial values \
+                 may be repeated",
             ),
         }
     }

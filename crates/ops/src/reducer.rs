@@ -137,8 +137,8 @@ pub fn nothings(dtype: DType, shape: impl Into<Vec<usize>>) -> Literal {
     Literal::splat(dtype, shape, nothing(dtype).element_bytes(0))
 }
 
-/// Returns the element that changes no other one when it is added, as a scalar: zero, which is -0 for floats that have
-/// it, because the sum of -0 and 0 is 0. Returns another element if the type has no zero.
+/// Returns the element that changes no other one when it is added, as a scalar: zero, which is -0 for floats and
+/// complex numbers that have it, because the sum of -0 and 0 is 0. Returns another element if the type has no zero.
 pub fn nothing(dtype: DType) -> Literal {
     eval::fill(dtype, &[], |_| match dtype.is_float() || dtype.is_complex() {
         true => Number::Complex(Complex64::new(-0.0, -0.0)),

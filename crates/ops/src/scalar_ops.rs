@@ -81,7 +81,7 @@ impl Facts for Map {
     );
 }
 
-/// Returns the global size of the dimension that the attribute `dimension` names.
+/// Returns the size of the dimension that the attribute `dimension` names.
 fn dimension_size(op: &OpView<'_>) -> usize {
     op.operand_shape(0)[op.attrs().size("dimension").expect("verified")]
 }

@@ -16,7 +16,7 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub struct Scan;
 
 /// Returns the number of inputs. The other operands are carries. Returns `None` if `operandSegmentSizes` is missing or
-/// broken.
+/// broken, or its numbers do not add up to the number of operands.
 fn input_count(op: &OpView<'_>) -> Option<usize> {
     let [inputs, carries] = op.attr("operandSegmentSizes")?.to_ints()?[..] else { return None };
     let count = usize::try_from(inputs).ok()?;

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! The elements of row `r` are those from `starts[r]` to the one before `starts[r + 1]`. Element `k` is in column
-//! `columns[k]`. If the op runs with a start that is outside, or with an element of a row whose column is, it fails.
-//! Elements of no row are not read: JAX pads lists of elements with columns that are outside.
+//! `columns[k]`. The op fails when it runs if the elements of a row are outside of the list or end before they start,
+//! or if the column of one is outside. Elements of no row are not read: JAX pads lists of elements with columns that
+//! are outside.
 
 use crate::check::{self, Check};
 use crate::control::CustomCall;

@@ -13,7 +13,7 @@ pub struct Token;
 /// `tuple`, which makes a tuple, and `get_tuple_element`, which reads an element of one.
 pub struct Tuple;
 /// `send`, `recv`, `infeed`, `outfeed`: communication with the host, or between devices for `send` and `recv` without
-/// `is_host_transfer`. Only a grid of programs that the interpreter runs can communicate like this.
+/// `is_host_transfer`. Only the interpreter runs these ops.
 pub struct Host;
 
 /// Writes the facts that are the same for ops on tokens and on tuples.

@@ -463,8 +463,9 @@ impl Call {
                 return Err(format!("operand {i} must have the element type {}", expected.name()));
             }
         }
-        let shapes = Shapes::of(self.routine, operands)
-            .ok_or("the operands must have the same dimensions in front of those of the matrices and vectors")?;
+        let shapes = Shapes::of(self.routine, operands).ok_or(
+            "the operands must have enough dimensions, and the same ones in front of those of the matrices and vectors",
+        )?;
         if let Some(fault) = self.routine.fault(&shapes.operands) {
             return Err(fault.into());
         }

@@ -102,7 +102,7 @@ impl Batch {
     /// written, whatever they were.
     ///
     /// # Panics
-    /// Panics if an operand or result has another number of bytes, or is not aligned.
+    /// May panic if an operand or result has another number of bytes, or is not aligned.
     pub fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
         match self.call.dtype {
             DType::F16 => self.run_as::<f16>(operands, results),

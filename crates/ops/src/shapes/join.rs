@@ -70,8 +70,9 @@ impl Join {
         if stride == 1 { attrs } else { attrs.with("stride", Attr::int(stride as i64)) }
     }
 
-    /// Returns the join that takes the place of a concatenation or a join along `dim`, or of a slice that cuts no other
-    /// dimension. Each operand that is such an op of no more than [`MAX_PARTS`] pieces is replaced by its pieces.
+    /// Returns the join that takes the place of a concatenation along `dim`, or of a slice that cuts no other
+    /// dimension. Each operand that is such an op, or a join along `dim`, of no more than [`MAX_PARTS`] pieces is
+    /// replaced by its pieces.
     ///
     /// Returns `None` for other ops, if there are then no pieces or more than [`MAX_PARTS`], if pieces of several
     /// elements have different strides, or if all values that the join reads are operands of the op itself. Also
@@ -108,8 +109,8 @@ impl Join {
 }
 
 /// Returns the pieces of which a concatenation or a join along `dim` consists, or a slice that cuts no other dimension.
-/// An operand that is such an op, of few enough pieces, is replaced by them. Pieces without elements are left out.
-/// Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
+/// An operand of a concatenation or slice that is such an op, of few enough pieces, is replaced by them. Pieces without
+/// elements are left out. Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
 fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim], stride: 1 };

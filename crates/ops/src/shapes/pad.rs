@@ -114,7 +114,7 @@ impl Pad {
 
 /// Returns the padding before and after that undoes this one. An amount of 2^63, which does not fit an `i64`, is
 /// written as one element less, and the other amount as one more: the size is right, and the elements are one position
-/// further to the front or back. The amounts must not both be `i64::MIN`, for which no such pair fits.
+/// further to the front or back. The sum of the amounts must be at least `-2 * i64::MAX`, so that such a pair fits.
 fn opposite((low, high): (&i64, &i64)) -> (i64, i64) {
     let [low, high] = [low, high].map(|n| -i128::from(*n));
     let beyond = |n: i128| (n - i128::from(i64::MAX)).max(0);

@@ -187,7 +187,8 @@ impl Facts for Slice {
     answer!(cost = streams(0.0));
     answer!(linear = Jointly);
     /// Keeps the sharding of a dimension that is not taken whole, as JAX does, if it divides the slice's size evenly.
-    /// Otherwise the dimension of the result is whole, where JAX fails. Data moves in both cases.
+    /// Otherwise the dimension of the result is whole, where JAX fails. Data moves in both cases, unless each device
+    /// has all elements of its block already.
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
         ExplicitPolicy::ByPropagation
     }

@@ -62,8 +62,8 @@ pub fn manual_mesh_axes<'a>(view: &OpView<'a>) -> Option<(&'a Arc<Mesh>, &'a [Ax
     manual_mesh_axes_in(view.attrs())
 }
 
-/// Returns the axes that the attributes of a manual computation name, with their mesh, or `None` without such an
-/// attribute.
+/// Returns the axes that the attributes of a manual computation name, with their mesh, or `None` if `manual_axes` is
+/// missing or broken.
 pub fn manual_mesh_axes_in(attrs: &Attrs) -> Option<(&Arc<Mesh>, &[AxisRef])> {
     attrs.get("manual_axes")?.as_axes()
 }
@@ -132,7 +132,7 @@ pub(crate) fn repeated_axis(mesh: &Mesh, axes: &[AxisRef]) -> Option<String> {
 }
 
 impl Mark {
-    /// The schema of the ops that state the sharding of their operand.
+    /// The schema of the ops that state the sharding of their result.
     pub(crate) const WITH_SHARDING: Schema = Schema {
         attributes: NONE,
         operands: Operands::Each,
@@ -217,7 +217,7 @@ impl Facts for Mark {
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
         match op.operand_type(0) {
             Type::Tensor(_) => pointwise_rule(op),
-            _ => RuleFact::None("tokens"),
+            _ => RuleFact::None("its operand is no tensor"),
         }
     }
     fn constness(&self, op: &OpView<'_>) -> Constness {

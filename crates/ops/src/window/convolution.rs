@@ -492,7 +492,13 @@ impl Facts for Convolution {
             .that("convolution_c9", reversal, "`window_reversal` must have one flag for each spatial dimension")
             .so_far()?;
         let spatial = places(&window, &pick(&lhs.shape, &dims.input_spatial));
-        check.that("convolution_c25", spatial.is_some(), "the result is too large").so_far()?;
+        check
+            .that(
+                "convolution_c25",
+                spatial.is_some(),
+                "the number of windows, and the sizes of the input and of a window with holes, must fit 64 bits",
+            )
+            .so_far()?;
         let mut shape = vec![0; n];
         shape[dims.output_batch] = lhs.shape[dims.input_batch] / group_count(op, "batch_group_count");
         shape[dims.output_feature] = rhs.shape[dims.kernel_output_feature];

@@ -147,7 +147,13 @@ impl Facts for ReduceWindow {
         let rule = "the body's elements must be of the inputs' kinds, and no narrower";
         check.that("reduce_window_c13", takes, rule).so_far()?;
         let result = places(&window, shape);
-        check.that("reduce_window_c15", result.is_some(), "the result is too large").so_far()?;
+        check
+            .that(
+                "reduce_window_c15",
+                result.is_some(),
+                "the number of windows, and the sizes of the inputs and of a window with holes, must fit 64 bits",
+            )
+            .so_far()?;
         check.give(elements.iter().map(|t| Type::tensor(t.dtype, result.clone().unwrap_or_default())))
     }
 

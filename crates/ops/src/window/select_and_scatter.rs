@@ -74,12 +74,14 @@ impl Facts for SelectAndScatter {
             cx.same_op(&operands).into_iter().map(Some).collect()
         })
     }
-    /// Returns the transpose, which exists only if `select` is one comparison (GE, GT, LE or LT) of its two arguments.
-    /// The cotangent of the source consists of the elements of the result's cotangent at the positions that windows
-    /// select, and that of the initial value is the sum of all elements.
+    /// Returns the transpose, which exists only if `select` is one comparison by value (GE, GT, LE or LT) of its first
+    /// argument and its second. The cotangent of the source consists of the elements of the result's cotangent at the
+    /// positions that windows select, and that of the initial value is the sum of all elements.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
         let Some(direction) = comparison(op) else {
-            return Transposed::None("its `select` is not one comparison (GE, GT, LE or LT) of its two arguments");
+            return Transposed::None(
+                "its `select` is not one comparison by value (GE, GT, LE or LT) of its first argument and its second",
+            );
         };
         let window = window(op);
         Transposed::by(move |cx| {
@@ -269,8 +271,8 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     vec![result]
 }
 
-/// Builds the op on operands of a type that can represent the numbers of both the operand's and the reducer's type. The
-/// regions convert from it without loss, and the result is converted from it.
+/// Builds the op on operands of a type that can represent the numbers of both the operand's and the reducer's type.
+/// Regions that compute in a narrower type convert from it without loss, and the result is converted from it.
 fn promoted(op: &OpView<'_>, operands: &[Value], regions: &[Region], b: &mut Builder<'_>) -> Vec<Value> {
     let (from, to) = (op.operand_tensor(0).dtype, op.result_tensor(0));
     let both = holds_both(from, to.dtype);

@@ -1,4 +1,4 @@
-//! Every op has an answer worked out by hand and a refusal.
+//! Lists the ops that have no answer worked out by hand, and those that have no refusal.
 //!
 //! The tests' sources are searched for the op: by its variant (`Opcode::Abs`), its name in text (`stablehlo.abs`), or
 //! its constructor (`make::abs`).
