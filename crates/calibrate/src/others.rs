@@ -1,5 +1,5 @@
-//! The programs of ops that are neither elementwise nor products nor collectives: one op each, for arrays of several
-//! sizes.
+//! The programs of ops that are neither elementwise nor products of matrices nor collectives: one op each, for arrays
+//! of several sizes.
 
 use crate::text::{ADD, main, tensor};
 

@@ -6,7 +6,7 @@ use shardwise_ops::collective::Groups;
 use shardwise_spmd::explain::{axis_names, describe};
 use shardwise_spmd::{Communication, Row};
 
-/// Formats the collectives with all their facts, and the sums of bytes. Numbers that are not known are `null`.
+/// Formats the collectives, each as an object, and the bytes of all together. Numbers that are not known are `null`.
 pub fn json(communication: &Communication) -> String {
     let all = json!({
         "collectives": communication.rows.iter().map(collective).collect::<Vec<_>>(),

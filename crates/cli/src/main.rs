@@ -65,7 +65,7 @@ struct Limits {
     /// machine or its control group, whichever is less.
     #[arg(long, value_name = "BYTES", global = true)]
     max_bytes: Option<u64>,
-    /// Print the largest amount of memory that the data took, and the prediction, on standard error.
+    /// Print the largest amount of memory that the data took, and the prediction for a run, on standard error.
     #[arg(long, global = true)]
     memory: bool,
 }
@@ -284,7 +284,7 @@ struct SimulateArgs {
     /// Print the program that is simulated, with the changes for `--overlap`, in place of the times.
     #[arg(long, conflicts_with_all = ["json", "output"])]
     program: bool,
-    /// Print JSON, with all facts of each span.
+    /// Print JSON, with an object for each span.
     #[arg(long)]
     json: bool,
     /// Write the timeline into FILE: a page (.html), or a trace for Perfetto (.pftrace), Chrome (.json) or XProf
@@ -310,7 +310,7 @@ struct ExplainArgs {
     /// Try at most N changes of one layout. The default depends on the size of the program.
     #[arg(long, value_name = "N", conflicts_with = "other")]
     trials: Option<usize>,
-    /// Print JSON, with all facts of each collective and each change.
+    /// Print JSON, with an object for each collective and each change.
     #[arg(long)]
     json: bool,
 }
@@ -345,7 +345,7 @@ impl From<OverlapName> for Overlap {
 enum Format {
     /// A table for people to read.
     Text,
-    /// JSON, with all facts of each collective.
+    /// JSON, with an object for each collective.
     Json,
 }
 

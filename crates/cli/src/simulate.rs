@@ -63,7 +63,7 @@ fn no_topology(module: &Module) -> Diagnostic {
     let machines: Vec<&str> = Machine::all().iter().map(|machine| &*machine.name).collect();
     Diagnostic::error("topology-missing", &module.loc, "neither the command nor the mesh states a machine")
         .facts(format!("machines: {}", machines.join(", ")))
-        .help("state the machine and its grid of chips: `--topology v5e:2x4`")
+        .help("state the machine and its grid of chips: `--topology v5e:2x4`, or `schedule{topology=v5e:2x4}` in `opt`")
 }
 
 fn json(timeline: &Timeline, topology: &Topology) -> Value {

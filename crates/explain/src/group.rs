@@ -19,8 +19,8 @@ pub struct Group {
     pub times: Vec<Option<Time>>,
     /// The index among [`Explanation::remedies`](crate::Explanation::remedies) of the best change for these
     /// collectives: of the changes that save bytes of theirs and of the whole program, and time if times are predicted,
-    /// the one that leaves the fewest bytes of theirs. Changes with which no device computes more come first. `None` if
-    /// no change that was tried saves all of these.
+    /// the one that leaves the fewest bytes of theirs. Changes with which no device computes over 1 % more come first.
+    /// `None` if no change that was tried saves all of these.
     pub remedy: Option<usize>,
 }
 

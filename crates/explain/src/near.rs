@@ -24,8 +24,8 @@ pub(crate) struct Nearness {
 
 impl Nearness {
     /// Computes how near each value is to the ops at these locations, of which each has a weight: the sum of the
-    /// weights, each divided by the number of ops in between and 1, or multiplied by [`UNKNOWN`] if no path connects
-    /// them.
+    /// weights, each divided by 1 more than the number of ops in between, or multiplied by [`UNKNOWN`] if no path
+    /// connects them. Paths lead through arrays with dimensions only.
     pub fn compute(module: &Module, sources: &[(Loc, f64)]) -> Nearness {
         let Some((_, main)) = main_of(module) else {
             return Nearness { weights: EntityVec::new(), elsewhere: 0.0, around: vec![] };
@@ -67,7 +67,7 @@ impl Nearness {
     }
 }
 
-/// The ops of a function that use or make each value, or have it at the edge of a region.
+/// The ops of a function that use or make each array with dimensions, or have it at the edge of a region.
 struct Graph<'a> {
     body: &'a Body,
     touching: EntityVec<Value, Vec<Op>>,

@@ -11,9 +11,10 @@
 //! | broadcast | V / 2W | V / W |
 //!
 //! Over several axes the links of all axes are used at once: V (N-1) / NW divided by the number of directions of all
-//! axes, two for a ring and one for a line. Permutes, and groups that are no blocks of the grid, are routed message by
-//! message ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in
-//! which neighbours are closer.
+//! axes, two for a ring and one for a line. Small blocks of an even number of chips without rings are gathered around
+//! one cycle of links instead. Permutes, and groups that are no blocks of the grid, are routed message by message
+//! ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in which
+//! neighbours are closer.
 //!
 //! In a twisted torus, the short dimensions are rings for groups that contain the chips to which their shifted wraps
 //! lead.
@@ -329,7 +330,7 @@ impl Block {
     }
 
     /// Returns true if the chips are gathered around one cycle of links, as JAX has ring orders for such blocks: an
-    /// even number of at most 16 neighbouring chips along several dimensions, none of which wraps around.
+    /// even number of at most 16 neighbouring chips along several dimensions, along none of which they form a ring.
     fn is_cycle(&self) -> bool {
         let is_plain = self.axes.iter().all(|axis| !axis.is_ring && axis.stride == 1);
         is_plain && self.axes.len() > 1 && self.chips <= 16 && self.chips.is_multiple_of(2)

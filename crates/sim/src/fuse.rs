@@ -1,8 +1,8 @@
 //! Which ops of a block run as one: chains of elementwise ops and of ops that only move elements are fused into the op
 //! that uses them, and a product is fused with the elementwise ops that use it.
 //!
-//! An op joins the group of its users if all of them are in one group. So only the last op of a group is used outside
-//! of it, and no group depends on itself.
+//! An op joins the group of its users only if all of them are in one group. So only the last op of a group is used
+//! outside of it, and no group depends on itself.
 
 use crate::op::Product;
 use shardwise_ir::{Op, OpView, Uses, Value};

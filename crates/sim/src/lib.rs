@@ -1,8 +1,9 @@
 //! Machine models, and a simulator that predicts the timeline of a per-device program on them.
 //!
 //! A [`Machine`] is a table of constants with their sources. A [`Topology`] is a number of its chips and how they are
-//! interconnected. [`simulate`] predicts when each op of a localized module runs on one device of the topology, and
-//! when its collectives use the links. All devices run the same program, so one of them stands for all.
+//! interconnected, or a number of devices on a host. [`simulate`] predicts when each op of a localized module runs on
+//! one device of the topology, and when its collectives use the links. All devices run the same program, so one of them
+//! stands for all. On a host, it predicts the instructions that the host runs for all devices.
 //!
 //! The crate knows no engine. What an op computes and moves are facts of the op; what a machine does in a second are
 //! facts of the machine.

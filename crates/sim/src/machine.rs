@@ -133,13 +133,15 @@ constants! {
     ring_efficiency
     /// The fraction of a link's rate that permutes reach.
     permute_efficiency
-    /// The time that a permute takes beside its bytes. With switches, each collective takes it.
+    /// The time that a permute within a pod takes beside its bytes and further hops. With switches, each collective
+    /// within a node takes it.
     permute_latency_s
     /// 1 if blocks without wraps are gathered in both directions around a cycle of their links.
     two_way_blocks
     /// The time for which a device waits for all others before the first asynchronous collective.
     barrier_s
-    /// The fraction by which ops that run beside a transfer are slower, for at most the time of the transfer.
+    /// The fraction of its time by which an op is slower beside transfers, but at most the time for which they run
+    /// beside it.
     contention
     /// 1 if all collectives may run beside other ops, and 0 if only all-gathers, permutes and broadcasts may.
     async_reductions
@@ -168,7 +170,8 @@ pub struct Machine {
     pub name: Arc<str>,
     /// The full name: `TPU v5e`.
     pub title: Arc<str>,
-    /// The values of the constants. For a host, only those are not 0 that its own constants imply.
+    /// The values of the constants. For a host, those are 0 that its own constants do not imply, except for
+    /// `devices_per_chip`, which is 1.
     pub constants: Constants,
     facts: BTreeMap<&'static str, Fact>,
     /// The constants of a host, which runs all devices on its cores. `None` for a chip.

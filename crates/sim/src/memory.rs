@@ -98,7 +98,7 @@ pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
     uses
 }
 
-/// Returns the values that are in memory at a time, the largest first. Those of one op and one place are one part.
+/// Returns the values that are in memory at a time, the largest first. Those with the same name and place are one part.
 pub(crate) fn parts(allocations: &[Allocation], time: Picoseconds) -> Vec<MemoryPart> {
     let is_held = |a: &&Allocation| a.part.bytes > 0 && a.start <= time && a.end.is_none_or(|end| end > time);
     let mut by_place: BTreeMap<(String, String), MemoryPart> = BTreeMap::new();

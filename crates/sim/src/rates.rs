@@ -34,8 +34,9 @@
 //! | `collective.OP.BYTES` | the bytes that a collective with results of so many bytes writes in a second |
 //! | `error.CLASS` | the typical error of predictions for `product`, `element`, `op` or `collective`, as a fraction |
 //!
-//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the last slope goes on, but
-//! neither so that the time falls with the size nor so that it grows faster than the size.
+//! Between the sizes that were measured, rates are interpolated in logarithms. Beyond them, the rate of a product stays
+//! that of the last size. For others, the last slope goes on, but neither so that the time falls with the size nor so
+//! that it grows faster than the size.
 
 use crate::Fact;
 use shardwise_base::DType;
@@ -50,10 +51,11 @@ pub(crate) const REQUIRED: [&str; 4] = ["workers", "memory_bytes", "instruction_
 const OPTIONAL: [&str; 9] =
     ["turn_s", "barrier_s", LAUNCH, INSTANCE, SMALL_PROGRAM, SMALL_OP, SMALL_ELEMENT, SMALL_MOVED, SMALL_PRODUCT];
 
-/// The time that an instruction takes in addition, unless it is a collective.
+/// The time that an instruction takes in addition, unless it is a collective whose rate was measured.
 pub(crate) const LAUNCH: &str = "launch_s";
 
-/// The time that each instance of an instruction takes beside its work, unless it is a collective.
+/// The time that each instance of an instruction takes beside its work, unless it is a collective whose rate was
+/// measured.
 pub(crate) const INSTANCE: &str = "instance_s";
 
 /// The time that each instance of a small program takes beside its ops.

@@ -88,7 +88,7 @@ fn inputs(block: OpView<'_>, item: &Item) -> Vec<Value> {
 /// [`simulate`]: fn@crate::simulate
 pub const LOOK_AHEAD: usize = 64;
 
-/// The largest distance between an item and its last user for which its result stays in the fast memory.
+/// The largest distance between an item and its last user for which its result may stay in the fast memory.
 const SHORT_LIFE: usize = 64;
 
 /// The resource that an item needs.

@@ -5,8 +5,7 @@
 //! run on, and the first op that needs its result waits.
 //!
 //! With [`Overlap::Off`] everything is issued in the order of the program. Otherwise the core takes the first op, in
-//! the order of the program, among those that could start first, and collectives start as soon as their operands are
-//! there.
+//! the order of the program, among those that could start first, and starts asynchronous collectives before other ops.
 
 use crate::collective::Pattern;
 use crate::frame::{Frame, Held, Place};
@@ -300,7 +299,9 @@ impl<'m> Simulator<'m> {
         let mut timeline = order::finish(simulator.timeline, simulator.spans, &simulator.memory);
         let has_ops = module.main().is_some_and(|main| main.body.region(main.body.entry()).ops.len() > 1);
         if timeline.end() == 0 && has_ops {
-            timeline.notes.push(format!("nothing takes time here: ops on up to {SCALAR_ELEMENTS} elements are free"));
+            timeline.notes.push(format!(
+                "nothing takes time here: constants, reshapes and ops on up to {SCALAR_ELEMENTS} elements are free"
+            ));
         }
         debug_assert_eq!(timeline.check(), Ok(()));
         Issue { timeline, blocks: simulator.blocks }

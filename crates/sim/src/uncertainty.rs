@@ -1,8 +1,8 @@
 //! Typical errors of predictions, by class of instruction.
 //!
-//! For chips, the error of a class comes from the published points to which no constant was fitted (`points`): two of
-//! three of them have no larger error. If constants of the class are guesses for a machine, the error is larger. For a
-//! host, it was measured with the constants.
+//! For chips, the error of a class comes from the published points to which no constant was fitted (`points`), if there
+//! are any for the class: two of three of them have no larger error. If constants of the class are guesses for a
+//! machine, the error is larger. For a host, it was measured with the constants.
 
 use crate::{Machine, Point, points};
 use shardwise_view::{SpanKind, Timeline};
@@ -38,7 +38,7 @@ impl Class {
 /// The independent error that is added, as the root of the sum of squares, where a constant of a chip is a guess.
 const GUESSED: f64 = 0.1;
 
-/// The error of classes for which there are no points.
+/// The error of classes for which there are no points without fitted constants.
 const WITHOUT_POINTS: f64 = 0.2;
 
 /// The errors of the classes that the published points have.

@@ -16,6 +16,9 @@ impl Timeline {
     /// Lanes are threads, and kinds of lanes are processes. Spans are complete events, the memory in use is a counter,
     /// and a flow leads to each span from each span for which it waits. What is known about a span is in its arguments,
     /// with the exact times in picoseconds.
+    ///
+    /// # Panics
+    /// May panic if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_chrome_json(&self) -> String {
         let spans = self.spans_outside_first().into_iter().map(|span| self.chrome_span(span));
         // A flow belongs to the event that is open at its time, so that it must come later than the event.

@@ -9,16 +9,16 @@ use std::ops::Range;
 impl Timeline {
     /// Returns the share of the time until the end in which the lanes that compute do so, on average over these lanes.
     /// They are the cores, or the workers if there are no cores, or else those of the program. Each time counts for the
-    /// innermost span that is not a loop or a branch. Returns `None` if there are no such lanes or if the timeline has
-    /// no duration.
+    /// innermost span that is not of the kind [`SpanKind::Control`]. Returns `None` if there are no such lanes or if
+    /// the timeline has no duration.
     pub fn compute_utilization(&self) -> Option<f64> {
         let kinds = [LaneKind::Core, LaneKind::Worker, LaneKind::Program];
         self.mean_share(&self.lanes_of_first(&kinds), |kind| kind == SpanKind::Compute)
     }
 
-    /// Returns the share of the time in which the lanes of links have spans that are not loops or branches, from 0 to
-    /// 1, on average over these lanes. Returns `None` if there are no lanes of links or if the timeline has no
-    /// duration.
+    /// Returns the share of the time in which the lanes of links have spans that are not of the kind
+    /// [`SpanKind::Control`], from 0 to 1, on average over these lanes. Returns `None` if there are no lanes of links
+    /// or if the timeline has no duration.
     pub fn link_utilization(&self) -> Option<f64> {
         self.mean_share(&self.lanes_of_first(&[LaneKind::Link]), |_| true)
     }
@@ -45,8 +45,8 @@ impl Timeline {
         length_outside(&union(communicates), &union(self.periods(nesting, lane, |k| k == SpanKind::Compute)))
     }
 
-    /// Returns the periods of a lane in which the innermost span that is not a loop or a branch is of a kind for which
-    /// `is_counted` is true. They are disjoint, in the order of time.
+    /// Returns the periods of a lane in which the innermost span that is not of the kind [`SpanKind::Control`] is of a
+    /// kind for which `is_counted` is true. They are disjoint, in the order of time.
     fn periods(
         &self,
         nesting: &Nesting,

@@ -74,8 +74,8 @@ impl Nesting {
     }
 
     /// Returns what a lane does at each time: disjoint periods in the order of time, each with the kind of the
-    /// innermost span that is not a loop or a branch. Times without such a span are left out. Periods of the same kind
-    /// may follow each other.
+    /// innermost span that is not of the kind [`SpanKind::Control`]. Times without such a span are left out. Periods of
+    /// the same kind may follow each other.
     pub fn segments(&self, timeline: &Timeline, lane: LaneIndex) -> Vec<(Range<Picoseconds>, SpanKind)> {
         let mut segments = vec![];
         let mut kinds: Vec<Option<SpanKind>> = vec![];

@@ -29,6 +29,9 @@ impl Timeline {
     /// longest instructions, the memory in use and a roofline. If `program` is given, the page shows this text beside
     /// the timeline. A span belongs to a line of it if the file of its location is [`Timeline::program`], or if one of
     /// these two paths ends with the other one after a `/`.
+    ///
+    /// # Panics
+    /// May panic if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_html(&self, program: Option<&str>) -> String {
         filled(PAGE, |name| match name {
             "title" => escaped(&self.title()),

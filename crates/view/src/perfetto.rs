@@ -154,6 +154,9 @@ impl Timeline {
     /// Lanes are threads, and kinds of lanes are processes. Spans are slices, the memory in use is a counter, and a
     /// flow leads to each span from each span for which it waits. What is known about a span is in its annotations,
     /// with the exact times in picoseconds.
+    ///
+    /// # Panics
+    /// May panic if the timeline breaks an invariant ([`Timeline::check`]).
     pub fn to_perfetto(&self) -> Vec<u8> {
         let mut names = Names::default();
         let events = self.perfetto_events(&mut names);

@@ -412,7 +412,8 @@ fn utilisation_equals_a_count() {
     }
 }
 
-/// Returns the kind of the innermost span of a lane at a time that is no loop or branch, or `None` if there is none.
+/// Returns the kind of the innermost span of a lane at a time that is not of the kind [`SpanKind::Control`], or `None`
+/// if there is none.
 fn kind_at(timeline: &Timeline, lane: crate::LaneIndex, time: u64) -> Option<SpanKind> {
     let is_at = |span: &&Span| span.lane == lane && (span.start..span.end).contains(&time);
     let mut spans = timeline.spans.iter().filter(is_at);

@@ -100,7 +100,7 @@ pub enum SpanKind {
     Compute,
     /// A collective: data moves between devices.
     Collective,
-    /// A loop or a branch. The spans inside of it have their own entries.
+    /// A loop, a branch or a call. The spans inside of it have their own entries.
     Control,
     /// The lane waits for another one, or for the other devices.
     Wait,

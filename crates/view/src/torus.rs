@@ -92,7 +92,7 @@ impl Torus {
     /// moves them to the other end as if there were one.
     ///
     /// # Panics
-    /// Panics if there is no such dimension.
+    /// Panics if there is no such dimension or its size is 0.
     pub fn step(&self, at: &mut [usize], dim: usize, is_up: bool) {
         let size = self.grid[dim];
         let is_wrap = at[dim] == if is_up { size - 1 } else { 0 };

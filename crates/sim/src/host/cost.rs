@@ -64,7 +64,8 @@ struct Sizes {
     moved: f64,
 }
 
-/// The measured curve that tells how long an instruction takes that is neither elementwise, a product nor a collective.
+/// The measured curve that tells how long an instruction takes whose last op is neither elementwise, a product nor a
+/// collective.
 struct Curve {
     /// The words of the curve's name between those of the op and the element type, one curve after the other: the first
     /// that was measured is taken.
@@ -368,7 +369,7 @@ fn element_type(view: &OpView<'_>) -> Option<DType> {
     view.body.ty(*first).as_tensor().map(|tensor| tensor.dtype)
 }
 
-/// Returns the type whose measured rates are used for `dtype`.
+/// Returns the type whose measured rates are used for `dtype` if there are none for `dtype` itself.
 fn similar(dtype: DType) -> DType {
     match dtype.bits() {
         ..=32 if dtype.is_integer() => DType::I32,

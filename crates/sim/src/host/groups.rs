@@ -1,6 +1,6 @@
-//! Groups the ops of a block that run as one instruction on a host: chains of elementwise ops, with the reduction of
-//! trailing dimensions that they use or that uses them. Ops that only change where elements are read are part of the
-//! ops that use them.
+//! Groups the ops of a block that run as one instruction on a host: chains of elementwise ops, with the reductions of
+//! trailing dimensions that they use, or with the reduction that uses them. Ops that only change where elements are
+//! read are part of the ops that use them.
 
 use crate::fuse::{is_fusible, keeps_order};
 use crate::op::Product;
@@ -227,8 +227,9 @@ fn limit_of_loop(view: &OpView<'_>, limit: usize) -> usize {
     if sum <= SMALL_SIZE * ops.len() { SMALL_SIZE_IN_LOOPS } else { limit }
 }
 
-/// Returns true if an op can be a part of a small program in which arrays may have `limit` elements, as far as its kind
-/// and its sizes tell. The results of a loop may be larger, and so may arrays of which an op in it updates a slice.
+/// Returns true if an op can be a part of a small program in which arrays may have `limit` real numbers ([`size`]), as
+/// far as its kind and its sizes tell. The results of a loop may be larger, and so may arrays of which an op reads a
+/// slice or gathers elements, or updates a slice in a loop.
 fn is_small(view: &OpView<'_>, limit: usize, is_in_loop: bool) -> bool {
     let limit = if Opcode::of_view(view) == Opcode::While { limit_of_loop(view, limit) } else { limit };
     let few = |&v: &Value| is_few(view, v, limit);

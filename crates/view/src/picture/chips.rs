@@ -196,7 +196,7 @@ impl Chips {
     }
 
     /// Returns the mesh on its chips as text: the links of each axis, and the devices of each chip. Chips that do not
-    /// fit the style are left out.
+    /// fit the style are left out, but lines are not cut to its width.
     pub fn to_text(&self, mesh: &Mesh, style: &Style) -> String {
         self.lines(mesh, style).iter().map(|line| format!("{}\n", line.trim_end())).collect()
     }

@@ -15,7 +15,8 @@ pub struct Style {
     /// longer if three cells do not fit.
     pub width: usize,
     /// The number of lines that the picture should not exceed. Planes and rows are left out for this, but at least two
-    /// planes and four rows are kept, so that a picture may have more lines. Of a plane, at most 16 rows are shown.
+    /// planes and four rows are kept, so that a picture may have more lines. Of a plane, at most 16 rows are shown. The
+    /// gap for rows that are left out counts as a row.
     pub height: usize,
     /// True if blocks are in colour, and boxes are drawn with characters that are not ASCII.
     pub is_rich: bool,
