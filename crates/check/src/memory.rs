@@ -59,8 +59,8 @@ fn expect_none(wrong: Vec<String>) {
 }
 
 /// Runs a partitioned program on the host engine under an account of its own. `donated` has the indices of the
-/// arguments that are donated. Fails if an input does not fit its argument, or if the program cannot be compiled, or
-/// run within a million steps. Panics if the arguments and constants take other memory than predicted.
+/// arguments that are donated. The inputs must have the types of the arguments. Fails if the program cannot be
+/// compiled, or run within a million steps. Panics if the arguments and constants take other memory than predicted.
 fn measured(local: &Module, inputs: &[Literal], donated: &[usize]) -> Result<Measured, Diagnostics> {
     let account = Account::with_limit(usize::MAX);
     let budget = Budget::new(account.clone(), Some(1_000_000), CancelToken::default());

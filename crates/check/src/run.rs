@@ -24,8 +24,8 @@ pub fn partitioned(module: &Module) -> Result<Partitioned, Diagnostics> {
     partition(module, &mut Options { verify: true, ..Options::default() })
 }
 
-/// Runs a localized module on an engine. Fails if the engine cannot compile or run the module, if there are fewer
-/// inputs than arguments, or if an input does not have the type of its argument. Further inputs are ignored.
+/// Runs a localized module on an engine. There must be an input of its type for each argument. Further inputs are
+/// ignored. Fails if the engine cannot compile or run the module.
 pub fn on(engine: &dyn Engine, module: &Module, inputs: &[Literal]) -> Result<Vec<Literal>, Diagnostics> {
     let program = engine.compile(module)?;
     let types = &program.signature().inputs;
@@ -57,7 +57,7 @@ pub fn agreed(text: &str, inputs: &[Literal]) -> Result<Vec<Literal>, String> {
 
 /// Checks that a program has the results of its unpartitioned run after each pass from `reshard` to `axes`, and
 /// partitioned on each engine. They must be equal bit for bit, except that all NaNs are equal. Also fails if a run or a
-/// pass fails. An error contains the seed, except if the run exceeds the [`budget`].
+/// pass fails, or exceeds the [`budget`]. An error contains the seed unless it is about the budget.
 pub fn check(case: &Case) -> Result<(), String> {
     budget().run(|| check_all(case)).unwrap_or_else(|stop| Err(stop.diagnostic(&Loc::UNKNOWN).to_string()))
 }

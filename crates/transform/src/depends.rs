@@ -13,7 +13,7 @@ pub(crate) struct Depends<'s, F> {
     carries: F,
     /// Returns true if the results of an op are marked although it uses no marked value, as far as `carries` allows it.
     /// It is not asked for loops, branches, barriers, and manual or named computations, whose results are marked from
-    /// what their regions return.
+    /// what their regions return or, for a barrier, from its operands.
     pub source: Box<dyn Fn(&OpView<'_>) -> bool + 's>,
     /// True if what a branch or a loop computes also depends on the predicate of the branch or the condition of the
     /// loop. Batches need this. Derivatives do not, because a predicate has no tangent.

@@ -442,7 +442,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Returns, for each value of the body, true if it has a tangent already, is in `given`, or is made in the region
-    /// from such values and gets a tangent.
+    /// from such values and may get a tangent.
     fn active(&self, region: Region, given: &[Value]) -> EntityVec<Value, bool> {
         let carries = |op: &OpView<'s>, v: Value| {
             let is_zero = || matches!(Opcode::of(op.data().code).facts().derivative(op), Derivative::Zero(_));

@@ -14,8 +14,8 @@ use std::collections::HashSet;
 /// | `value-and-grad{args=0+2}` | arguments -> result, which must be one real scalar, and its gradients |
 /// | `vmap{args=0+2,size=8}` | the named arguments and all results have a new leading dimension |
 ///
-/// Tangents and cotangents exist for floats and complex numbers. Without `args`, all arguments are named. Except for
-/// `vmap`, it is a mistake to name an argument of another type. `vmap` needs `size`.
+/// Tangents and cotangents exist for floats and complex numbers. Without `args`, all arguments are named. It is a
+/// mistake to name an argument of another type, except that `vmap` takes all types but tuples. `vmap` needs `size`.
 #[derive(Clone, Debug)]
 pub struct Request {
     transform: Transform,

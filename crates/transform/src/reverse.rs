@@ -408,7 +408,7 @@ impl<'s> Reverse<'s> {
                 Opcode::ManualComputation => self.back_of_manual(op, b),
                 Opcode::NamedComputation => self.back_of_remat(op, b),
                 _ => {
-                    Err(errors::no_transpose(op, "only loops, branches and manual computations are transposed").into())
+                    Err(errors::no_transpose(op, "it is neither control flow nor a manual or named computation").into())
                 }
             },
         }
@@ -778,9 +778,9 @@ pub fn of_cotangent(sharding: &Sharding) -> Sharding {
     sharding.clone().with_unreduced(reduced).with_reduced(unreduced)
 }
 
-/// Sets the layout of `x`, and those that follow from it for the values from which `x` is made: an operand gets one if
-/// the result has all of its factors. Values that have a layout, and those from before the op `first` of the region,
-/// stay as they are.
+/// Sets the layout of `x`, and those that follow from it for the values from which `x` is made: an operand that is no
+/// scalar gets one if the result, which must be the only one, has all of its factors. Values that have a layout, and
+/// those from before the op `first` of the region, stay as they are.
 fn set_layouts(module: &Module, b: &mut Builder<'_>, x: Value, sharding: Sharding, first: usize) {
     let new: Vec<Op> = b.body[b.region].ops[first..].to_vec();
     let mut next = vec![(x, sharding)];

@@ -89,8 +89,9 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
 }
 
 /// Checks that the function has the arguments `args`, each of which is a token or an array that can have the dimension
-/// of the batch, and that its results can have it. Fails with `transform-argument` if an argument is not there, with
-/// `no-batch` if it has no leading dimension, and with `transform-options` if an array would be too large.
+/// of the batch, and that its results can have it if all of them get it. Fails with `transform-argument` if an argument
+/// is not there, with `no-batch` if it has no leading dimension, and with `transform-options` if an array would be too
+/// large.
 fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let all = func.body.args();
     for &i in args {
@@ -261,8 +262,9 @@ impl<'s> Scope<'s> {
     }
 
     /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch
-    /// (`no-batch`), or if a manual computation states a layout of an operand that names an axis over which the new
-    /// dimension is split (`spmd-axis`). Other such layouts are recorded in `wrong`.
+    /// (`no-batch`), if an array would be too large with the new dimension (`transform-options`), or if a manual
+    /// computation states a layout of an operand that names an axis over which the new dimension is split
+    /// (`spmd-axis`). Other such layouts are recorded in `wrong`.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;
         for &op in &ops[..ops.len().saturating_sub(1)] {

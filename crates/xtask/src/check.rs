@@ -6,7 +6,7 @@ use anyhow::Result;
 use shardwise_check::{calculus, generate, run};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Compare partitioned programs with unpartitioned ones, at every stage and on both engines.
+/// Compare partitioned programs with unpartitioned ones, on both engines and after each pass from `reshard` to `axes`.
 #[derive(clap::Args)]
 pub struct Options {
     /// The number of generated programs

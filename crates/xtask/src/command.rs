@@ -80,8 +80,8 @@ fn collect(mut stream: impl Read + Send + 'static) -> Collected {
     (ended, text)
 }
 
-/// Waits for the program to close its output and to end. If the output is open after `limit`, kills its process group
-/// and returns `None`. Fails if the system cannot wait for the program or kill the group.
+/// Waits for the program to close its output and to end. If the output is open after `limit`, kills its process group,
+/// or the program alone if that fails, and returns `None`. Fails if the system cannot wait for the program or kill it.
 fn wait(child: &mut Child, stdout: &Collected, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Err(mpsc::RecvTimeoutError::Timeout) = stdout.0.recv_timeout(limit) {
         let killed = kill_group(child);

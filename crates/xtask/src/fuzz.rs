@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: generates programs from seeds, and runs them to the end on every engine in worker processes.
 //!
-//! A worker that dies or hangs is a finding of its current case. Another worker continues with the next case. Every
-//! finding is printed with its seed, and its program is kept under `target/fuzz`.
+//! A worker that dies or hangs is a finding of its current case. Another worker continues with the next case. Findings
+//! with the same cause are printed together, with the first five seeds. Their programs are kept under `target/fuzz`.
 
 use crate::command::{self, run_shown};
 use crate::repo;
@@ -58,7 +58,7 @@ const DEFAULT_COUNT: u64 = 1_000;
 /// If at least this many valid programs ran, a strategy that was chosen too rarely fails the run.
 const ENOUGH_PROGRAMS: u64 = 3_000;
 /// The largest virtual memory of a worker in KiB, without the address sanitizer. A worker that needs more dies, and
-/// this is a finding, because its account has 64 MB.
+/// this is a finding, because each of its accounts has 64 MiB.
 const MAX_VIRTUAL_KIB: u64 = 2 << 20;
 
 pub fn run(options: &Options) -> Result<(String, bool)> {
@@ -276,7 +276,7 @@ impl Running {
 
 /// Returns the processor time that a process has used, or zero if the system does not state it.
 fn processor_time(process: &Child) -> Duration {
-    /// The unit of the times in this file, in milliseconds.
+    /// The unit of the times in `/proc/PID/stat`, in milliseconds.
     const TICK: u64 = 10;
     let text = std::fs::read_to_string(format!("/proc/{}/stat", process.id())).unwrap_or_default();
     // The name is in parentheses. The times of the process and of the system are the fields 14 and 15 of the line.

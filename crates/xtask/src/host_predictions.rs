@@ -48,7 +48,7 @@ const OF_CORPUS: &[&str] = &[
 /// The number of the longest instructions of a program that are compared.
 const LONGEST: usize = 10;
 
-/// The number of runs before those that are compared, in which small programs become machine code.
+/// The largest number of runs before those that are compared, in which small programs become machine code.
 const WARM_UPS: usize = 200;
 
 /// The time after which no further of these runs starts.

@@ -80,8 +80,8 @@ pub fn stem(file: &Path) -> String {
     file.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned())
 }
 
-/// Returns the programs whose cost is measured, the files under `testdata/cost`, relative to the root. Fails if the
-/// files cannot be listed.
+/// Returns the files under `testdata/cost`, programs whose cost is measured, relative to the root. Fails if the files
+/// cannot be listed.
 pub fn cost_programs() -> Result<Vec<PathBuf>> {
     Ok(files()?.into_iter().filter(|file| file.starts_with("testdata/cost")).collect())
 }

@@ -1,8 +1,8 @@
 //! Mutants of transforms: the programs that a wrong transform would make. The checks of [`Case`](super::Case) kill all
 //! of them.
 //!
-//! A mutant changes only what a transform made: the ops that depend on tangents or cotangents, or on arguments with the
-//! dimension of a batch.
+//! A mutant changes only what a transform made: the ops that depend on tangents or cotangents, and those in loops that
+//! depend on them. After a batch or a gradient, which adds no arguments, all ops count as made by it.
 
 use shardwise_base::EntityVec;
 use shardwise_ir::{Body, Builder, Cloner, Module, OpView, Region, Value, ValueDef};
@@ -213,9 +213,9 @@ fn choice_not_zero(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<
     }
 }
 
-/// Returns the counter of a loop in place of a difference of integers from which it is subtracted. So a loop that runs
-/// backwards, which reads the last row less the counter, reads the row with the number of the turn. Returns `None` for
-/// other ops.
+/// Returns the counter of a loop in place of an integer less the counter. So a loop that runs backwards, which reads
+/// the row whose number is that of the last row less the counter, reads the row with the number of the turn. Returns
+/// `None` for other ops.
 fn turn_not_reversed(op: &OpView<'_>, x: &[Value], _: &mut Builder<'_>) -> Option<Vec<Value>> {
     only(op, Opcode::Subtract)?;
     let is_counter = matches!(op.body[op.operand(1)].def, ValueDef::Argument { index: 0, .. });

@@ -86,7 +86,8 @@ pub enum Reached {
     Read,
     /// The module verifies. It has no main function, an argument or a result is no array, its text does not read back,
     /// the partitioner refused it, the interpreter refused it although it is known to be valid, or, in a case of
-    /// [`CaseKind::Inject`], its arguments could not be placed or its run without failures did not end with results.
+    /// [`CaseKind::Inject`], its arguments could not be placed, or its first run, without failures, ended without
+    /// results or with a finding.
     Verified,
     /// The module was partitioned. An engine or the interpreter refused the partitioned program, or there is a finding
     /// about it or about the text of a stage.
@@ -127,9 +128,9 @@ pub struct Outcome {
     /// The names of the generated program's features. Empty for changed programs, for programs with positions beyond
     /// 2^31, for [`run_text`], and if a panic ended the case.
     pub features: Vec<&'static str>,
-    /// The names of the strategies by which the main function's ops run, and of their special cases, each once. Empty
-    /// if the program was not partitioned, if a panic ended the case, and for the kinds [`CaseKind::Guard`] and
-    /// [`CaseKind::Inject`].
+    /// The names of the strategies by which the main function's ops run, of their special cases, and of some of these
+    /// ops, as in `halo of slice`, each once. Empty if the program was not partitioned or has no mesh, if a panic ended
+    /// the case, and for the kinds [`CaseKind::Guard`] and [`CaseKind::Inject`].
     pub strategies: Vec<String>,
     /// The name of each injected failure, which also says whether the run reported it: `write reported` or `write not
     /// reached`. Empty for all kinds but [`CaseKind::Inject`].

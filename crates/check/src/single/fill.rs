@@ -8,7 +8,8 @@ use shardwise_ir::TensorType;
 /// whole literals are made (`Exact`, `Gram` and `Solvable`).
 ///
 /// An integer that does not fit an integer type wraps around. For floats of at most 8 bits, the fills other than `Any`
-/// stand for other numbers: for the elements whose bits are the low two bits of the integer that was drawn.
+/// stand for other numbers: for the elements whose bits are the low two bits of the integer part of the number that was
+/// drawn.
 #[derive(Clone, Debug)]
 pub enum Fill {
     /// All values of the type. For integers, and for floats of more than 8 bits, small numbers, the ends of the range
@@ -112,7 +113,7 @@ fn word(dtype: DType, bits: u64) -> Vec<u8> {
 
 /// Returns the bytes of the element with this value, which is rounded or wraps around if the type cannot represent it.
 /// A boolean is true if `value` is positive, and a complex number has the imaginary part 0. Floats of at most 8 bits
-/// have another value: their bits are the low two bits of the integer `value`.
+/// have another value: their bits are the low two bits of the integer part of `value`.
 fn number(dtype: DType, value: f64) -> Vec<u8> {
     match dtype {
         DType::I1 => vec![u8::from(value > 0.0)],

@@ -53,7 +53,7 @@ pub fn measure(jax: &mut Jax, folder: &Path, only: &str, effort: Effort) -> Resu
         let name = entry.name.clone();
         rows.push(row(jax, &file, &text, entry, effort).context(name)?);
     }
-    ensure!(!rows.is_empty(), "no program in {} has a name with \"{only}\"", repo::shown(folder));
+    ensure!(!rows.is_empty(), "no program in {} can be measured and matches \"{only}\"", repo::shown(folder));
     Ok(report(&rows))
 }
 

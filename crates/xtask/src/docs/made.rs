@@ -28,8 +28,8 @@ pub const UNTRACED: &str = "(untraced)";
 const MAX_CALLS: usize = 4;
 
 /// Returns the diagnostics that these sources make. A source is a file's name and its text. Diagnostics whose codes
-/// cannot be traced are left out, and so are those of functions and modules for tests. Fails if a source cannot be
-/// parsed.
+/// cannot be traced are left out, and so are those of functions and modules with `#[cfg(test)]`. Fails if a source
+/// cannot be parsed.
 pub fn diagnostics(sources: &[(String, String)]) -> Result<BTreeSet<Made>> {
     let mut found = Found::default();
     for (name, text) in sources {

@@ -44,7 +44,8 @@ const ORDINARY_MODULES: [&str; 17] = [
     "window",
 ];
 
-/// The other modules of `shardwise-ops`: they treat all ops alike, make ops, or treat ops that are not ordinary.
+/// The other public modules of `shardwise-ops`: `quantized`, and those that treat all ops alike, make ops, or treat ops
+/// that are not ordinary.
 const GENERIC_MODULES: [&str; 22] = [
     "batch",
     "calls",

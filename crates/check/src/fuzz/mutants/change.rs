@@ -88,8 +88,8 @@ const NUMBERS: &[&str] = &[
 
 const SIZES: &[&str] = &["0", "1", "2", "3", "4", "5", "6", "7", "8", "12", "16", "31"];
 
-/// Each list has names of ops, without their dialects, that replace each other. Most of them take and return the same
-/// types.
+/// Lists of names of ops, without their dialects. An op is replaced by one of the first list that contains it. Most ops
+/// of a list take and return the same types.
 const SIGNATURES: &[&[&str]] = &[
     &[
         "abs",

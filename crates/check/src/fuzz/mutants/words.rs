@@ -12,7 +12,7 @@ pub(super) enum WordKind {
     Number,
     /// A text in quotes, including the quotes. If the second quote is missing, the word ends with the text.
     Quoted,
-    /// Any other character, and an `x` directly after a digit.
+    /// Any other character, and an `x` directly after a number.
     Sign,
 }
 
