@@ -126,12 +126,12 @@ pub(crate) struct Version {
 /// The trials of a search, which share the budget of the scheduler.
 pub(crate) struct Trials {
     count: usize,
-    /// What the trials share in the partitioner.
+    /// The decisions of the partitioner that the trials share.
     partitions: shardwise_spmd::Trials,
 }
 
 impl Trials {
-    /// Returns what this many trials share.
+    /// Starts a search of this many trials.
     pub fn new(count: usize) -> Trials {
         Trials { count, partitions: shardwise_spmd::Trials::default() }
     }
@@ -145,8 +145,8 @@ impl Version {
         Version::with(module, options, &mut context, &schedule::Options::default())
     }
 
-    /// Computes a version as [`Version::of`] does, but with less effort, so that it may communicate more and take
-    /// longer.
+    /// Computes a version with less effort, so that it may communicate more and take longer than that of
+    /// [`Version::of`]. Fails as this does.
     pub fn of_trial(module: &Module, options: &Options, trials: &mut Trials) -> Result<Version, Diagnostics> {
         let mut context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
         context.trials = Some(std::mem::take(&mut trials.partitions));

@@ -209,7 +209,10 @@ fn notes(source: &Module, program: &Module, found: &search::Found) -> Vec<String
         notes.push(format!("{refused} of the changes could not be partitioned"));
     }
     if found.left > 0 {
-        notes.push(format!("{} further changes were not tried", found.left));
+        notes.push(match found.left {
+            1 => "1 further change was not tried".into(),
+            left => format!("{left} further changes were not tried"),
+        });
     }
     if found.required_count > 0 {
         let values = counted(found.required_count, "value");

@@ -192,6 +192,10 @@ impl Engine for HostEngine {
     }
 
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
+        if value.shape() != ty.ty.shape {
+            let whole = layout::ShardBox { offset: vec![0; ty.ty.rank()], shape: ty.ty.shape.clone() };
+            return Err(wrong_shard(&ty.ty, &whole, value).into());
+        }
         self.array(ty, |part| layout::cut(value, part))
     }
 

@@ -142,6 +142,10 @@ impl Executable for Program {
     }
 
     fn execute(&self, args: Vec<Argument>) -> Result<Vec<ArrayHandle>, Diagnostics> {
+        let (given, expected) = (args.len(), self.signature.inputs.len());
+        if given != expected {
+            return Err(crate::argument_count(&Loc::UNKNOWN, expected, given).into());
+        }
         let args = args.iter().zip(&self.signature.inputs).map(|(a, ty)| self.spread(a, ty)).collect();
         let results = crate::run_grid_checked(&self.module, self.process_count(), args, self.checks)?;
         let results = results.into_iter().zip(&self.signature.outputs).enumerate();

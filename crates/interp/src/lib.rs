@@ -145,7 +145,7 @@ fn check_args(func: &Func, args: &[Literal]) -> Result<(), Diagnostics> {
     found.or(())
 }
 
-fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
+pub(crate) fn argument_count(loc: &Loc, expected: usize, found: usize) -> Diagnostic {
     let arguments = counted(expected, "argument");
     Diagnostic::error("run-argument-count", loc, format!("the program takes {arguments}, and is called with {found}"))
 }

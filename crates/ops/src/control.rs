@@ -599,6 +599,11 @@ impl CustomCall {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
     }
 
+    /// Returns true if the op is a custom call without facts of its own, so that its cost is not known.
+    pub fn is_unknown(op: &OpView<'_>) -> bool {
+        Opcode::of_view(op) == Opcode::CustomCall && known(op).is_none()
+    }
+
     /// Returns the dictionary that a custom call passes to its function: `mhlo.backend_config`, else `backend_config`.
     /// Returns `None` if neither is a dictionary.
     pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {

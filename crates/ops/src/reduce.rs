@@ -85,11 +85,12 @@ impl Reduce {
 }
 
 /// Returns the index of the first input of integers that are known to be their own positions along the only reduced
-/// dimension, if the region selects one element of each input, all at one position: the op finds the position of an
+/// dimension, with a type that has all these numbers, if the region selects one element of each input, all at one position: the op finds the position of an
 /// element, as JAX's `argmax` does. Returns `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
     let &[dim] = &Reduce::dims(op)[..] else { return None };
-    let is_counter = |i: &usize| op.operand_tensor(*i).dtype.is_integer() && counts(op, *i, dim);
+    let fits = |dtype: DType| dtype.is_integer() && op.operand_shape(0)[dim] as i128 <= dtype.integer_range().1 + 1;
+    let is_counter = |i: &usize| fits(op.operand_tensor(*i).dtype) && counts(op, *i, dim);
     let found = (0..op.results().len()).find(is_counter);
     found.filter(|_| selects_by_one_predicate(op) || reducer::arg_reduce(op).is_some())
 }

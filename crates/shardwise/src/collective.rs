@@ -779,7 +779,7 @@ impl Site<'_> {
         let split = mistakes::Split { ty, dim, size, axes, count };
         match is_stacked {
             true if size != count => self.fail(None, mistakes::not_stacked(self.name, &split, &self.loc)),
-            false if !size.is_multiple_of(count) => {
+            false if count == 0 || !size.is_multiple_of(count) => {
                 self.fail(None, mistakes::indivisible(self.name, &split, &self.loc))
             }
             _ => Ok(()),
@@ -1124,6 +1124,10 @@ fn permute(s: &Site<'_>, x: &Array, axes: &impl Axes, permutation: &impl Permuta
             return s.fail(ty, mistakes::permutation(s.name, &wrong, &pairs, &along.show(), count, &s.loc));
         }
         has_fill(s, x, &pairs, count)?;
+        if count == 0 {
+            // An empty batch has no rows.
+            return Ok(Exchange::finished(x.clone()));
+        }
         let source = |to: usize| pairs.iter().find(|p| p.1 == to).map(|p| p.0);
         let sources: Vec<Option<usize>> = (0..count).map(source).collect();
         return Ok(Exchange::finished(along.spread(&rows(&along.gather(x), &sources))));

@@ -456,7 +456,10 @@ impl Split<'_> {
 
     fn help(&self) -> String {
         let Split { dim, size, count, .. } = self;
-        format!("make dim {dim} a multiple of {count} ({} with padding)", size.next_multiple_of(*count))
+        match count {
+            0 => "map a batch that is not empty".into(),
+            _ => format!("make dim {dim} a multiple of {count} ({} with padding)", size.next_multiple_of(*count)),
+        }
     }
 }
 
@@ -481,8 +484,10 @@ pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &
 }
 
 pub(crate) fn permutation(what: &str, wrong: &str, pairs: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
-    let last = count - 1;
-    let expected = format!("each position from 0 to {last} at most once as a source, and at most once as a target");
+    let expected = match count.checked_sub(1) {
+        Some(last) => format!("each position from 0 to {last} at most once as a source, and at most once as a target"),
+        None => NO_POSITIONS.into(),
+    };
     positions(what, wrong, pairs, axes, count, loc).expected(expected)
 }
 
@@ -493,8 +498,12 @@ pub(crate) fn shuffle(what: &str, given: usize, from: &str, axes: &str, count: u
 
 pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     let (wrong, shown) = (format!("there is no position {position}"), position.to_string());
-    positions(what, &wrong, &shown, axes, count, loc).expected(format!("a position from 0 to {}", count - 1))
+    let expected = count.checked_sub(1).map_or(NO_POSITIONS.into(), |last| format!("a position from 0 to {last}"));
+    positions(what, &wrong, &shown, axes, count, loc).expected(expected)
 }
+
+/// Says what an empty batch allows in place of positions.
+const NO_POSITIONS: &str = "no positions, because the batch is empty";
 
 fn positions(what: &str, wrong: &str, given: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("permutation", loc, format!("`{what}`: {wrong}"))

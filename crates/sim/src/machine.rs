@@ -463,7 +463,8 @@ fn is_value(value: f64) -> bool {
 
 fn unknown_constant(kind: &str, name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
     let error = bad_line(loc, &format!("a {kind} has no constant `{name}`"));
-    let near = did_you_mean(name.split('.').next().unwrap_or(name), known);
+    let first = name.split('.').next().unwrap_or(name);
+    let near = did_you_mean(first, known).filter(|near| *near != first);
     near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?")))
 }
 

@@ -22,7 +22,7 @@ use crate::{Topology, host, memory, order, turns, uncertainty};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Positions, Sharding, did_you_mean};
 use shardwise_ir::{Body, Func, GLOBAL_TYPE, Module, Op, OpView, Region, Value};
 use shardwise_ops::collective::{CollectiveView, Transfer};
-use shardwise_ops::control::{taken_branch, trip_count};
+use shardwise_ops::control::{CustomCall, taken_branch, trip_count};
 use shardwise_ops::{Opcode, calls};
 use shardwise_view::{
     Lane, LaneIndex, LaneKind, Maker, MemoryPart, Picoseconds, Span, SpanIndex, SpanKind, Timeline, Work,
@@ -496,7 +496,7 @@ impl<'m> Simulator<'m> {
             received_bytes: None,
             least_time: Some(picoseconds(work.least_seconds(machine))),
         };
-        if let Some(call) = views.iter().find(|view| Opcode::of_view(view) == Opcode::CustomCall) {
+        if let Some(call) = views.iter().find(|view| CustomCall::is_unknown(view)) {
             span.note = Some(unknown_cost(call));
             (span.work.flops, span.work.least_time) = (None, None);
         }

@@ -310,6 +310,7 @@ fn bad_grid(text: &str, machine: Option<&Machine>) -> Diagnostic {
     let most = machine.constants.host_chips;
     let expected = match machine.constants.torus_dims as usize {
         0 => format!("the number of nodes and of devices in each, at most {most}: `{}:2x{most}`", machine.name),
+        1 => format!("one size of at least 1: `{}:4`, or `{}:16*2` for two pods", machine.name, machine.name),
         2 => format!("two sizes of at least 1: `{}:2x4`, or `{}:16x16*2` for two pods", machine.name, machine.name),
         _ => format!("three sizes of at least 1: `{}:2x2x1`, or `{}:4x4x4*2` for two pods", machine.name, machine.name),
     };

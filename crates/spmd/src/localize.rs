@@ -11,9 +11,7 @@ use crate::uniform;
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_op, rewrite_regions};
-use shardwise_ir::{
-    Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, PaddedDim, Type, Value, ValueData,
-};
+use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, OpView, PaddedDim, Type, Value, ValueData};
 use shardwise_ops::LocalizeCx;
 use shardwise_ops::shardy::{ManualComputation, manual_axes};
 use std::sync::Arc;

@@ -36,7 +36,7 @@ pub struct Context {
     pub rates: Option<Box<RatesOf<'static>>>,
     /// True to take each sum over devices where it arises, in the order of the program, and not later.
     pub keeps_sums: bool,
-    /// If this is one of several trials of similar programs, what they share.
+    /// The decisions that several trials of similar programs share, if this is one of them.
     pub trials: Option<Trials>,
     pub warnings: Diagnostics,
 }

@@ -1,4 +1,4 @@
-//! What trials of similar programs share.
+//! The decisions that trials of similar programs share.
 
 use crate::layouts::MAX_EFFORT;
 use crate::strategy::Decisions;

@@ -3,7 +3,7 @@
 //! The layouts of few pieces are thousands, and a program is planned with thousands of searches. The search is
 //! therefore told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]).
 //! Without rates of the mesh, permutations cost the same between all layouts with the same numbers of shards, so that
-//! only the first such layout is permuted. This is also done with rates, by which paths that cost less may be missed.
+//! only the first such layout is permuted.
 
 use super::{Move as OneMove, Step, StepKind, Work, different, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -128,8 +128,8 @@ struct Space<'a> {
 
 /// Returns the steps of a cheapest path from `from` to `to` that costs less than `limit`, or `None` if there is none or
 /// the search gives up, as it does at once if `work` is spent. With more than [`MAX_PIECES_PERMUTED`] pieces, only
-/// paths are compared whose permutations reach the target. If the mesh has rates, some paths with permutations are not
-/// compared. Adds the number of edges that the search looks at to `work`. The layouts are on one mesh.
+/// paths are compared whose permutations reach the target. Adds the number of edges that the search looks at to `work`.
+/// The layouts are on one mesh.
 ///
 /// # Panics
 /// May panic if the layouts are equal.
@@ -294,16 +294,16 @@ impl Search<'_, '_> {
 type Edge = (Move, Option<Layout>, u64);
 
 impl Space<'_> {
-    /// Adds the edges from a layout to `edges`. Permutations are only added if the layout's numbers of shards are not
-    /// yet in `permuted`, where they are then recorded: layouts that are reached later cannot be permuted for less,
-    /// unless the mesh has rates.
+    /// Adds the edges from a layout to `edges`. Without rates of the mesh, permutations are only added if the layout's
+    /// numbers of shards are not yet in `permuted`, where they are then recorded: layouts that are reached later cannot
+    /// be permuted for less.
     fn edges(&self, layout: &Layout, permuted: &mut FxHashSet<Counts>, edges: &mut Vec<Edge>) {
         let counts: Counts = layout.lists().map(|list| self.count(list)).collect();
         let blocks: Counts = self.shape.iter().zip(&counts).map(|(&n, &count)| n.div_ceil(count)).collect();
         self.slices(layout, &counts, edges);
         self.gathers(layout, &counts, &blocks, edges);
         self.all_to_alls(layout, &counts, &blocks, edges);
-        if permuted.insert(counts.clone()) {
+        if self.mesh.rates.is_some() || permuted.insert(counts.clone()) {
             self.permutes(layout, &counts, edges);
         }
     }

@@ -59,6 +59,14 @@ struct Rectangle {
     fill: Rgb,
 }
 
+/// Returns the line for the planes beyond [`MOST_PLANES`], of `count` planes in all.
+fn more_planes(count: usize) -> String {
+    match count - MOST_PLANES {
+        1 => ".. 1 more plane ..".into(),
+        more => format!(".. {more} more planes .."),
+    }
+}
+
 /// Returns a canvas with the heading, the first [`MOST_PLANES`] planes of the array, and the chips if the picture has
 /// chips and a layout.
 pub fn draw(picture: &Picture) -> Canvas {
@@ -106,7 +114,7 @@ impl Canvas {
             self.height = bottom + LINE / 2;
         }
         if count > MOST_PLANES {
-            self.line(format!(".. {} more planes ..", count - MOST_PLANES));
+            self.line(more_planes(count));
         }
     }
 
@@ -128,7 +136,7 @@ impl Canvas {
             (_, self.height) = self.grid(grid, MARGIN, self.height);
         }
         if planes.len() > MOST_PLANES {
-            self.line(format!(".. {} more planes ..", planes.len() - MOST_PLANES));
+            self.line(more_planes(planes.len()));
         }
     }
 
