@@ -430,7 +430,7 @@ fn incomplete(view: &OpView<'_>, group: &[usize], active: &Active, frame: &Frame
         format!("`{}` can never complete: some of the devices that take part in it do not arrive", view.name());
     let d = Diagnostic::error("collective-incomplete", view.loc(), message)
         .facts(format!("arrived and waiting at {}: devices {here}", view.loc()))
-        .facts(format!("took another way at the predicate around it: devices {away}"))
+        .facts(format!("did not reach it: devices {away}"))
         .help("move the collective out of the branch or loop, or make the predicate equal on all devices of the group");
     match &frame.mesh {
         Some(mesh) => d.mesh(mesh),

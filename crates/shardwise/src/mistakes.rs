@@ -136,9 +136,9 @@ pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Lo
         Misfit::NumberOnBool => {
             d.help("write `true` or `false`, or use a dtype of numbers: arrays are converted by `.astype(I32)`")
         }
-        Misfit::OutOfRange => {
-            d.note("the number is out of the range of the dtype").help("use a dtype whose range contains it")
-        }
+        Misfit::OutOfRange => d
+            .note("the number is out of the range of the dtype")
+            .help("use a number in this range, or a dtype whose range contains it"),
         Misfit::NotComputed => {
             d.note("arrays of this dtype can only be stored and converted: no number can be used with them")
         }
@@ -181,13 +181,9 @@ pub(crate) fn too_large(ty: &TensorType, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn too_many(what: &str, n: usize, facts: String, loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "too-large",
-        loc,
-        format!("`{what}` must count to {n}, and an i32 counts at most to {}", i32::MAX),
-    )
-    .facts(facts)
-    .help("split the array or the loop into smaller ones")
+    Diagnostic::error("too-large", loc, format!("`{what}` needs {n} as an i32, whose largest value is {}", i32::MAX))
+        .facts(facts)
+        .help("split the array or the loop into smaller ones, or make the stride or the dilation smaller")
 }
 
 pub(crate) fn step_beyond(what: &str, last: usize, range: &str, loc: &Loc) -> Diagnostic {
@@ -379,7 +375,7 @@ pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error(
         "not-manual",
         loc,
-        format!("`{what}` over axes of the mesh can only be called inside `shard_map`"),
+        format!("`{what}` over axes that are not those of a batch can only be called inside `shard_map`"),
     )
     .help("call it in the function that `shard_map` maps")
 }
@@ -470,9 +466,10 @@ pub(crate) fn indivisible(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnosti
 
 pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
     let message = format!("`{what}`: dimension {} must have one element for each position along the axes", split.dim);
-    Diagnostic::error("collective-uneven", loc, message)
-        .facts(split.facts(split.ty))
-        .help(format!("write the dimension as `{}` to split it into parts", split.dim))
+    Diagnostic::error("collective-uneven", loc, message).facts(split.facts(split.ty)).help(format!(
+        "write the dimension as `{}` to split it, if its size is a multiple of {}",
+        split.dim, split.count
+    ))
 }
 
 pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &Loc) -> Diagnostic {
@@ -580,15 +577,15 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -
     }
 }
 
-/// Builds the error for an argument of which dimension `dim` is split by an axis that is not mapped, and not by the
-/// axes of its spec before that. `axes` are the axes over which the dimension would have to be split.
+/// Builds the error for an argument of which dimension `dim` is split by an axis that is not mapped, and before that
+/// not by the mapped axes of its spec alone. `axes` are the axes over which the dimension would have to be split.
 pub(crate) fn in_spec_order(ty: &str, spec: &P, dim: usize, axes: &str, loc: &Loc) -> Diagnostic {
-    let message = "the axes of the shard_map must come first in the argument's layout: arrays are never moved \
-                   implicitly over Explicit axes";
+    let message = "in the argument's layout, the axes of its spec, and no others of the shard_map, must come before \
+                   other Explicit axes: arrays are never moved implicitly over them";
     Diagnostic::error("in-spec-layout", loc, message)
         .facts(format!("{ty} as {spec}"))
         .expected(format!("dimension {dim} split over {axes}"))
-        .help("move it to this layout first, or name all axes of the dimension in `.axes(..)`")
+        .help("move it to this layout first, or name all axes of the dimension in `.axes(..)` and in the spec")
 }
 
 pub(crate) fn stacked_once(what: &str, ty: &str, loc: &Loc) -> Diagnostic {
@@ -722,7 +719,7 @@ pub(crate) fn batch_nothing(loc: &Loc) -> Diagnostic {
 
 pub(crate) fn mixed_axes(name: &str, along: &str, of_mesh: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("mixed-axes", loc, format!("`{name}` names axes of a batch together with other axes"))
-        .facts(format!("of a batch: {along}, of the mesh: \"{of_mesh}\""))
+        .facts(format!("of a batch: {along}, other: \"{of_mesh}\""))
         .help("call it once for each kind of axes")
 }
 
@@ -745,7 +742,7 @@ pub(crate) fn batch_layouts(found: &str, loc: &Loc) -> Diagnostic {
 }
 
 pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diagnostic {
-    let message = format!("`truncated_normal`: there are no numbers between {low} and {high}");
+    let message = format!("`truncated_normal`: the lower limit {low} is not less than the upper limit {high}");
     with_facts("truncated-normal", message, ty.into(), "the lower limit must be less than the upper one", loc)
 }
 
@@ -788,7 +785,7 @@ pub(crate) fn attention_shapes(types: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn attention_heads(heads: usize, kv_heads: usize, types: &str, loc: &Loc) -> Diagnostic {
     let message =
         format!("`dot_product_attention`: {heads} heads of queries cannot be divided among {kv_heads} heads of keys");
-    let help = "the number of heads of queries must be a multiple of that of heads of keys";
+    let help = "the number of heads of keys must be positive, and divide that of heads of queries";
     with_facts("attention-heads", message, types.into(), help, loc)
 }
 

@@ -91,7 +91,7 @@ impl Array {
             let mut sorted = order;
             sorted.sort_unstable();
             if !sorted.iter().copied().eq(0..self.tensor().rank()) {
-                let message = format!("`transpose`: {order:?} does not name each dimension exactly once");
+                let message = format!("`transpose`: {order:?} is not a permutation of the dimensions");
                 return s.fail(None, mistakes::with_facts("transpose-order", message, self.short_type(), "", &s.loc));
             }
             Ok(call("transpose", order, [self], |[x]| hlo::transpose(x, &order)))

@@ -71,7 +71,7 @@ pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
     let message =
         format!("a layout inside of `vmap` names the axis \"{axis}\", over which the mapped dimension is split");
     Diagnostic::error("spmd-axis", loc, message)
-        .help("leave the axis out of the layout: `spmd_axis_name` adds it for the mapped dimension")
+        .help("leave the axis out of the layout: it is added for the mapped dimension")
 }
 
 pub(crate) fn not_smooth(index: usize, ty: &Type, loc: &shardwise_base::Loc) -> Diagnostic {

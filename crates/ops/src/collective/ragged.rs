@@ -224,6 +224,7 @@ fn overlap(members: &[RaggedMember], a: RowMove, b: RowMove, loc: &Loc) -> Diagn
         "`ragged_all_to_all`: the same rows of a device's output are written twice",
     )
     .facts(format!("device {} receives {} and {}", members[a.target].device, part(a), part(b)))
+    .note("in a gradient, these are the rows that were sent, each of which must have been sent only once")
     .help("`output_offsets` are places in the receiver's output, one after the other for its senders")
 }
 

@@ -282,11 +282,11 @@ fn mapped_axes_come_first() {
         let text = wrong.to_string();
         let shown: Vec<&str> = text.lines().filter(|l| !l.contains("-->")).collect();
         expect![[r#"
-            error[in-spec-layout]: shard_map of a closure in `mapped_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+            error[in-spec-layout]: shard_map of a closure in `mapped_axes_come_first`, in_specs of `args`: in the argument's layout, the axes of its spec, and no others of the shard_map, must come before other Explicit axes: arrays are never moved implicitly over them
                | f32[16@(Y,X)] as P!("X")
                = expected: dimension 0 split over ("X", "Y")
                = mesh: X=4, Y=2
-               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`"#]].assert_eq(&shown.join("\n"));
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)` and in the spec"#]].assert_eq(&shown.join("\n"));
         let right = map()(&x(P!(("X", "Y")))).unwrap();
         assert_eq!(right.ty().to_string(), "f32[16@(X,Y)]");
     });
@@ -380,22 +380,22 @@ fn mapped_auto_axes_come_first() {
             show(then(&x(P!("Y")))),
         ];
         expect![[r#"
-            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: in the argument's layout, the axes of its spec, and no others of the shard_map, must come before other Explicit axes: arrays are never moved implicitly over them
                | f32[8@Y] as P!("X")
                = expected: dimension 0 split over ("X", "Y")
                = mesh: X=4, Y=2
-               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
-            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)` and in the spec
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: in the argument's layout, the axes of its spec, and no others of the shard_map, must come before other Explicit axes: arrays are never moved implicitly over them
                | f32[8@(Y,X)] as P!("X")
                = expected: dimension 0 split over ("X", "Y")
                = mesh: X=4, Y=2
-               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)` and in the spec
             f32[8@(X,Y)] []
-            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: the axes of the shard_map must come first in the argument's layout: arrays are never moved implicitly over Explicit axes
+            error[in-spec-layout]: shard_map of a closure in `mapped_auto_axes_come_first`, in_specs of `args`: in the argument's layout, the axes of its spec, and no others of the shard_map, must come before other Explicit axes: arrays are never moved implicitly over them
                | f32[8@(X,Y)] as P!()
                = expected: dimension 0 split over "Y"
                = mesh: X=4, Y=2
-               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)`
+               = help: move it to this layout first, or name all axes of the dimension in `.axes(..)` and in the spec
             f32[8@(Y,X)] ["all-gather X"]
             f32[8@Y] []
             f32[8@(X,Y)] [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]"#]].assert_eq(&shown.join("\n"));

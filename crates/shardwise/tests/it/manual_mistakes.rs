@@ -59,7 +59,7 @@ fn axes() {
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
         expect![[r#"
-            error[not-manual]: `psum` over axes of the mesh can only be called inside `shard_map`
+            error[not-manual]: `psum` over axes that are not those of a batch can only be called inside `shard_map`
               --> here
                = help: call it in the function that `shard_map` maps"#]],
     );
@@ -100,7 +100,7 @@ fn dimensions_and_permutations() {
             error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each position along the axes
               --> here
                | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 positions along "X"
-               = help: write the dimension as `0` to split it into parts"#]],
+               = help: write the dimension as `0` to split it, if its size is a multiple of 4"#]],
     );
     check(
         |x| x.all_to_all("Y", stacked(0), 1),

@@ -72,7 +72,7 @@ fn words() {
               --> here
                | i32[8]
                = note: the number is out of the range of the dtype
-               = help: use a dtype whose range contains it"#]],
+               = help: use a number in this range, or a dtype whose range contains it"#]],
     );
     check(
         n.exp(),
@@ -346,7 +346,7 @@ fn words_of_layers() {
         error[attention-heads]: `dot_product_attention`: 8 heads of queries cannot be divided among 3 heads of keys
           --> here
            | query f32[2,5,8,4], key f32[2,5,3,4], value f32[2,5,3,4]
-           = help: the number of heads of queries must be a multiple of that of heads of keys"#]],
+           = help: the number of heads of keys must be positive, and divide that of heads of queries"#]],
     );
     check(
         nn::dot_product_attention(&q, &q, &kv, Attention::new()),
@@ -441,7 +441,7 @@ fn words_of_layers() {
     check(
         truncated_normal(Key::new(0), 1.0, -1.0, [4], F32),
         expect![[r#"
-        error[truncated-normal]: `truncated_normal`: there are no numbers between 1 and -1
+        error[truncated-normal]: `truncated_normal`: the lower limit 1 is not less than the upper limit -1
           --> here
            | f32[4]
            = help: the lower limit must be less than the upper one"#]],

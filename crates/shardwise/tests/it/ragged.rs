@@ -210,6 +210,7 @@ fn rows_that_are_not_there() {
         error[ragged-overlap]: `ragged_all_to_all`: the same rows of a device's output are written twice
           --> here
            | device 0 receives rows 0..1 from device 0 and rows 0..1 from device 1
+           = note: in a gradient, these are the rows that were sent, each of which must have been sent only once
            = help: `output_offsets` are places in the receiver's output, one after the other for its senders"#]],
     );
     lists[6] = 2;
