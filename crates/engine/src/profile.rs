@@ -109,7 +109,7 @@ pub struct InstructionRun {
 /// A period in which a worker worked on a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkerTime {
-    /// The index of the run.
+    /// The index of the run in [`RunProfile::runs`].
     pub run: usize,
     /// The number of the worker. The thread that called the program is number 0.
     pub worker: usize,

@@ -99,7 +99,7 @@ impl Facts for Scan {
             "scan_c2",
             size.is_some(),
             "all inputs must have `dimension`, and the same size along it, which is `scan_dim_size` if that is given; \
-             without inputs, `scan_dim_size` must be given",
+             without inputs, `scan_dim_size` must be given; it must not be negative",
         );
         check.so_far()?;
         let carried: Vec<Type> = carries.iter().map(|&t| t.clone().into()).collect();

@@ -99,8 +99,9 @@ pub(crate) fn array_mesh(own: &Mesh, other: &Mesh, ty: &str, loc: &Loc) -> Diagn
         .help("move the array to the program's mesh first: `.shard(mesh.sharding(P!(..)))` outside of the program")
 }
 
+/// Builds the error for arrays of different dtypes, of which `x` and `y` are two. They can be converted to `to`.
 pub(crate) fn dtypes(name: &str, x: &str, y: &str, to: DType, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("dtype-mixed", loc, format!("`{name}` needs a single dtype, and is given two"))
+    Diagnostic::error("dtype-mixed", loc, format!("`{name}` needs a single dtype, and is given different ones"))
         .facts(format!("{x} and {y}"))
         .help(format!("convert one of them: `.astype({to:?})`"))
 }

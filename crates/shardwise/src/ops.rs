@@ -325,7 +325,8 @@ impl Site<'_> {
         };
         if x.dtype != y.dtype {
             let ty = TensorType::new(x.dtype, shape);
-            let d = mistakes::dtypes(self.name, &a.short_type(), &b.short_type(), DType::of(x.dtype), &self.loc);
+            let to = DType::of(if x.dtype.is_computed() { x.dtype } else { y.dtype });
+            let d = mistakes::dtypes(self.name, &a.short_type(), &b.short_type(), to, &self.loc);
             return self.fail(Some(ty), d);
         }
         Ok(shape)

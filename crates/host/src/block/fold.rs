@@ -170,7 +170,8 @@ unsafe fn join<V: Vector>(
     }
 }
 
-/// Folds rows of words, given by their number, distance and length, to one row, chunk by chunk.
+/// Folds rows of words to one row at `to`, [`CHUNK`] rows at a time. The rows are given by their number, their distance
+/// in bytes, and their length in words. If `goes_on` is true, the words at `to` come first.
 ///
 /// # Safety
 /// The conditions of [`Fold::run`] must hold.

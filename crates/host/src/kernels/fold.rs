@@ -45,7 +45,7 @@ pub(super) struct FoldKernel {
     input_count: usize,
     /// The number of bytes of an element of each array.
     sizes: Vec<usize>,
-    /// The number of results for each array.
+    /// The number of elements of each result on one device.
     count: usize,
     /// How the next [`WIDE`] elements of each row are moved, and how the last ones are, if there are fewer at the end.
     /// `None` if no array has its elements in rows.

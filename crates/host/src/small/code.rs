@@ -34,7 +34,7 @@ pub(crate) enum Ins {
 }
 
 impl Ins {
-    /// Returns an instruction on words of 64 bits, if it is `wide`, or of 32 bits.
+    /// Returns an instruction on words of 64 bits if it is `wide`, and on words of 32 bits otherwise.
     pub fn on(wide: bool, action: Action) -> Ins {
         if wide { Ins::On64(action) } else { Ins::On32(action) }
     }

@@ -163,10 +163,10 @@ fn step(rule: &mut RuleBuilder, a: &mut Side<'_>, b: &mut Side<'_>) {
     }
 }
 
-/// Returns the factor of the side with the smaller product. If the missing factor divides its dimension, that factor
-/// makes the products equal. Otherwise it is the part of the dimension that the other side cannot share, or the whole
-/// remaining dimension if the other side could share it all. `product` is the product of the other side, and `common`
-/// is the greatest common divisor of the remaining sizes.
+/// Returns the next factor of the side with the smaller product. If the missing factor divides what remains of its
+/// current dimension, that factor makes the products equal. Otherwise it is the part of the rest that the other side
+/// cannot share, or the whole rest if the other side could share it all. `product` is the product of the other side,
+/// and `common` is the greatest common divisor of the remaining sizes of both current dimensions.
 fn catch_up(behind: &Side<'_>, product: usize, common: usize) -> usize {
     let missing = product / behind.product;
     let meets = product.is_multiple_of(behind.product) && behind.rest.is_multiple_of(missing);

@@ -189,8 +189,9 @@ impl Scaling {
         self.draw("normal", key, shape.into_shape().0, dtype, Distribution::Normal)
     }
 
-    /// Draws numbers from a normal distribution without the numbers that are more than two standard deviations away.
-    /// Its standard deviation is larger, so that the result has the variance of the scaling.
+    /// Draws numbers from a normal distribution with mean 0, without the numbers that are more than two of its standard
+    /// deviations away. Its variance is larger than that of the scaling, so that the result has the variance of the
+    /// scaling.
     ///
     /// # Errors
     ///

@@ -230,7 +230,7 @@ fn longer(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
 }
 
 fn other_element(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
-    let message = format!("{} has {} with elements that their types do not have", path.display(), tensors(n));
+    let message = format!("{} has {} with bytes that are no values of the element type", path.display(), tensors(n));
     Diagnostic::error("tensor-element", loc, message).help(
         "the byte of a boolean is 0 or 1, and that of another type of fewer than 8 bits is in the range of the type",
     )

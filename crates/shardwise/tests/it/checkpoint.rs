@@ -461,7 +461,7 @@ fn damaged_files_are_named_with_their_leaves() {
         safetensors::load_all(folder.at("a.safetensors")),
         &folder,
         expect![[r#"
-            error[tensor-element]: DIR/a.safetensors has 2 tensors with elements that their types do not have
+            error[tensor-element]: DIR/a.safetensors has 2 tensors with bytes that are no values of the element type
                | `a`: bool[3,2], byte 7 at [2, 0]
                | `b`: bool[3], byte 9 at [0]
                = help: the byte of a boolean is 0 or 1, and that of another type of fewer than 8 bits is in the range of the type

@@ -52,7 +52,7 @@ fn words() {
     check(
         &x + ones([16], BF16),
         expect![[r#"
-            error[dtype-mixed]: `add` needs a single dtype, and is given two
+            error[dtype-mixed]: `add` needs a single dtype, and is given different ones
               --> here
                | f32[8,16] and bf16[16]
                = help: convert one of them: `.astype(F32)`"#]],
@@ -245,7 +245,7 @@ fn a_stack_is_named_in_its_mistakes() {
     check(
         stack([&x, &x.astype(BF16)], 0),
         expect![[r#"
-            error[dtype-mixed]: `stack` needs a single dtype, and is given two
+            error[dtype-mixed]: `stack` needs a single dtype, and is given different ones
               --> here
                | f32[2,3] and bf16[2,3]
                = help: convert one of them: `.astype(F32)`"#]],
