@@ -116,14 +116,13 @@ impl Found {
         trial.is_measured || self.measures_left > 0
     }
 
-    /// Replaces the outcome of a trial by that of a partition with full effort. Keeps the outcome if that fails, which
-    /// only happens if the full effort of the scheduler leads to a program that cannot be simulated.
-    pub fn measure(&mut self, trial: usize, program: &Module, options: &Options) {
+    /// Replaces the outcome of a trial by that of a partition with full effort. Removes the trial if that fails.
+    pub fn measure(&mut self, at: usize, program: &Module, options: &Options) {
         self.measures_left = self.measures_left.saturating_sub(1);
-        let trial = &mut self.trials[trial];
-        trial.is_measured = true;
-        if let Ok(version) = Version::of(&trial.change.apply(program), options) {
-            trial.outcome = version.outcome;
+        let trial = &mut self.trials[at];
+        match Version::of(&trial.change.apply(program), options) {
+            Ok(version) => (trial.outcome, trial.is_measured) = (version.outcome, true),
+            Err(_) => _ = self.trials.remove(at),
         }
     }
 }
