@@ -449,7 +449,8 @@ impl Facts for Convolution {
         let mut check = Check::new(op);
         check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
         check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have the same element type");
-        let spatial = n.saturating_sub(2);
+        check.so_far()?;
+        let spatial = n - 2;
         check
             .that(
                 "convolution_c12",

@@ -17,9 +17,8 @@ pub(super) struct Bounds {
     first: SmallVec<[usize; 8]>,
     /// The tensors; `None` if nothing is known about one.
     tensors: SmallVec<[Option<Tensor>; 4]>,
-    /// For each factor, the dimensions of tensors that consist of it: the index of the tensor, and the position of the
-    /// factor's first candidate in `blocks`.
-    dims: SmallVec<[SmallVec<[(usize, usize); 3]>; 8]>,
+    /// For each factor, the dimensions of tensors that consist of it.
+    dims: SmallVec<[FactorDims; 8]>,
     /// For each candidate of the factor of each dimension, the length of a block and how much of it a device may hold
     /// both before and after. The latter is 0 if some device holds nothing of it.
     blocks: Vec<[u64; 2]>,
@@ -30,6 +29,10 @@ pub(super) struct Bounds {
     summed: SmallVec<[Factor; 2]>,
     operand_count: usize,
 }
+
+/// The index of a tensor for each dimension that consists of one factor, and the position of the factor's first candidate
+/// in [`Bounds::blocks`].
+type FactorDims = SmallVec<[(usize, usize); 3]>;
 
 /// The blocks of a tensor.
 struct Tensor {

@@ -117,8 +117,8 @@ impl Search<'_> {
         is_finer.then_some(fine)
     }
 
-    /// Adds the candidates that consist of these parts of axes to those of `self`. Returns the candidates and bounds
-    /// that there were before.
+    /// Adds to the candidates of each factor the lists of these parts of axes that [`Search::wide_candidates`] accepts,
+    /// and computes the bounds anew. Returns the candidates and bounds that there were before.
     fn add_candidates(&mut self, parts: &[AxisRef]) -> (AllCandidates, Bounds) {
         let orders = self.orders(parts);
         let wider = |f: Factor| self.wide_candidates(f, self.candidates[f.index()].clone(), &orders);

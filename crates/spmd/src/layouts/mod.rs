@@ -47,7 +47,8 @@ pub(crate) struct Chosen {
     pub func: Option<Func>,
     /// The layouts that changed.
     pub changes: Changes,
-    /// A note if the search ended before it had looked at everything.
+    /// A note if the last search ran out of effort while sites were left. Trades of dimensions and moves of copies that
+    /// were cut short have none.
     pub note: Option<Diagnostic>,
 }
 
