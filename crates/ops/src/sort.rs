@@ -255,7 +255,7 @@ impl Keys {
         let mut keys = Data::from_fn(input.size(), |_| Number::Bool(false));
         for (i, place) in keys.iter_mut().enumerate() {
             let key = pattern.key(op, &steps, &input.element(i), regions)?.to_dense();
-            *place = read_numbers(&key)(0);
+            *place = read_keys(&key, pattern.is_total)(0);
         }
         Ok(Keys { keys, accepts: pattern.direction.accepts(), is_total: pattern.is_total })
     }
@@ -277,6 +277,20 @@ impl Keys {
             _ => None,
         }
     }
+}
+
+/// Returns a function that returns the key of an element of `x` at a row-major index. In the total order, floats of 16
+/// bits are ordered by their bits, because wider floats do not keep all bits of NaN.
+fn read_keys(x: &Literal, is_total: bool) -> Box<dyn Fn(usize) -> Number + '_> {
+    if !is_total || !matches!(x.dtype(), DType::F16 | DType::BF16) {
+        return read_numbers(x);
+    }
+    let bytes = x.raw_bytes();
+    Box::new(move |i| {
+        let bits = i16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]);
+        // Negative numbers are ordered by their magnitude, the largest first.
+        Number::Signed(i64::from(if bits < 0 { bits ^ i16::MAX } else { bits }))
+    })
 }
 
 /// Returns true if a comparator that compares these keys one after the other is true for the elements at `a` and `b`.
@@ -532,7 +546,7 @@ impl Facts for TopK {
     fn eval(&self, op: &OpView<'_>, x: &[Literal], _: &mut dyn RegionEval) -> Result<Vec<Literal>, EvalError> {
         let x = x[0].to_dense();
         let (dim, k) = (x.rank() - 1, op.attrs().size("k").expect("verified"));
-        let keys = Data::from_fn(x.size(), read_numbers(&x));
+        let keys = Data::from_fn(x.size(), read_keys(&x, true));
         let keys = Keys { keys, accepts: Ordering::is_gt, is_total: true };
         let order = order_by(x.shape(), dim, &mut |a, b| Ok(keys.is_less(a, b)))?;
         let sorted = pick(&x, x.shape(), &order);

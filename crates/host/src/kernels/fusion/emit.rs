@@ -34,7 +34,7 @@ pub fn compile(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
 
 /// Compiles a reduction of an array of truth values, four of which are combined as one word. Returns `None` for other
 /// ops, for an operand that a view makes, for an initial value that is not known to change nothing, if no dimension is
-/// reduced, and if the dimensions after those that are reduced do not fill whole words.
+/// reduced or one has size 0, and if the dimensions after those that are reduced do not fill whole words.
 fn compile_truths(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     let [op] = *ops else { return None };
     let view = plan.view(op);
@@ -51,7 +51,7 @@ fn compile_truths(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     let inner: usize = shape[first..].iter().product();
     const WORD: usize = 4;
     let changes_nothing = (init.element_bytes(0) == [1]) == (kind == ReduceKind::And);
-    if !changes_nothing || inner == 0 || !inner.is_multiple_of(WORD) {
+    if !changes_nothing || shape.contains(&0) || !inner.is_multiple_of(WORD) {
         return None;
     }
     let space = [&shape[..first], &[inner / WORD]].concat();
@@ -491,9 +491,13 @@ mod tests {
     /// initial values.
     #[test]
     fn truths_are_folded_in_words() {
-        for (shape, dims, kept) in
-            [([3, 5, 12], "1", "3x12"), ([4, 2, 6], "0", "2x6"), ([5, 2, 8], "0, 1", "8"), ([3, 4, 5], "1", "3x5")]
-        {
+        for (shape, dims, kept) in [
+            ([3, 5, 12], "1", "3x12"),
+            ([4, 2, 6], "0", "2x6"),
+            ([5, 2, 8], "0, 1", "8"),
+            ([3, 4, 5], "1", "3x5"),
+            ([3, 0, 8], "1", "3x8"),
+        ] {
             let ops = ["or", "and", "maximum", "minimum", "add", "multiply"];
             for (op, init) in ops.into_iter().flat_map(|op| [(op, "false"), (op, "true")]) {
                 let x = tensor(&shape, "i1");
