@@ -328,7 +328,7 @@ fn programs_print_and_their_numbers_are_checked() {
     }
 }
 
-/// The padding of shards is no part of the program: 0 / 0 there is nobody's mistake.
+/// Elements in the padding of shards are not checked: 0 / 0 there is no mistake of the program.
 #[test]
 fn numbers_in_padding_are_not_checked() {
     let folder = folder("padding");

@@ -141,32 +141,28 @@ impl Version {
     /// Partitions a program and computes its figures. With a topology, it is scheduled as the options say. Fails if it
     /// cannot be partitioned, or if it cannot be simulated on the topology of the options.
     pub fn of(module: &Module, options: &Options) -> Result<Version, Diagnostics> {
-        let mut context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
-        Version::with(module, options, &mut context, &schedule::Options::default())
+        Version::with(module, options, &mut partitioner(options), &schedule::Options::default())
     }
 
     /// Computes a version with less effort, so that it may communicate more and take longer than that of
     /// [`Version::of`]. Fails as this does.
     pub fn of_trial(module: &Module, options: &Options, trials: &mut Trials) -> Result<Version, Diagnostics> {
-        let mut context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
-        context.trials = Some(std::mem::take(&mut trials.partitions));
+        let mut partitioner = partitioner(options);
+        partitioner.context.trials = Some(std::mem::take(&mut trials.partitions));
         let full = schedule::Options::default();
         let schedule = schedule::Options { op_budget: full.op_budget / trials.count.max(1), ..full };
-        let version = Version::with(module, options, &mut context, &schedule);
-        trials.partitions = context.trials.unwrap_or_default();
+        let version = Version::with(module, options, &mut partitioner, &schedule);
+        trials.partitions = partitioner.context.trials.unwrap_or_default();
         version
     }
 
     fn with(
         module: &Module,
         options: &Options,
-        context: &mut Context,
+        partitioner: &mut shardwise_spmd::Options<'_>,
         schedule: &schedule::Options,
     ) -> Result<Version, Diagnostics> {
-        let mut how = shardwise_spmd::Options { context: std::mem::take(context), ..Default::default() };
-        let partitioned = partition(module, &mut how);
-        *context = how.context;
-        let partitioned = partitioned?;
+        let partitioned = partition(module, partitioner)?;
         let simulate = |topology| {
             timeline(&partitioned.module, topology, options.overlap, schedule)
                 .map_err(|found| found.located(module.program_loc()))
@@ -184,6 +180,12 @@ impl Version {
         let outcome = Outcome { figures, traffic: traffic(communication) };
         Ok(Version { outcome, timeline, partitioned })
     }
+}
+
+/// Returns the options of the partitioner for the topology of these options.
+fn partitioner(options: &Options) -> shardwise_spmd::Options<'static> {
+    let context = Context::with_rates(shardwise_sim::rates_on(options.topology.clone()));
+    shardwise_spmd::Options { context, ..Default::default() }
 }
 
 /// Predicts the run of a per-device program, which is scheduled first unless `overlap` is off. Fails if it does not fit

@@ -95,8 +95,8 @@ pub(crate) fn choose(
     Remedies { all, best, with_more_work }
 }
 
-/// Positions of trials: of the best change, of one with which devices compute more but which saves more, and of the best
-/// change for each group.
+/// Positions of trials: of the best change, of one with which devices compute more but which saves more, and of the
+/// best change for each group.
 struct Choice {
     best: Option<usize>,
     with_more_work: Option<usize>,

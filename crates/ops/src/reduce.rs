@@ -85,8 +85,8 @@ impl Reduce {
 }
 
 /// Returns the index of the first input of integers that are known to be their own positions along the only reduced
-/// dimension, with a type that has all these numbers, if the region selects one element of each input, all at one position: the op finds the position of an
-/// element, as JAX's `argmax` does. Returns `None` for other ops.
+/// dimension, with a type that has all these numbers, if the region selects one element of each input, all at one
+/// position: the op finds the position of an element, as JAX's `argmax` does. Returns `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
     let &[dim] = &Reduce::dims(op)[..] else { return None };
     let fits = |dtype: DType| dtype.is_integer() && op.operand_shape(0)[dim] as i128 <= dtype.integer_range().1 + 1;

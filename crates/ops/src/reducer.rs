@@ -41,6 +41,14 @@ impl ReduceKind {
         }
     }
 
+    /// Returns the reduction that this one is for truth values: `And` for products and minima, `Or` for sums and maxima.
+    pub const fn of_truths(self) -> ReduceKind {
+        match self {
+            ReduceKind::Mul | ReduceKind::And | ReduceKind::Min => ReduceKind::And,
+            ReduceKind::Add | ReduceKind::Or | ReduceKind::Max => ReduceKind::Or,
+        }
+    }
+
     /// Returns the opcode of the op that combines two arrays.
     pub fn opcode(self) -> Opcode {
         Opcode::of(OPS.find(self.op_name()).expect("the table has the ops that reduce"))

@@ -500,7 +500,7 @@ pub(crate) fn no_position(what: &str, position: usize, axes: &str, count: usize,
     positions(what, &wrong, &shown, axes, count, loc).expected(expected)
 }
 
-/// Says what an empty batch allows in place of positions.
+/// The expected text of messages about positions in an empty batch.
 const NO_POSITIONS: &str = "no positions, because the batch is empty";
 
 fn positions(what: &str, wrong: &str, given: &str, axes: &str, count: usize, loc: &Loc) -> Diagnostic {

@@ -52,10 +52,8 @@ macro_rules! by_reducer {
             Elem::U16 => by_reducer!(@integer u16, $kind, $with),
             Elem::U32 => by_reducer!(@integer u32, $kind, $with),
             Elem::U64 => by_reducer!(@integer u64, $kind, $with),
-            Elem::Bool => match $kind {
-                Add | Or | Max => $with!(u8, |x| x, |a: u8, b| a | b, |x| x),
-                Mul | And | Min => $with!(u8, |x| x, |a: u8, b| a & b, |x| x),
-            },
+            Elem::Bool if $kind.of_truths() == And => $with!(u8, |x| x, |a: u8, b| a & b, |x| x),
+            Elem::Bool => $with!(u8, |x| x, |a: u8, b| a | b, |x| x),
             Elem::F32 => by_reducer!(@float f32, |x| x, |x: f32| x, max_f32, min_f32, $kind, $with),
             Elem::F64 => by_reducer!(@float f64, |x| x, |x: f64| x, max_f64, min_f64, $kind, $with),
             Elem::BF16 => by_reducer!(@float bf16, bf16::to_f32, bf16::from_f32, max_f32, min_f32, $kind, $with),

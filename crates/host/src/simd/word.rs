@@ -335,7 +335,8 @@ macro_rules! word {
                 self as u32 as $word
             }
 
-            word!(@load $word; load: $word = |x| x, load_bf16: bf16 = |x| $float::from(f32::from_bits(u32::from(x.to_bits()) << 16)).to_bits(),
+            word!(@load $word; load: $word = |x| x,
+                load_bf16: bf16 = |x| $float::from(f32::from_bits(u32::from(x.to_bits()) << 16)).to_bits(),
                 load_f16: f16 = |x| $float::from(x).to_bits(), load_i8: i8 = |x| x as $word, load_u8: u8 = |x| x as $word,
                 load_i16: i16 = |x| x as $word, load_u16: u16 = |x| x as $word, load_bool: u8 = |x| Self::truth(x != 0),
                 load_f32: f32 = |x| $float::from(x).to_bits(), load_i32: i32 = |x| x as $word, load_u32: u32 = |x| x as $word);

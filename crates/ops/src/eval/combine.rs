@@ -9,10 +9,9 @@ use shardwise_mathfn as fns;
 /// wraps the result to the element type.
 pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
     match (a, b) {
-        (Number::Bool(a), Number::Bool(b)) => Number::Bool(match kind {
-            ReduceKind::Add | ReduceKind::Or | ReduceKind::Max => a | b,
-            ReduceKind::Mul | ReduceKind::And | ReduceKind::Min => a & b,
-        }),
+        (Number::Bool(a), Number::Bool(b)) => {
+            Number::Bool(if kind.of_truths() == ReduceKind::And { a & b } else { a | b })
+        }
         (Number::Signed(a), Number::Signed(b)) => Number::Signed(match kind {
             ReduceKind::Add => a.wrapping_add(b),
             ReduceKind::Mul => a.wrapping_mul(b),

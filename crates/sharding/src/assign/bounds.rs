@@ -30,8 +30,8 @@ pub(super) struct Bounds {
     operand_count: usize,
 }
 
-/// The index of a tensor for each dimension that consists of one factor, and the position of the factor's first candidate
-/// in [`Bounds::blocks`].
+/// The dimensions of tensors that consist of one factor. Each has the index of its tensor, and the position of the
+/// factor's first candidate in [`Bounds::blocks`].
 type FactorDims = SmallVec<[(usize, usize); 3]>;
 
 /// The blocks of a tensor.

@@ -246,6 +246,26 @@ fn collectives_name_the_axes_that_they_can_use() {
 }
 
 #[test]
+fn collectives_over_an_empty_batch_move_nothing_or_say_so() {
+    let x = zeros([0, 3], F32);
+    let shapes = [
+        vmap(|x: &Array| x.ppermute("i", shift(1))).axis_name("i")(&x),
+        vmap(|x: &Array| x.pshuffle("i", [])).axis_name("i")(&x),
+    ];
+    assert!(shapes.iter().all(|y| y.shape() == [0, 3]), "{shapes:?}");
+    let program = jit(|x: &Array| vmap(|x: &Array| x.ppermute("i", [(0, 0)])).axis_name("i")(x));
+    says(&program(&x).unwrap_err(), "permutation", line!() - 1, &["the batch is empty"]);
+    let program = jit(|x: &Array| vmap(|x: &Array| x.pbroadcast("i", 0)).axis_name("i")(x));
+    says(&program(&x).unwrap_err(), "permutation", line!() - 1, &["the batch is empty"]);
+    for x in [x, zeros([0, 0], F32)] {
+        let program = jit(|x: &Array| vmap(|x: &Array| x.psum_scatter("i", 0)).axis_name("i")(x));
+        says(&program(&x).unwrap_err(), "collective-uneven", line!() - 1, &["map a batch that is not empty"]);
+        let program = jit(|x: &Array| vmap(|x: &Array| x.all_to_all("i", 0, 0)).axis_name("i")(x));
+        says(&program(&x).unwrap_err(), "collective-uneven", line!() - 1, &["map a batch that is not empty"]);
+    }
+}
+
+#[test]
 fn a_cotangent_of_another_type_is_named_where_the_function_is_called() {
     let x = array(&[1.0f32, 2.0]);
     let f = custom_vjp(|x: &Array| x * 2.0).defvjp(|x| (x * 2.0, ()), |(), ct| ct.sum(..));

@@ -5,7 +5,7 @@ use super::font;
 use super::grid::{Grid, Track, shown};
 use super::text::{Plane, plane, plane_count};
 use super::{Chips, Picture, png};
-use shardwise_base::Mesh;
+use shardwise_base::{Mesh, counted};
 use std::fmt::Write as _;
 
 /// The width of a character in pixels, which is the same in both forms.
@@ -61,10 +61,7 @@ struct Rectangle {
 
 /// Returns the line for the planes beyond [`MOST_PLANES`], of `count` planes in all.
 fn more_planes(count: usize) -> String {
-    match count - MOST_PLANES {
-        1 => ".. 1 more plane ..".into(),
-        more => format!(".. {more} more planes .."),
-    }
+    format!(".. {} ..", counted(count - MOST_PLANES, "more plane"))
 }
 
 /// Returns a canvas with the heading, the first [`MOST_PLANES`] planes of the array, and the chips if the picture has

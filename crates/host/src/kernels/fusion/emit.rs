@@ -41,10 +41,7 @@ fn compile_truths(plan: &PlanCx<'_>, ops: &[Op]) -> Option<Compiled> {
     let of = view.operands().first().filter(|_| Opcode::of_view(&view) == Opcode::Reduce)?;
     let is_array = plan.body.def_op(*of).is_none_or(|def| !is_view(plan, &plan.view(def)));
     let kind = reduce_kind_of_op(&view).filter(|_| is_array && view.result_tensor(0).dtype == DType::I1)?;
-    let kind = match kind {
-        ReduceKind::And | ReduceKind::Min | ReduceKind::Mul => ReduceKind::And,
-        ReduceKind::Or | ReduceKind::Max | ReduceKind::Add => ReduceKind::Or,
-    };
+    let kind = kind.of_truths();
     let init = constant_value(&plan.view(plan.body.def_op(view.operand(1))?))?;
     let (shape, folded) = (view.operand_shape(0), folded(&view));
     let first = folded.iter().max()? + 1;

@@ -2,7 +2,7 @@
 
 use crate::block::tests::Random;
 use crate::kernels::testing::{run, run_by_kernels, tensor};
-use shardwise_base::Literal;
+use shardwise_base::{Literal, bf16};
 
 fn values(shape: &[usize], random: &mut Random) -> Literal {
     let special = [0.0, -0.0, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.5, -1.5];
@@ -39,6 +39,31 @@ fn compare(name: &str, direction: &str, kind: &str, [a, b]: [&str; 2], elem: &st
 
 const SHAPES: [(&[usize], usize); 7] =
     [(&[7], 0), (&[1], 0), (&[3, 1], 1), (&[5, 9], 1), (&[9, 5], 0), (&[2, 33, 3], 1), (&[2, 1, 300], 2)];
+
+/// NaNs of bf16 are ordered by all their bits, and small programs keep these. The bits are compared as integers.
+#[test]
+fn nans_of_bf16_have_their_order() {
+    let bits: Vec<u16> = vec![0x7fff, 0x7f81, 0xffc1, 0x7fc1, 0xff81, 0x7f80, 0xff80, 0x0000, 0x8000];
+    let source = "func.func @main(%b: tensor<9xui16>) -> (tensor<9xi32>, tensor<9xi32>) {
+  %x = stablehlo.bitcast_convert %b : (tensor<9xui16>) -> tensor<9xbf16>
+  %i = stablehlo.iota dim = 0 : tensor<9xi32>
+  %s:2 = \"stablehlo.sort\"(%x, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%p: tensor<bf16>, %q: tensor<bf16>, %r: tensor<i32>, %t: tensor<i32>):
+    %c = stablehlo.compare LT, %p, %q, TOTALORDER : (tensor<bf16>, tensor<bf16>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<9xbf16>, tensor<9xi32>) -> (tensor<9xbf16>, tensor<9xi32>)
+  %k:2 = chlo.top_k(%x, k = 9) : tensor<9xbf16> -> (tensor<9xbf16>, tensor<9xi32>)
+  return %s#1, %k#1 : tensor<9xi32>, tensor<9xi32>
+}";
+    run_by_kernels(source, &[Literal::new([9], &bits)]);
+    let moved = "func.func @main(%x: tensor<4xbf16>) -> tensor<2xui16> {
+  %0 = stablehlo.slice %x [0:2] : (tensor<4xbf16>) -> tensor<2xbf16>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<2xbf16>
+  %2 = stablehlo.bitcast_convert %1 : (tensor<2xbf16>) -> tensor<2xui16>
+  return %2 : tensor<2xui16>
+}";
+    run_by_kernels(moved, &[Literal::new([4], &[0x7f81, 0xff81, 0, 0].map(bf16::from_bits))]);
+}
 
 #[test]
 fn elements_of_any_type_in_any_order() {
