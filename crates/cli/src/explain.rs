@@ -84,6 +84,7 @@ fn of_figures(figures: &Figures) -> Value {
         "memory_bytes": figures.memory_bytes,
         "flops": figures.flops,
         "step_us": figures.step_time.map(microseconds),
+        "exposed_us": figures.exposed_time.map(microseconds),
     })
 }
 

@@ -29,6 +29,9 @@ pub struct Figures {
     pub flops: u64,
     /// The predicted time of one run, if there is a topology.
     pub step_time: Option<Picoseconds>,
+    /// The part of this time in which the device only communicates or waits. Collectives that run at the same time
+    /// share it, so that it may be less than the sum over them.
+    pub exposed_time: Option<Picoseconds>,
 }
 
 impl Figures {
@@ -176,6 +179,7 @@ impl Version {
             memory_bytes: peak.map_or_else(|| peak_bytes(&partitioned.module), |peak| peak.bytes),
             flops: flops(&partitioned.module),
             step_time: timeline.as_ref().map(|timeline| timeline.end()),
+            exposed_time: timeline.as_ref().map(|timeline| timeline.exposed_communication()),
         };
         let outcome = Outcome { figures, traffic: traffic(communication) };
         Ok(Version { outcome, timeline, partitioned })

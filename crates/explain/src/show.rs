@@ -75,11 +75,12 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
     }
     field(f, "memory", &format!("about {} on a device", byte_size(e.figures.memory_bytes)))?;
     field(f, "compute", &format!("{} on a device", flops(e.figures.flops)))?;
-    if let (Some(time), Some(topology)) = (e.figures.step_time, &e.topology) {
-        let exposed = e.groups.iter().try_fold(0, |sum: u64, group| Some(sum.saturating_add(group.time()?.exposed)));
-        let exposed = exposed.map(|exposed| format!("; {} of communication are not hidden", duration(exposed)));
-        let text = format!("{} predicted on {topology}{}", duration(time), exposed.unwrap_or_default());
-        field(f, "step", &text)?;
+    if let (Some(time), Some(exposed), Some(topology)) = (e.figures.step_time, e.figures.exposed_time, &e.topology) {
+        let exposed = match exposed {
+            0 => String::new(),
+            n => format!("; {} of it only communicating or waiting", duration(n)),
+        };
+        field(f, "step", &format!("{} predicted on {topology}{exposed}", duration(time)))?;
     }
     Ok(())
 }

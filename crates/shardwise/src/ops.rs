@@ -641,8 +641,8 @@ unary! {
     round_ties_even Floats |x| hlo::unary(Opcode::RoundNearestEven, x);
     /// Returns `1 / x`.
     recip Inexact |x| 1.0 / x;
-    /// Returns `max(x, 0)`.
-    relu Ordered |x| x.maximum(0);
+    /// Returns `max(x, 0)`. The derivative at 0 is 0.
+    relu Ordered |x| x.le(0).select(0, x);
     /// Returns `1 / (1 + exp(-x))`.
     sigmoid Inexact |x| hlo::unary(Opcode::Logistic, x);
     /// Returns `x * sigmoid(x)`.
@@ -655,9 +655,9 @@ unary! {
     /// Returns GELU itself, `x * P(a normal number is below x)`. This is JAX's `gelu` with `approximate=False`.
     gelu_exact Floats |x| x * ((hlo::unary(Opcode::ChloErf, &(x * std::f64::consts::FRAC_1_SQRT_2)) + 1.0) * 0.5);
     /// Returns `ln(sigmoid(x))`, without overflow.
-    log_sigmoid Floats |x| -((-x).maximum(0.0) + (-x.abs()).exp().ln_1p());
+    log_sigmoid Floats |x| -softplus(&-x);
     /// Returns `ln(1 + exp(x))`, without overflow.
-    softplus Floats |x| x.maximum(0.0) + (-x.abs()).exp().ln_1p();
+    softplus Floats |x| softplus(x);
     /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
     /// Returns the inverse of `erf`; infinite for -1 and 1, and NaN for numbers beyond them.

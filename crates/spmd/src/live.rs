@@ -8,6 +8,7 @@
 use crate::plan::local_bytes;
 use shardwise_base::EntityVec;
 use shardwise_ir::{Body, Module, Op, Region, Value, ValueDef};
+use std::cmp::Reverse;
 
 /// The positions of a body's ops and of the last uses of its values.
 pub(crate) struct Lives {
@@ -98,6 +99,24 @@ impl Lives {
     pub fn peak(&self, body: &Body, region: Region) -> u64 {
         self.profile(body, region).into_iter().max().unwrap_or(0)
     }
+
+    /// Returns the values that are held at the first op of the region with the largest number of bytes in the
+    /// [`profile`](Lives::profile): results of the region's ops, and of those in the region of this op that takes most.
+    /// There are none if the region has no ops.
+    pub fn held_at_peak(&self, body: &Body, region: Region) -> Vec<Value> {
+        let (profile, ops) = (self.profile(body, region), &body[region].ops);
+        let Some(at) = (0..ops.len()).max_by_key(|&at| (profile[at], Reverse(at))) else { return vec![] };
+        let is_held = |v: &Value| {
+            let (first, last) = self.span(body, *v);
+            (first..=last).contains(&at)
+        };
+        let results = ops.iter().flat_map(|&op| &body[op].results).copied();
+        let mut held: Vec<Value> = results.filter(is_held).collect();
+        if let Some(&inner) = body[ops[at]].regions.iter().max_by_key(|&&r| self.peak(body, r)) {
+            held.extend(self.held_at_peak(body, inner));
+        }
+        held
+    }
 }
 
 /// Estimates the largest number of bytes that a device holds while it runs a localized module: those of the arguments,
@@ -155,5 +174,8 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}
         assert_eq!(lives.own(body, turn), [32, 40, 40, 48, 16]);
         assert_eq!(lives.profile(body, body.entry()), [4, 20, 40 + 48, 16]);
         assert_eq!(lives.peak(body, body.entry()), 88);
+        // The loop takes most: the constant and `b`, its results, and `%3` and `%4` in a turn.
+        let held: Vec<u64> = lives.held_at_peak(body, body.entry()).iter().map(|&v| bytes(body, v)).collect();
+        assert_eq!(held, [4, 16, 4, 16, 32, 16]);
     }
 }

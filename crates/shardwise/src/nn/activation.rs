@@ -24,9 +24,11 @@ impl Array {
         site("elu", &[self], |s| {
             s.has(self, Kinds::Floats)?;
             Ok(call("elu", alpha.to_bits(), [self], |[x]| {
-                // The exponential of a positive element could overflow, which would make its gradient NaN.
-                let negative = x.minimum(0.0);
-                x.gt(0.0).select(x, hlo::unary(Opcode::ExponentialMinusOne, &negative) * alpha)
+                // The exponential of a positive element could overflow, which would make its gradient NaN. `minimum` would
+                // halve the gradient at 0.
+                let is_positive = x.gt(0.0);
+                let negative = is_positive.select(0.0, x);
+                is_positive.select(x, hlo::unary(Opcode::ExponentialMinusOne, &negative) * alpha)
             }))
         })
     }

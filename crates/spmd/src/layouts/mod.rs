@@ -8,7 +8,8 @@
 //! - [`sites`] lists where values are moved: at ops, and along the edges of loops, branches and results.
 //! - [`price`] computes what each site costs under given layouts, with the decisions that `reshard` will make. Sites
 //!   that need a value in the same layout share its move.
-//! - [`search`] changes the layouts around the dearest sites.
+//! - [`search`] changes the layouts around the dearest sites, and [`memory`] keeps shards small where they do not fit.
+//! - [`folded`] has one site for all equal ones of a function that repeats itself. It is searched first.
 //! - [`changes`] records what changed, for the reasons of collectives.
 //!
 //! The layouts of arguments, results, constraints and manual computations stay as they are, and so does everything if
@@ -17,28 +18,37 @@
 
 mod changes;
 mod copies;
+mod folded;
+mod memory;
 mod price;
 mod search;
 mod sites;
 #[cfg(test)]
 mod tests;
 
-use crate::hoist::ROOM;
-use crate::live::Lives;
 use crate::strategy::Decisions;
 pub(crate) use changes::Changes;
 use copies::with_copies;
 pub(crate) use copies::{is_copy, is_reader};
+use folded::search_folded;
+use memory::{Memory, search_within};
 use price::Prices;
 pub(crate) use search::MAX_EFFORT;
-use search::{Left, Limits, Shards, search};
+use search::{Left, Limits};
 use shardwise_base::{AxisKind, Diagnostic, Mesh};
 use shardwise_ir::{Func, Module};
 use sites::Sites;
 use std::sync::Arc;
 
-/// The part by which the estimated memory may grow, if it grows by more than [`ROOM`].
-const MORE_MEMORY: f64 = 0.05;
+/// The bytes from which on a search takes longer. A device receives them in ten milliseconds or more, in each run of the
+/// program.
+const MUCH_RECEIVED: u64 = 1 << 30;
+
+/// How many times as much effort the search for layouts may then make.
+const MORE_EFFORT: usize = 4;
+
+/// The largest number of times that a function is folded. A change can make more sites equal than before.
+const MAX_FOLDS: usize = 3;
 
 #[derive(Default)]
 pub(crate) struct Chosen {
@@ -57,8 +67,8 @@ pub(crate) struct Chosen {
 /// much memory, or if values are unreduced, it has the function with copies alone, or none if no value is shared. It
 /// also has none if the mesh has Explicit axes or a single device. `decisions` only keeps decisions that are made on
 /// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
-/// deferred. If the layouts found take too much memory, a second search lets no shard grow. `effort` is what each
-/// search may make: for the function, and in addition for each of its sites ([`MAX_EFFORT`]).
+/// deferred. `effort` is what the search may make: for the function, and in addition for each of its sites
+/// ([`MAX_EFFORT`]). It may make [`MORE_EFFORT`] times as much if a device receives [`MUCH_RECEIVED`] bytes.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,
@@ -75,37 +85,36 @@ pub(crate) fn choose(
     let func = copied.as_ref().unwrap_or(func);
     chosen.func = copied.clone();
     let Some(sites) = Sites::of(module, func, mesh, &mut decisions.kinds) else { return chosen };
-    let mut lives = None;
-    for shards in [Shards::MayGrow, Shards::StaySmall] {
-        let mut prices = Prices::new(module, func, mesh, &sites, decisions);
-        let (before, propagated) = (prices.all_rated().clone(), prices.all_current().clone());
-        let (found, left) = search(&mut prices, Limits { effort, keeps_sums, shards });
-        chosen.note = left.map(|left| budget_ended(func, &left));
-        if found.is_empty() {
-            return chosen;
+    let mut prices = Prices::new(module, &func.body, mesh, &sites, decisions);
+    let (before, propagated) = (prices.all_rated().clone(), prices.all_current().clone());
+    let mut memory = Memory::new(func, &sites);
+    let more = if prices.bytes_received() >= MUCH_RECEIVED { MORE_EFFORT } else { 1 };
+    let mut effort = more * (effort.0 + effort.1 * sites.sites.len());
+    let mut is_first_look = true;
+    for _ in 0..MAX_FOLDS {
+        let limits = Limits { effort: effort / 2, keeps_sums, is_folded: true };
+        let Some(outcome) = search_folded(&mut memory, &mut prices, &propagated, limits) else { break };
+        is_first_look &= outcome.is_cut;
+        if outcome.is_cut || !outcome.is_better {
+            effort /= 3;
+            break;
         }
-        let mut out = func.clone();
-        for (group, layout) in &found {
-            for &v in &sites.groups[*group].values {
-                out.body.value_mut(v).sharding = Some(prices.layout(*layout).clone());
-            }
-        }
-        // The lives do not depend on layouts.
-        let lives = lives.get_or_insert_with(|| Lives::compute(&func.body));
-        let [peak, new_peak] = [&func.body, &out.body].map(|body| lives.peak(body, body.entry()));
-        let more = ROOM.max((peak as f64 * MORE_MEMORY) as u64);
-        if new_peak <= peak.saturating_add(more) {
-            chosen.changes = Changes::of(&before, &propagated, &prices, &found);
-            chosen.func = Some(out);
-            return chosen;
-        }
+    }
+    let limits = Limits { effort, keeps_sums, is_folded: false };
+    let left = search_within(&mut memory, &mut prices, limits, |prices| prices.changed_since(&propagated));
+    chosen.note = left.map(|left| budget_ended(func, &left, is_first_look));
+    let changed = prices.changes_since(&propagated);
+    if !changed.is_empty() {
+        chosen.changes = Changes::of(&before, &propagated, &prices, &changed);
+        chosen.func = Some(memory.func_with(&prices.shardings(&changed)));
     }
     chosen
 }
-
-fn budget_ended(func: &Func, left: &Left) -> Diagnostic {
+/// Returns the note that a search was cut short. `is_first_look` states whether no search before it had looked at all
+/// sites.
+fn budget_ended(func: &Func, left: &Left, is_first_look: bool) -> Diagnostic {
     let (name, Left { site_count, of, .. }) = (&func.name, left);
-    let again = if left.is_first_round { "" } else { " again" };
+    let again = if left.is_first_round && is_first_look { "" } else { " again" };
     let message = format!(
         "the search for the layouts of `{name}` ended with its budget: of {of} places where data moves, {site_count} \
          were not fully looked at{again}"

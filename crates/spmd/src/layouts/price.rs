@@ -8,7 +8,7 @@ use crate::rewrite::{facts, sharding_or_replicated};
 use crate::strategy::{Decision, Decisions, Shardings};
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, entity};
-use shardwise_ir::{Body, Func, Module, OpView, Value};
+use shardwise_ir::{Body, Module, OpView, TensorType, Value};
 use shardwise_ops::Linear;
 use shardwise_sharding::{FactorKind, Price, Rule};
 use smallvec::SmallVec;
@@ -77,6 +77,8 @@ pub(super) struct Prices<'a> {
     received: u64,
     /// The price of the work of all ops but products, on one device.
     work: u64,
+    /// The price of this work at the start.
+    pub first_work: u64,
     /// The number of ratings so far, with each new decision counted as [`DECISION`], and with the work of
     /// planning ([`PLANNING`]).
     pub effort: usize,
@@ -135,12 +137,11 @@ pub(super) struct Ask<V = Group> {
 impl<'a> Prices<'a> {
     pub fn new(
         module: &'a Module,
-        func: &'a Func,
+        body: &'a Body,
         mesh: &'a Arc<Mesh>,
         sites: &'a Sites,
         decisions: &'a mut Decisions,
     ) -> Prices<'a> {
-        let body = &func.body;
         let mut layouts = Layouts::default();
         let mut layout = |g: Group| {
             let v = sites.groups[g].values.last().expect("a group has values");
@@ -162,6 +163,7 @@ impl<'a> Prices<'a> {
             total: 0,
             received: 0,
             work: 0,
+            first_work: 0,
             effort: 0,
         };
         for site in sites.sites.keys() {
@@ -169,12 +171,28 @@ impl<'a> Prices<'a> {
             prices.shards[site] = rated.shards.unwrap_or(0);
             prices.enter(site, rated);
         }
+        prices.first_work = prices.work;
         prices
+    }
+
+    /// Returns into how many shards the work of a site's product was split at the start; 0 if it is no product.
+    pub fn first_shards(&self, site: Site) -> usize {
+        self.shards[site]
+    }
+
+    /// Returns the prices of other sites of the function, under the layouts that it had at the start.
+    pub fn of_sites<'b>(&'b mut self, sites: &'b Sites) -> Prices<'b> {
+        Prices::new(self.module, self.body, self.mesh, sites, self.decisions)
     }
 
     /// Returns the price of the function.
     pub fn total(&self) -> u64 {
         self.total
+    }
+
+    /// Returns the bytes that a device receives in the function.
+    pub fn bytes_received(&self) -> u64 {
+        self.received
     }
 
     /// Returns the bytes that a device receives in the function. If the mesh has rates, bytes do not count alone, and
@@ -201,6 +219,35 @@ impl<'a> Prices<'a> {
     /// Returns the current layouts of all groups.
     pub fn all_current(&self) -> &EntityVec<Group, Layout> {
         &self.current
+    }
+
+    /// Returns the groups whose layouts differ from these, with the layouts that they have.
+    pub fn changes_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Layout)> {
+        let differs = |g: &Group| !self.layout(self.current[*g]).same_layout(self.layout(layouts[*g]));
+        self.current.keys().filter(differs).map(|g| (g, self.current[g])).collect()
+    }
+
+    /// Returns the groups whose layouts differ from these, with the layouts that they have.
+    pub fn changed_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Sharding)> {
+        self.shardings(&self.changes_since(layouts))
+    }
+
+    /// Returns the groups with their layouts.
+    pub fn shardings(&self, changes: &[(Group, Layout)]) -> Vec<(Group, Sharding)> {
+        changes.iter().map(|&(group, layout)| (group, self.layout(layout).clone())).collect()
+    }
+
+    /// Changes the layout of a group.
+    pub fn set_sharding(&mut self, group: Group, layout: Sharding) {
+        let layout = self.layouts.of(layout);
+        self.set(group, layout);
+    }
+
+    /// Changes the layouts of all groups to these.
+    pub fn set_all(&mut self, layouts: &EntityVec<Group, Layout>) {
+        for group in layouts.keys().filter(|g| self.current[*g] != layouts[*g]).collect::<Vec<_>>() {
+            self.set(group, layouts[group]);
+        }
     }
 
     /// Returns the part of a site's price that is for bytes between devices, in all its runs.
@@ -260,9 +307,14 @@ impl<'a> Prices<'a> {
         }
     }
 
+    /// Returns the type of a group's first value.
+    pub fn ty(&self, group: Group) -> &'a TensorType {
+        self.body.ty(self.sites.groups[group].values[0]).as_tensor().expect("only tensors are in groups")
+    }
+
     /// Returns the shape of a group's values.
     pub fn shape(&self, group: Group) -> &'a [usize] {
-        self.body.ty(self.sites.groups[group].values[0]).shape()
+        &self.ty(group).shape
     }
 
     pub fn mesh(&self) -> &'a Arc<Mesh> {
@@ -357,10 +409,7 @@ impl<'a> Prices<'a> {
     }
 
     fn value(&self, site: Site, index: usize) -> Value {
-        match &self.sites.sites[site].kind {
-            SiteKind::Op { op, .. } => self.body[*op].operands[index],
-            SiteKind::Edge { from, .. } => *from,
-        }
+        self.sites.sites[site].sources[index].value
     }
 
     /// Returns the price of bringing a value to all layouts in which sites need it, and the bytes that a device
@@ -450,7 +499,7 @@ impl<'a> Prices<'a> {
             kept.clear();
             decision = decide(&kept);
         }
-        self.rate_decision(&view, decision, &given, &kept, data.runs)
+        self.rate_decision(&view, decision, &given, &kept, data)
     }
 
     fn rate_edge(&mut self, data: &SiteData) -> Rated {
@@ -466,11 +515,12 @@ impl<'a> Prices<'a> {
         if from.same_layout(to) {
             return rated;
         }
-        let ty = self.body.ty(self.sites.groups[group].values[0]).as_tensor().expect("an edge moves a tensor");
+        let ty = self.ty(group);
         let open = minus(&from.unreduced, &to.unreduced, self.mesh);
         let price = self.decisions.prices.of(from, &open, to, &ty.shape, ty.dtype);
-        rated.bytes = price.bytes.saturating_mul(data.runs);
-        let price = of(price).saturating_mul(data.runs);
+        let runs = data.sources[0].runs;
+        rated.bytes = price.bytes.saturating_mul(runs);
+        let price = of(price).saturating_mul(runs);
         let is_opened = !minus(&to.unreduced, &from.unreduced, self.mesh).is_empty();
         if is_opened && !is_zeros {
             rated.own = FORBIDDEN;
@@ -490,8 +540,9 @@ impl<'a> Prices<'a> {
         decision: Rc<Decision>,
         given: &Shardings,
         kept: &[AxisRef],
-        runs: u64,
+        data: &SiteData,
     ) -> Rated {
+        let runs = data.runs;
         let mut rated = Rated { bytes: decision.assignment.bytes_moved.saturating_mul(runs), ..Rated::default() };
         let mut own = decision.assignment.price;
         let mut received = decision.assignment.bytes_moved;
@@ -524,7 +575,8 @@ impl<'a> Prices<'a> {
             if of(price) == 0 {
                 continue;
             }
-            let (price, bytes) = (of(price).saturating_mul(runs), price.bytes.saturating_mul(runs));
+            let moves = data.sources[i].runs;
+            let (price, bytes) = (of(price).saturating_mul(moves), price.bytes.saturating_mul(moves));
             rated.bytes += if open.is_empty() { 0 } else { price };
             let to = self.layouts.of(layout.clone().with_unreduced(both(&from.unreduced, kept)));
             rated.asks.push(Ask { value: i, layout: to, price });

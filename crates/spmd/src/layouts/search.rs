@@ -7,18 +7,19 @@
 //! A scan or a transform over a split dimension costs less at no single op if another dimension is split in its place,
 //! but at all of them together. Such a trade of dimensions spreads to all values that can follow it.
 
+use super::folded::surroundings;
 use super::price::{Ask, Layout, Prices};
 use super::sites::{Group, Site};
 use crate::defer::is_wide;
 use crate::strategy::Decision;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet, FxHasher};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
 use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -35,6 +36,10 @@ const FEW_STEPS: usize = 2;
 const STAGES: [Stage; 3] =
     [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
+/// The stages of a search over a folded function, in order. Chains that are too long for what is left of its effort
+/// are taken up by the search over the whole function.
+const STAGES_OF_FOLDED: [Stage; 2] = [Stage { is_far: false, effort: 0.3 }, Stage { is_far: true, effort: 1.0 }];
+
 /// The limits of a stage.
 #[derive(Clone, Copy)]
 struct Stage {
@@ -50,9 +55,6 @@ impl Stage {
         if self.is_far { MAX_STEPS } else { FEW_STEPS }
     }
 }
-
-/// How far the surroundings of a site reach, in sites.
-const RADIUS: usize = 4;
 
 /// The largest number of times that all stages are run, and of rounds over all sites in each stage.
 const MAX_ROUNDS: usize = 3;
@@ -82,35 +84,32 @@ pub(crate) const MAX_EFFORT: (usize, usize) = (130_000, 4);
 /// The limits of a search.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// The effort that the search may make, as for [`MAX_EFFORT`].
-    pub effort: (usize, usize),
+    /// The largest effort that the search may make ([`Prices::effort`]).
+    pub effort: usize,
     /// True if sums over devices are taken where they arise.
     pub keeps_sums: bool,
-    pub shards: Shards,
+    /// True if the sites are those of a folded function ([`Folded`](super::folded::Folded)).
+    pub is_folded: bool,
 }
 
-/// States whether the shard of a value may become larger.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shards {
-    MayGrow,
-    StaySmall,
-}
-
-/// Changes the layouts of groups as long as the price falls. Returns the layouts that changed, and what was left when
-/// the budget of effort ended, or `None` if it did not end.
-pub(super) fn search(prices: &mut Prices<'_>, limits: Limits) -> (Vec<Change>, Option<Left>) {
-    let sites = prices.sites;
-    let before = prices.all_current().clone();
-    let most_work = (prices.work() as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK;
+/// Changes the layouts of groups as long as the price falls. The shards of groups in `stay_small` do not grow. Returns
+/// what was left when the budget of effort ended, or `None` if it did not end.
+pub(super) fn search(prices: &mut Prices<'_>, limits: Limits, stay_small: &EntityVec<Group, bool>) -> Option<Left> {
+    let most_work = most_work(prices);
     let effort_before = prices.effort;
     let (stage, known) = (STAGES[0], FxHashMap::default());
     let moves_copies = false;
-    let mut search = Search { prices, limits, most_work, effort_before, stage, moves_copies, is_cut: false, known };
+    let is_cut = false;
+    let mut search =
+        Search { prices, limits, stay_small, most_work, effort_before, stage, moves_copies, is_cut, known };
     let left = search.run();
     search.move_copies();
-    let layout = |g: Group| prices.layout(prices.current(g));
-    let changed = |g: &Group| !layout(*g).same_layout(prices.layout(before[*g]));
-    (sites.groups.keys().filter(changed).map(|g| (g, prices.current(g))).collect(), left)
+    left
+}
+
+/// Returns the highest price of the work of all ops but products that layouts may have.
+pub(super) fn most_work(prices: &Prices<'_>) -> u64 {
+    (prices.first_work as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK
 }
 
 /// The sites that a search had left when its budget of effort ended.
@@ -135,6 +134,8 @@ pub(super) type Change = (Group, Layout);
 struct Search<'p, 'a> {
     prices: &'p mut Prices<'a>,
     limits: Limits,
+    /// True for the groups whose shards must not grow.
+    stay_small: &'p EntityVec<Group, bool>,
     /// The most work of ops other than products.
     most_work: u64,
     effort_before: usize,
@@ -152,13 +153,17 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
+    fn stages(&self) -> &'static [Stage] {
+        if self.limits.is_folded { &STAGES_OF_FOLDED } else { &STAGES }
+    }
+
     /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
     /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;
         for _ in 0..MAX_ROUNDS {
             let mut left = None;
-            for stage in STAGES {
+            for &stage in self.stages() {
                 self.stage = stage;
                 left = self.rounds();
                 is_first_round &= !stage.is_far || left.as_ref().is_some_and(|left| left.is_first_round);
@@ -193,9 +198,7 @@ impl Search<'_, '_> {
     }
 
     fn is_spent(&self) -> bool {
-        let (of_function, of_site) = self.limits.effort;
-        let most = of_function + of_site * self.prices.sites.sites.len();
-        (self.prices.effort - self.effort_before) as f64 >= most as f64 * self.stage.effort
+        (self.prices.effort - self.effort_before) as f64 >= self.limits.effort as f64 * self.stage.effort
     }
 
     /// Tries changes at all sites that move something, the dearest first.
@@ -360,7 +363,7 @@ impl Search<'_, '_> {
     /// Splits other dimensions in place of those that ops do not pass through ([`Tensors::trades`]), wherever the price
     /// falls, beginning at the dearest sites. Ends when [`TRADE_EFFORT`] is spent. Returns true if a price fell.
     fn trade(&mut self) -> bool {
-        let most_effort = self.prices.effort + TRADE_EFFORT.min(self.limits.effort.0);
+        let most_effort = self.prices.effort + TRADE_EFFORT.min(self.limits.effort);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| self.prices.bytes(*s) > 0).collect();
         sites.sort_by_key(|s| Reverse(self.prices.bytes(*s)));
         let mut tried: FxHashSet<Change> = FxHashSet::default();
@@ -409,7 +412,7 @@ impl Search<'_, '_> {
     /// the price falls, beginning with the dearest copies. Ends when [`COPY_EFFORT`] is spent.
     fn move_copies(&mut self) {
         let sites = self.prices.sites;
-        let most_effort = self.prices.effort + COPY_EFFORT.min(self.limits.effort.0);
+        let most_effort = self.prices.effort + COPY_EFFORT.min(self.limits.effort);
         let bytes = |prices: &Prices<'_>, g: Group| sites.groups[g].sites.iter().map(|&s| prices.bytes(s)).sum::<u64>();
         let mut copies: Vec<Group> = sites.groups.keys().filter(|&g| sites.groups[g].is_copy).collect();
         copies.retain(|&g| bytes(self.prices, g) > 0);
@@ -500,7 +503,7 @@ impl Search<'_, '_> {
         let [own, to] = [own, to].map(|layout| self.prices.layout(layout));
         let shape = self.prices.shape(group);
         let size = |layout: &Sharding| layout.local_shape(shape).iter().product::<usize>();
-        let fits = || self.limits.shards == Shards::MayGrow || size(to) <= size(own);
+        let fits = || !self.stay_small[group] || size(to) <= size(own);
         let can_be_made = to.unreduced.is_empty() || !self.prices.sites.groups[group].is_whole;
         can_be_made && !own.same_layout(to) && fits()
     }
@@ -518,26 +521,6 @@ impl Search<'_, '_> {
         }
         found
     }
-}
-
-/// Returns for each site a number that is equal for sites with equal surroundings: [`RADIUS`] steps around them, the
-/// same is decided at the same prices.
-fn surroundings(prices: &Prices<'_>) -> EntityVec<Site, u64> {
-    let sites = prices.sites;
-    let mut known: EntityVec<Site, u64> = sites.sites.keys().map(|s| prices.fingerprint(s)).collect();
-    for _ in 0..RADIUS {
-        // The order of the sites around a value does not matter.
-        let around = |g: Group| sites.groups[g].sites.iter().fold(0u64, |sum, &s| sum.wrapping_add(known[s]));
-        let around: EntityVec<Group, u64> = sites.groups.keys().map(around).collect();
-        let of = |s: Site| {
-            let mut hasher = FxHasher::default();
-            known[s].hash(&mut hasher);
-            sites.sites[s].groups.iter().for_each(|g| g.map(|g| around[g]).hash(&mut hasher));
-            hasher.finish()
-        };
-        known = sites.sites.keys().map(of).collect();
-    }
-    known
 }
 
 /// The sets of changes that were made together, each as the exclusive or of the hashes of its changes.

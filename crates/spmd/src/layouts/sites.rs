@@ -58,6 +58,13 @@ pub(super) struct GroupData {
     pub sites: Vec<Site>,
 }
 
+impl GroupData {
+    /// Returns the same without sites.
+    pub fn without_sites(&self) -> GroupData {
+        GroupData { values: self.values.clone(), sites: vec![], ..*self }
+    }
+}
+
 pub(super) struct SiteData {
     pub kind: SiteKind,
     pub class: Class,
@@ -67,8 +74,20 @@ pub(super) struct SiteData {
     /// The groups of an op's operands and results, or of the two ends of an edge; `None` for values without one. An
     /// edge to a layout has only its first end here.
     pub groups: SmallVec<[Option<Group>; 4]>,
+    /// The values that the site may move: the operands of an op, or the value of an edge.
+    pub sources: SmallVec<[Source; 3]>,
 }
 
+/// A value that a site may move.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Source {
+    pub value: Value,
+    /// How often the value is moved. This is how often the site runs, unless the site stands for several that read one
+    /// value ([`Folded`](super::folded::Folded)).
+    pub runs: u64,
+}
+
+#[derive(Clone)]
 pub(super) enum SiteKind {
     /// An op that runs along the factors of a rule.
     Op { op: Op, kind: OpKind, served: Served },
@@ -78,6 +97,7 @@ pub(super) enum SiteKind {
 }
 
 /// The end of an edge.
+#[derive(Clone)]
 pub(super) enum Target {
     Group(Group),
     /// A layout that the program states, or that an op without a rule needs.
@@ -120,6 +140,19 @@ impl Sites {
     /// one, or if it is defined inside a manual computation or a scalar function such as a reducer.
     pub fn group(&self, v: Value) -> Option<Group> {
         self.group_of[v]
+    }
+
+    /// Returns these groups and sites, in which group `to[g]` has the values of group `g`.
+    pub fn regrouped(
+        &self,
+        groups: EntityVec<Group, GroupData>,
+        sites: EntityVec<Site, SiteData>,
+        to: &EntityVec<Group, Group>,
+    ) -> Sites {
+        let group_of = self.group_of.iter().map(|g| g.map(|g| to[g])).collect();
+        let mut sites = Sites { groups, sites, group_of, classes: FxHashMap::default() };
+        sites.connect();
+        sites
     }
 
     fn connect(&mut self) {
@@ -171,11 +204,11 @@ impl Build<'_> {
     }
 
     fn site(&mut self, kind: SiteKind, runs: u64) {
-        let (key, groups) = match &kind {
+        let (key, groups, values) = match &kind {
             SiteKind::Op { op, kind, served } => {
                 let view = self.module.view(self.body, *op);
                 let groups = view.operands().iter().chain(view.results()).map(|&v| self.sites.group(v)).collect();
-                (ClassKey::Op { kind: *kind, served: served.clone(), runs }, groups)
+                (ClassKey::Op { kind: *kind, served: served.clone(), runs }, groups, view.operands())
             }
             SiteKind::Edge { from, to, is_zeros } => {
                 let ty = self.body.ty(*from).as_tensor().expect("an edge moves a tensor").clone();
@@ -187,12 +220,13 @@ impl Build<'_> {
                     }
                     Target::Layout(layout) => Some(layout.clone()),
                 };
-                (ClassKey::Edge { ty, to, runs, is_zeros: *is_zeros }, groups)
+                (ClassKey::Edge { ty, to, runs, is_zeros: *is_zeros }, groups, std::slice::from_ref(from))
             }
         };
         let next = Class::new(self.sites.classes.len());
         let class = *self.sites.classes.entry(key).or_insert(next);
-        self.sites.sites.push(SiteData { kind, class, runs, groups });
+        let sources = values.iter().map(|&value| Source { value, runs }).collect();
+        self.sites.sites.push(SiteData { kind, class, runs, groups, sources });
     }
 
     fn edge(&mut self, from: Value, to: Option<Target>) {

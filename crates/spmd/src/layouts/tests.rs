@@ -1,9 +1,12 @@
 //! Notes of the search for layouts.
 
+use super::folded::Folded;
+use super::sites::Group;
 use super::*;
 use crate::plan::MAX_WORK;
-use crate::{Options, run_until};
+use crate::{Options, partition, run_until};
 use expect_test::expect;
+use shardwise_base::Sharding;
 use shardwise_ir::text;
 
 /// Two chains of products whose layouts the search changes.
@@ -69,7 +72,7 @@ fn refused_changes_change_nothing() {
     let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
     let mut decisions = Decisions::new(mesh);
     let sites = Sites::of(&module, func, mesh, &mut decisions.kinds).expect("the chain can be searched");
-    let mut prices = Prices::new(&module, func, mesh, &sites, &mut decisions);
+    let mut prices = Prices::new(&module, &func.body, mesh, &sites, &mut decisions);
     let state = |p: &Prices<'_>| (p.total(), p.all_received(), p.work(), p.all_current().clone());
     let (before, layouts) = (state(&prices), prices.all_current().clone());
     let mut counts = [0, 0];
@@ -90,4 +93,66 @@ fn refused_changes_change_nothing() {
         }
     }
     assert!(counts.iter().all(|&count| count > 10), "{counts:?}");
+}
+
+/// A chain of equal layers, as long as wanted. No layout of one layer alone receives less than the propagated one.
+fn layers(count: usize) -> Module {
+    let mut text = r#"sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func public @main(%r0: tensor<512x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+    %w: tensor<1024x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>},
+    %v: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) -> tensor<512x1024xf32> {
+"#
+    .to_string();
+    for i in 0..count {
+        let next = i + 1;
+        text += &format!(
+            "  %h{i} = stablehlo.dot_general %r{i}, %w, contracting_dims = [1] x [0] : (tensor<512x1024xf32>, tensor<1024x4096xf32>) -> tensor<512x4096xf32>
+  %t{i} = stablehlo.tanh %h{i} : tensor<512x4096xf32>
+  %o{i} = stablehlo.dot_general %t{i}, %v, contracting_dims = [1] x [0] : (tensor<512x4096xf32>, tensor<4096x1024xf32>) -> tensor<512x1024xf32>
+  %r{next} = stablehlo.add %o{i}, %r{i} : tensor<512x1024xf32>
+"
+        );
+    }
+    text += &format!("  return %r{count} : tensor<512x1024xf32>\n}}\n");
+    text::parse("layers.mlir", &text, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A function with many equal layers is searched as one with few: ten times as many layers, of which each would receive
+/// as much as one of the few, receive less than twice as much in all.
+#[test]
+fn equal_layers_change_together() {
+    let received = |count| {
+        let found = partition(&layers(count), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(!found.warnings.iter().any(|w| w.code == "layouts-budget"), "the search of {count} layers is cut");
+        found.communication.bytes_received()
+    };
+    let (few, many) = (received(20), received(200));
+    assert!(many < 2 * few, "{many} {few}");
+}
+
+/// A folded function has the price of the function, and changes of both cost the same.
+#[test]
+fn a_folded_function_has_the_price_of_the_function() {
+    let module = run_until("join", &layers(50), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (mesh, func) = (module.main_mesh().unwrap(), module.main().unwrap());
+    let mut decisions = Decisions::new(mesh);
+    let sites = Sites::of(&module, func, mesh, &mut decisions.kinds).expect("the layers can be searched");
+    let mut prices = Prices::new(&module, &func.body, mesh, &sites, &mut decisions);
+    let folded = Folded::of(&prices).expect("the layers are equal");
+    assert!(folded.sites.sites.len() < 50, "{} sites", folded.sites.sites.len());
+    let before = prices.total();
+    let mut inner = prices.of_sites(&folded.sites);
+    assert_eq!(inner.total(), before);
+    let layout = |inner: &Prices<'_>, group| Sharding::replicated(mesh, inner.shape(group).len());
+    let count = |group: &Group| folded.unfolded(&[(*group, layout(&inner, *group))]).len();
+    let free = folded.sites.groups.keys().filter(|&g| !folded.sites.groups[g].is_fixed);
+    let group = free.max_by_key(count).expect("some are free");
+    let layout = layout(&inner, group);
+    let first = inner.all_current().clone();
+    inner.set_sharding(group, layout);
+    let (total, changes) = (inner.total(), folded.unfolded(&inner.changed_since(&first)));
+    assert!(total != before && changes.len() > 40, "{total} {}", changes.len());
+    changes.into_iter().for_each(|(group, layout)| prices.set_sharding(group, layout));
+    // Divisions of work are rounded at each site.
+    assert!(prices.total().abs_diff(total) <= 50, "{} {total}", prices.total());
 }
