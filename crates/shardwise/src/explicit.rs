@@ -286,6 +286,11 @@ impl State {
         axes.iter().copied().filter(|a| self.axes.iter().any(|b| b.contains(*a))).collect()
     }
 
+    /// Returns true if the mesh has axes that are neither part of types nor manual.
+    pub fn is_mixed(&self) -> bool {
+        self.is_mixed
+    }
+
     fn whole(&self, rank: usize) -> Sharding {
         self.sharding(&vec![AxisList::new(); rank], Sums::default())
     }

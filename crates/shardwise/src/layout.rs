@@ -140,7 +140,8 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
         return Ok(hlo::constrain(x, sharding));
     };
-    let is_open = sharding.dims.iter().any(|d| d.is_open);
+    // Where Auto axes are left to the compiler, `_` names no Explicit axis.
+    let is_open = sharding.dims.iter().any(|d| d.is_open) && !trace::with(|t| t.explicit.is_mixed());
     let unclear = is_open.then(|| trace::with(|t| explicit::undecided(t, traced))).flatten();
     if unclear.is_some() {
         return s.fail(Some(x.tensor().clone()), mistakes::unconstrained(spec, &x.short_type(), &s.loc));

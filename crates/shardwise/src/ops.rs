@@ -586,6 +586,13 @@ macro_rules! unary {
     };
 }
 
+/// Returns `ln(1 + exp(x))`. Both sides of 0 are differentiable any number of times, which `maximum` and `abs` are not
+/// at 0.
+fn softplus(x: &Array) -> Array {
+    let is_positive = x.gt(0.0);
+    is_positive.select(x, 0.0) + is_positive.select(-x, x).exp().ln_1p()
+}
+
 unary! {
     /// Returns `x * x`.
     square Numbers |x| hlo::binary(Opcode::Multiply, x, x);

@@ -74,6 +74,7 @@ impl Copier<'_> {
             Opcode::NamedComputation => return self.named(op),
             Opcode::AsyncStart => return self.start(data),
             Opcode::AsyncDone => return self.finish(data),
+            Opcode::ShardingConstraint if explicit::is_typing() => return self.constraint(data),
             _ => {}
         }
         let operands = self.arrays(&data.operands);
@@ -96,6 +97,16 @@ impl Copier<'_> {
         for (&v, array) in data.results.iter().zip(made) {
             self.set(v, &array);
         }
+    }
+
+    /// Moves a value to the layout that the function states, which is then the layout of its type.
+    fn constraint(&mut self, data: &OpData) {
+        let (operand, result) = (&self.arrays(&data.operands)[0], data.results[0]);
+        let moved = match self.body.sharding(result) {
+            Some(sharding) => reshard(operand, sharding),
+            None => operand.clone(),
+        };
+        self.set(result, &moved);
     }
 
     fn types(&self, values: &[Value]) -> Vec<TensorType> {

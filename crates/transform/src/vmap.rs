@@ -125,17 +125,20 @@ fn drop_other_aliases(func: &mut Func) {
 }
 
 /// Returns a sharding with a leading dimension that is split over those of these axes that its mesh has, and open if it
-/// has none.
+/// has none. An element of the batch may be replicated over these axes: the batch is not.
 fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     let axes: Vec<AxisRef> = axes.iter().filter_map(|a| Some(AxisRef::full(sharding.mesh.axis(a)?))).collect();
+    let replicated = sharding.replicated.iter().flat_map(|a| a.minus(&sharding.mesh, &axes)).collect();
     let first = DimSharding { is_open: axes.is_empty(), axes, priority: None };
     let dims = std::iter::once(first).chain(sharding.dims.iter().cloned()).collect();
-    sharding.clone().with_dims(dims)
+    let mut out = sharding.clone().with_dims(dims);
+    out.replicated = replicated;
+    out
 }
 
-/// Returns one of `axes` that a sharding names already, or `None` if there is none.
+/// Returns one of `axes` over which a sharding splits, sums or has summed values already, or `None` if there is none.
 fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
-    let stated = [&sharding.replicated, &sharding.unreduced, &sharding.reduced];
+    let stated = [&sharding.unreduced, &sharding.reduced];
     let used = sharding.dims.iter().map(|d| &d.axes).chain(stated).flatten();
     let used: Vec<AxisRef> = used.copied().collect();
     let is_used = |a: &&String| sharding.mesh.axis(a).is_some_and(|i| used.iter().any(|u| u.axis == i));

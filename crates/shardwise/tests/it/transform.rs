@@ -571,3 +571,55 @@ fn mistakes_name_what_is_wrong() {
     let e = jit(|x: &Array, y: &Array| vmap(|x: &Array, y: &Array| x + y)(x, y))(&x, &y).unwrap_err();
     assert_eq!(code(e), "batch-size");
 }
+
+/// Each branch of these functions is differentiable any number of times, and so is the function at 0, where they meet.
+#[test]
+fn functions_with_branches_have_all_derivatives_at_zero() {
+    let at_zero = |f: fn(&Array) -> Array| {
+        let x = scalar(0.0, F32);
+        [grad(f)(&x), grad(grad(f))(&x), grad(grad(grad(f)))(&x)].map(|d| floats(&d)[0])
+    };
+    assert_eq!(at_zero(|x| x.softplus()), [0.5, 0.25, 0.0]);
+    assert_eq!(at_zero(|x| x.log_sigmoid()), [0.5, -0.25, 0.0]);
+    assert_eq!(at_zero(|x| x.elu(1.0)), [1.0, 1.0, 1.0]);
+    assert_eq!(at_zero(|x| x.relu()), [0.0, 0.0, 0.0]);
+    let far = array(&[-200.0f32, -20.0, 20.0, 200.0]);
+    let slopes = floats(&grad(|x: &Array| x.softplus().sum(..))(&far));
+    assert_eq!(slopes, floats(&far.sigmoid()));
+    assert!(floats(&array(&[f32::NAN]).softplus())[0].is_nan() && floats(&array(&[f32::NAN]).relu())[0].is_nan());
+}
+
+/// In Explicit mode, a layout that a function states is that of each element of its batch.
+#[test]
+fn layouts_stated_in_batches_are_types() {
+    set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
+    let x = ones([8, 16], F32).shard(P!("X", None));
+    let ty = |y: Result<Array>| y.unwrap().ty().to_string();
+    let split = jit(|x: &Array| vmap(|a: &Array| (a * 2.0).shard(P!("Y")))(x));
+    assert_eq!(ty(split(&x)), "f32[8@X,16@Y]");
+    let whole = jit(|x: &Array| vmap(|a: &Array| a.sin().shard(P!(None)) + 1.0)(x));
+    assert_eq!(ty(whole(&x.shard(P!("X", "Y")))), "f32[8@X,16]");
+    let columns = jit(|x: &Array| jacfwd(|a: &Array| (a * 2.0).shard(P!("X")))(x));
+    assert_eq!(ty(columns(&ones([8], F32).shard(P!("X")))), "f32[8@X,8]");
+    // The step moves data, so it is listed, or refused.
+    let denied = with_communication(Communicate::Deny, || split(&x));
+    assert_eq!(denied.unwrap().ty().to_string(), "f32[8@X,16@Y]", "a slice of what each device has moves nothing");
+}
+
+/// On a mesh with axes of both kinds, `_` leaves a dimension to the compiler, and names no Explicit axis.
+#[test]
+fn gradients_on_meshes_with_explicit_and_auto_axes() {
+    set_mesh(Mesh::new([Axis::explicit("X", 4), Axis::auto("Y", 2)]).unwrap());
+    let x = ramp(&[8, 16], 1.0);
+    let w = ramp(&[16, 4], 0.5);
+    let loss = |w: &Array, x: &Array| x.matmul(w).tanh().sum(..);
+    let plain = floats(&grad(loss)(&w, &x));
+    let split = x.shard(P!("X"));
+    let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+    assert!(close(&floats(&grad(loss)(&w, &split)), &plain));
+    assert!(close(&floats(&jit(|w: &Array, x: &Array| grad(loss)(w, x))(&w, &split).unwrap()), &plain));
+    let product = jit(|x: &Array, w: &Array| x.t().matmul(x.matmul(w)).shard(P!(_, _)));
+    assert_eq!(product(&split, &w).unwrap().ty().to_string(), "f32[16,4]");
+    let batch = jit(|x: &Array| vmap(|a: &Array| (a * 2.0).shard(P!("Y")))(x));
+    assert!(batch(&split).unwrap().ty().to_string().starts_with("f32[8@X,16"));
+}
