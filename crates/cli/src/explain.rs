@@ -30,6 +30,12 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
     args.source.partition(&module, options.topology.clone())?;
     if let Some(file) = &args.other {
         let other = Source { file: file.clone(), dump: None }.read()?;
+        let stated = options.topology.clone().filter(|_| args.topology.is_some());
+        let topologies =
+            [&options.topology, &chosen_topology(stated, &other)?].map(|t| t.as_ref().map(Topology::to_string));
+        if topologies[0] != topologies[1] {
+            return Err(other_topology(topologies).into());
+        }
         let mut comparison = compare(&module, &other, &options)?;
         comparison.names = [&args.source.file, file].map(|path| path.display().to_string());
         match args.json {
@@ -44,6 +50,13 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         false => show!("{}: {}", printable(&args.source.file.display().to_string()), shown(&explanation)),
     }
     Ok(())
+}
+
+fn other_topology(topologies: [Option<String>; 2]) -> Diagnostic {
+    let [first, second] = topologies.map(|t| t.map_or("no machine".to_string(), |t| format!("`{t}`")));
+    Diagnostic::error("explain-topology", &Loc::UNKNOWN, "the programs are for different machines")
+        .facts(format!("the mesh of the first program states {first}, that of the second one {second}"))
+        .help("compare them on one machine: `--topology v5e:2x4`")
 }
 
 fn read_twice() -> Diagnostic {

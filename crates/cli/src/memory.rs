@@ -5,6 +5,9 @@ use shardwise_base::{Account, Literal};
 use shardwise_engine::{Executable, ShardedType};
 use std::sync::OnceLock;
 
+/// The bytes of which memory for arrays is a multiple.
+const WORD: usize = size_of::<u64>();
+
 static PREDICTED: OnceLock<usize> = OnceLock::new();
 static COUNTED: OnceLock<usize> = OnceLock::new();
 
@@ -17,8 +20,7 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     // A shard is copied, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
     // Results are read shard by shard while all of them are alive.
-    let results =
-        signature.outputs.iter().map(|ty| ty.ty.bytes() as usize).fold(needed.result_bytes, usize::saturating_add);
+    let results = signature.outputs.iter().map(result_bytes).fold(needed.result_bytes, usize::saturating_add);
     let read = signature.outputs.iter().map(|ty| copies(ty).max(sums(ty))).max().unwrap_or(0);
     let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
     let predicted = account.in_use().saturating_add(needed.argument_bytes).saturating_add(more).max(account.peak());
@@ -42,9 +44,14 @@ pub fn report(account: &Account) -> String {
     }
 }
 
+/// Returns the bytes of the literal of a result, which are allocated in words.
+fn result_bytes(ty: &ShardedType) -> usize {
+    (ty.ty.bytes() as usize).saturating_add(WORD - 1) / WORD * WORD
+}
+
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
-    shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()
+    (shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()).next_multiple_of(WORD)
 }
 
 /// Returns the bytes of the copies that are made of a shard before it is placed: one copy, and one more if it is

@@ -22,6 +22,9 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
         npz::check_writable(path)?;
     }
     timelines::check(args.profile.as_deref())?;
+    if args.profile.is_some() && args.engine == EngineName::Interp {
+        return Err(no_profile().into());
+    }
     let machine = if args.profile.is_some() { calibrate::own(args.machine.as_deref())? } else { None };
     let module = args.source.read()?;
     let ran = Stop::catch(|| run_module(args, &module, machine.as_ref()));
@@ -215,6 +218,11 @@ fn no_option(name: &str, loc: &Loc) -> Diagnostic {
     let message = format!("`{name}` needs a partitioned program, and only the interpreter runs this one, as it stands");
     Diagnostic::error("run-as-it-stands", loc, message)
         .help(format!("leave out `{name}`, or the ops `interpreter.…` and `check.expect_serialized_eq`"))
+}
+
+fn no_profile() -> Diagnostic {
+    Diagnostic::error("run-profile", &Loc::UNKNOWN, "the interpreter measures no times")
+        .help("leave out `--engine interp` or `--profile`")
 }
 
 fn not_arrays(text: &str) -> Diagnostic {

@@ -1,5 +1,6 @@
 //! Reads programs and writes stages.
 
+use crate::simulate::chosen_topology;
 use crate::text::{self, Text};
 use crate::{Source, out};
 use shardwise_base::file;
@@ -91,8 +92,10 @@ impl Source {
     }
 
     /// Partitions the program for a topology, or else for the one that its mesh states, prints its warnings, and writes
-    /// its stages if `--dump` is set. Fails if a pass does, or if a stage cannot be written.
+    /// its stages if `--dump` is set. Fails if the topology of the mesh is not known, if a pass fails, or if a stage cannot be
+    /// written.
     pub fn partition(&self, module: &Module, topology: Option<Topology>) -> Result<Partitioned, Diagnostics> {
+        let topology = chosen_topology(topology, module)?;
         let mut dumper = self.dumper()?;
         let context = Context::with_rates(rates_on(topology));
         let partitioned =

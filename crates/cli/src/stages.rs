@@ -91,7 +91,8 @@ fn step(name: &str) -> Result<Step<'_>, Diagnostics> {
         let request = request?;
         return Ok(Step { name: schedule::Request::LIST.0, run: Box::new(move |m, cx| scheduled(&request, &m, cx)) });
     }
-    spmd::find(name).map(Step::from)
+    let transforms = Request::LIST.map(|(name, _)| name);
+    spmd::find_among(name, &[&[schedule::Request::LIST.0], &transforms[..]].concat()).map(Step::from)
 }
 
 fn scheduled(request: &schedule::Request, module: &Module, cx: &mut spmd::Context) -> Result<Module, Diagnostics> {

@@ -22,7 +22,7 @@ pub struct Figures {
     /// The number of collectives in the program.
     pub collective_count: usize,
     /// An estimate of the largest number of bytes in memory at one time. With a topology, it is that of the predicted
-    /// run, and otherwise it counts each value from its op to its last use.
+    /// run, which for a host is the memory of all devices. Otherwise it counts each value from its op to its last use.
     pub memory_bytes: u64,
     /// The arithmetic operations of the main function, by the costs that the ops state. All branches of a conditional
     /// count, and an op in a loop with an unknown number of turns counts once.

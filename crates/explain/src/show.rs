@@ -73,7 +73,9 @@ fn totals(f: &mut fmt::Formatter<'_>, e: &Explanation) -> fmt::Result {
             e.bytes_forced.map(|n| format!("; with these specs, every program moves at least {}", byte_size(n)));
         field(f, "least", &format!("{} for these moves{}", byte_size(e.bytes_least), forced.unwrap_or_default()))?;
     }
-    field(f, "memory", &format!("about {} on a device", byte_size(e.figures.memory_bytes)))?;
+    // The devices of a host share its memory.
+    let of = if e.topology.as_ref().is_some_and(|t| t.machine().is_host()) { "all devices" } else { "a device" };
+    field(f, "memory", &format!("about {} on {of}", byte_size(e.figures.memory_bytes)))?;
     field(f, "compute", &format!("{} on a device", flops(e.figures.flops)))?;
     if let (Some(time), Some(exposed), Some(topology)) = (e.figures.step_time, e.figures.exposed_time, &e.topology) {
         let exposed = match exposed {

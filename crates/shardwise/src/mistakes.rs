@@ -219,7 +219,7 @@ pub(crate) fn layout_unknown(wanted: &str, ty: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn carry(name: &str, path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("carry", loc, format!("`{name}`: the body changes the type of the carry"))
         .facts(format!("`{path}` enters as {before} and leaves as {after}"))
-        .help("give both the same type, for example with `.astype(..)` on the initial value")
+        .help("give both the same shape and dtype: a dtype is converted by `.astype(..)` on the initial value")
 }
 
 pub(crate) fn carry_layout(name: &str, path: &str, types: [&str; 2], layouts: [&P; 2], loc: &Loc) -> Diagnostic {

@@ -454,9 +454,10 @@ impl Kinds {
         match self {
             _ if !found.is_computed() => "this dtype has no arithmetic: convert the array first with `.astype(..)`",
             Kinds::Inexact | Kinds::Floats if !found.is_complex() => "convert the array first: `.astype(F32)`",
-            Kinds::Numbers | Kinds::Ordered | Kinds::Integers if found.is_bool() => {
-                "convert the array first: `.astype(I32)`"
+            Kinds::Numbers | Kinds::Ordered if found.is_bool() => {
+                "convert the array first: `.astype(I32)`, or `.astype(F32)` for a float"
             }
+            Kinds::Integers if found.is_bool() => "convert the array first: `.astype(I32)`",
             _ => "",
         }
     }
@@ -664,7 +665,7 @@ unary! {
     /// Returns `ln(sigmoid(x))`, without overflow.
     log_sigmoid Floats |x| -softplus(&-x);
     /// Returns `ln(1 + exp(x))`, without overflow.
-    softplus Floats |x| softplus(x);
+    softplus Floats softplus;
     /// Returns the error function.
     erf Floats |x| hlo::unary(Opcode::ChloErf, x);
     /// Returns the inverse of `erf`; infinite for -1 and 1, and NaN for numbers beyond them.

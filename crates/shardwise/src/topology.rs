@@ -63,7 +63,9 @@ impl Topology {
     /// read or has mistakes, and `topology-grid` if the text has another form or the machine has no such grid.
     #[track_caller]
     pub fn parse(text: &str) -> Result<Topology> {
-        let read = sim::Topology::parse(text).map_err(|found| at_caller(found, Location::caller()))?;
+        // A closure is its own caller.
+        let at = Location::caller();
+        let read = sim::Topology::parse(text).map_err(|found| at_caller(found, at))?;
         let (grid, pods) = read.sizes();
         // A machine that is not in the table is found again by what was stated, such as its file.
         let is_known = |name: &str| sim::Machine::find(name).is_ok_and(|m| std::ptr::eq(&*m, read.machine()));

@@ -50,8 +50,8 @@ pub use explain::{Communication, Row, communication};
 pub use halo::{STRATEGIES, bytes_exchanged, strategies};
 pub use live::peak_bytes;
 pub use pipeline::{
-    Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, partition, prepare, run_passes,
-    run_steps, run_until,
+    Context, DumpHook, Options, PASSES, Partitioned, Pass, RunStep, Step, find, find_among, partition, prepare,
+    run_passes, run_steps, run_until,
 };
 pub use stages::{Guarantee, verify_stage};
 pub use strategy::{RunMode, run_modes};

@@ -286,7 +286,16 @@ pub fn run_until(name: &str, module: &Module, options: &mut Options<'_>) -> Resu
 /// # Errors
 /// Fails if there is none (`pass-unknown`).
 pub fn find(name: &str) -> Result<Pass, Diagnostics> {
-    PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name).into())
+    find_among(name, &[])
+}
+
+/// Returns the pass with this name, as [`find`] does. `others` are the names of further passes, which the error lists
+/// too.
+///
+/// # Errors
+/// Fails if there is none (`pass-unknown`).
+pub fn find_among(name: &str, others: &[&str]) -> Result<Pass, Diagnostics> {
+    PASSES.iter().copied().find(|p| p.name == name).ok_or_else(|| unknown_pass(name, others).into())
 }
 
 /// Who chose the passes and their order.
@@ -377,8 +386,8 @@ fn out_of_order(name: &str) -> Diagnostic {
     }
 }
 
-fn unknown_pass(name: &str) -> Diagnostic {
-    let names = || PASSES.iter().map(|p| p.name);
+fn unknown_pass(name: &str, others: &[&str]) -> Diagnostic {
+    let names = || PASSES.iter().map(|p| p.name).chain(others.iter().copied());
     let d = Diagnostic::error("pass-unknown", &Loc::UNKNOWN, format!("there is no pass `{name}`"));
     match did_you_mean(name, names()) {
         Some(near) => d.help(format!("did you mean `{near}`?")),

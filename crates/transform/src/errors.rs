@@ -88,10 +88,18 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
 }
 
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
-    let types: Vec<String> = results.iter().map(Type::to_string).collect();
-    Diagnostic::error("grad-scalar", loc, "a gradient is taken of one result, which must be a real scalar")
-        .facts(format!("the function returns ({})", types.join(", ")))
-        .help("return a sum or a mean, or use `vjp`, which takes a cotangent for each result")
+    let types: Vec<String> = results.iter().map(|ty| ty.as_tensor().map_or(ty.to_string(), |ty| ty.short())).collect();
+    let help = match results.first().and_then(Type::as_tensor) {
+        Some(first) if first.rank() == 0 => "return it as a float: `.astype(F32)`, or `stablehlo.convert` in text",
+        _ => "return a sum or a mean, or use `vjp`, which takes a cotangent for each result",
+    };
+    Diagnostic::error(
+        "grad-scalar",
+        loc,
+        "a gradient is taken of one result, which must be a scalar of a real float type",
+    )
+    .facts(format!("the function returns ({})", types.join(", ")))
+    .help(help)
 }
 
 pub(crate) fn bad_request(text: &str, why: &str) -> Diagnostic {

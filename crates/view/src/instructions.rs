@@ -63,13 +63,15 @@ impl Timeline {
     }
 
     /// Returns the instructions of the lanes of the first of these kinds that has lanes. Returns none if none of the
-    /// kinds has.
+    /// kinds has. Lanes of links count as one, because each transfer of a device is in one of them.
     pub(crate) fn instructions_of(&self, kinds: &[LaneKind]) -> Vec<Instruction> {
         let lanes = self.lanes_of_first(kinds);
+        let is_links = lanes.first().is_some_and(|&lane| self.lanes[lane].kind == LaneKind::Link);
+        let sets: Vec<&[LaneIndex]> = if is_links { vec![&lanes] } else { lanes.chunks(1).collect() };
         let nesting = Nesting::of(self);
         let mut keyed: Vec<(SpanIndex, InstructionKey)> = vec![];
-        for &lane in &lanes {
-            keyed.extend(self.keys(&nesting, lane));
+        for set in &sets {
+            keyed.extend(self.keys(&nesting, set));
         }
         keyed.sort_by_key(|&(span, _)| span);
         let mut places: HashMap<InstructionKey, usize> = HashMap::new();
@@ -81,13 +83,13 @@ impl Timeline {
             });
             rows[place].1.push(span);
         }
-        rows.into_iter().map(|(key, spans)| self.instruction(&nesting, lanes.len() as u64, key, spans)).collect()
+        rows.into_iter().map(|(key, spans)| self.instruction(&nesting, &sets, key, spans)).collect()
     }
 
-    /// Returns the spans of a lane with their keys. The order is counted within the innermost span around each span,
-    /// and from 0 again where the turn changes. Spans without a turn ([`Span::turn`]) are counted apart from the
-    /// others.
-    fn keys(&self, nesting: &Nesting, lane: LaneIndex) -> Vec<(SpanIndex, InstructionKey)> {
+    /// Returns the spans of lanes that count as one, with their keys. The order is counted within the innermost span
+    /// around each span, and from 0 again where the turn changes. Spans without a turn ([`Span::turn`]) are counted
+    /// apart from the others.
+    fn keys(&self, nesting: &Nesting, lanes: &[LaneIndex]) -> Vec<(SpanIndex, InstructionKey)> {
         let mut turns: HashMap<(Option<SpanIndex>, bool), Turn> = HashMap::new();
         let of = |&index: &SpanIndex| {
             let span = &self.spans[index];
@@ -101,16 +103,29 @@ impl Timeline {
             *count += 1;
             (index, key)
         };
-        nesting.lanes[lane].iter().map(of).collect()
+        let mut spans: Vec<SpanIndex> = lanes.iter().flat_map(|&lane| &nesting.lanes[lane]).copied().collect();
+        if lanes.len() > 1 {
+            spans.sort_by_key(|&index| (self.spans[index].start, index));
+        }
+        spans.iter().map(of).collect()
     }
 
-    fn instruction(&self, nesting: &Nesting, lanes: u64, key: InstructionKey, spans: Vec<SpanIndex>) -> Instruction {
+    /// Returns the instruction with these spans. Each of `sets` has the lanes that count as one.
+    fn instruction(
+        &self,
+        nesting: &Nesting,
+        sets: &[&[LaneIndex]],
+        key: InstructionKey,
+        spans: Vec<SpanIndex>,
+    ) -> Instruction {
+        let lanes = sets.len() as u64;
         let of = |&index: &SpanIndex| &self.spans[index];
         let first = of(&spans[0]);
         let sum = |fact: fn(&Span) -> Option<u64>| spans.iter().map(of).map(fact).sum::<Option<u64>>();
         let time = sum(|span| Some(span.duration())).unwrap_or(0);
+        let set = |span: &Span| if sets.len() == 1 { sets[0][0] } else { span.lane };
         let mut runs: HashMap<LaneIndex, u64> = HashMap::new();
-        spans.iter().map(of).for_each(|span| *runs.entry(span.lane).or_default() += span.runs);
+        spans.iter().map(of).for_each(|span| *runs.entry(set(span)).or_default() += span.runs);
         Instruction {
             key,
             name: first.name.clone(),

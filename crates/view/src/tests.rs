@@ -200,7 +200,7 @@ fn text_of_a_prediction() {
               4.0 us   1.6 %     1  wait                                                      wait
             240.0 us  98.4 %     4  dot_general  matmul.mlir:5:3  17.9 Tflop/s        90.0 %
 
-            on the links, on average:
+            on the links:
                time   share  runs  instruction         source           received  of the limit  kind
             90.0 us  36.9 %     3  collective_permute  matmul.mlir:4:3     3 MiB        66.7 %  collective
 
@@ -336,6 +336,23 @@ fn exposed_communication_is_what_computing_does_not_hide() {
     timeline.spans.push(Span::new(other, "dot", SpanKind::Compute, 90..100));
     assert_eq!(timeline.exposed_communication(), (40 + 25) / 2);
     assert_eq!(timeline.compute_utilization(), Some(0.2));
+}
+
+/// A device has one transfer in one of its links at a time, or several in several: the table adds them up.
+#[test]
+fn lanes_of_links_count_as_one() {
+    let mut timeline = Timeline::new("a.mlir", Maker::Predicted { machine: "m".into() });
+    for (number, times) in [[(0, 10), (30, 40)], [(5, 15), (30, 50)]].iter().enumerate() {
+        let link = timeline.lanes.push(Lane { name: format!("link {number}"), kind: LaneKind::Link });
+        for &(start, end) in times {
+            let work = Work { received_bytes: Some(end - start), ..Work::default() };
+            let span = Span::new(link, "all_gather", SpanKind::Collective, start..end);
+            timeline.spans.push(Span { work, ..span });
+        }
+    }
+    let rows = timeline.instructions_of(&[LaneKind::Link]);
+    let found: Vec<_> = rows.iter().map(|row| (row.time, row.runs, row.received_bytes)).collect();
+    assert_eq!(found, [(10, 1, Some(10)), (10, 1, Some(10)), (10, 1, Some(10)), (20, 1, Some(20))]);
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Timeline {
         lines.extend(summary.into_iter().map(|(label, value)| format!("{label:<width$}  {value}")));
         lines.extend(self.table_lines("", &self.instructions(), limit));
         let transfers = self.instructions_of(&[LaneKind::Link]);
-        lines.extend(self.table_lines("on the links, on average:", &transfers, limit));
+        lines.extend(self.table_lines("on the links:", &transfers, limit));
         lines.extend(self.peak_lines());
         lines.extend(self.path_lines());
         lines.join("\n")

@@ -25,6 +25,15 @@ impl Factors {
         Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
     }
 
+    /// Returns the factors of each of the products that the first `count` dimensions of the result number, and the numbers
+    /// of the first elements of both operands in each. The dimensions are among those whose size is not 1.
+    pub fn split(mut self, count: usize) -> (Factors, Vec<[usize; 2]>) {
+        let rest = self.results.split_off(count);
+        let firsts = Factors { results: self.results, contracted: vec![] };
+        let numbers = firsts.numbers(1).collect();
+        (Factors { results: rest, contracted: self.contracted }, numbers)
+    }
+
     /// Returns the number of products of elements, or `usize::MAX` for more.
     pub fn count(&self) -> usize {
         self.results.iter().chain(&self.contracted).fold(1, |count: usize, (size, _)| count.saturating_mul(*size))

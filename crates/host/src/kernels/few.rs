@@ -24,49 +24,47 @@ const MAX_ALL: usize = 1 << 20;
 
 struct FewKernel {
     elem: Elem,
-    /// The number of elements of a matrix of each operand and of the result.
-    sizes: [usize; 3],
+    /// The numbers of the first elements of both matrices of each product.
+    firsts: Vec<[u32; 2]>,
+    /// The number of elements of a product.
+    size: usize,
     run: usize,
     steps: [u32; 2],
     table: Vec<u32>,
     output_bytes: usize,
 }
 
-/// Returns the step of a batch of products of small matrices that follow each other in both operands. Returns `None`
-/// for fewer than two products, for products of no elements, for larger products ([`MAX_PRODUCTS`],
-/// [`MAX_SINGLE_PRODUCTS`]) or more of them ([`MAX_ALL`]), for operands that are views, for operands and results of
-/// different types, and for elements other than `f32` and integers of 32 or 64 bits.
+/// Returns the step of a batch of products of small matrices. Returns `None` for fewer than two products, for products
+/// of no elements, for larger products ([`MAX_PRODUCTS`], [`MAX_SINGLE_PRODUCTS`]) or more of them ([`MAX_ALL`]), for
+/// operands that are views, for operands and results of different types, and for elements other than `f32` and integers
+/// of 32 or 64 bits.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    let mut dims = DotDims::of(view)?;
+    let dims = DotDims::of(view)?;
     let elem = Elem::of(view.result_tensor(0).dtype)?;
     // Other kernels add the products of `f64` in another order.
     let is_summed_alike = elem.fills_words() && elem != Elem::F64;
     let is_same = view.operands().iter().enumerate().all(|(i, _)| Elem::of(view.operand_tensor(i).dtype) == Some(elem));
-    let leading: Vec<usize> = (0..dims.lhs_batch.len()).collect();
     let reads_view = |i: usize| plan.body.def_op(view.operand(i)).is_some_and(|op| is_view(plan, &plan.view(op)));
-    if !is_summed_alike
-        || !is_same
-        || dims.lhs_batch != leading
-        || dims.rhs_batch != leading
-        || reads_view(0)
-        || reads_view(1)
-    {
+    if !is_summed_alike || !is_same || reads_view(0) || reads_view(1) {
         return None;
     }
-    let shapes = [0, 1].map(|i| &view.operand_shape(i)[leading.len()..]);
-    let count: usize = view.operand_shape(0)[..leading.len()].iter().product();
-    (dims.lhs_batch, dims.rhs_batch) = (vec![], vec![]);
-    dims.lhs_contract.iter_mut().chain(&mut dims.rhs_contract).for_each(|d| *d -= leading.len());
-    let factors = Factors::of(&dims, shapes);
+    let shape = view.operand_shape(0);
+    let batch: Vec<usize> = dims.lhs_batch.iter().map(|&d| shape[d]).collect();
+    let count: usize = batch.iter().product();
+    let all = Factors::of(&dims, [0, 1].map(|i| view.operand_shape(i)));
+    if count < 2 || !(1..=MAX_ALL).contains(&all.count()) {
+        return None;
+    }
+    let (factors, firsts) = all.split(batch.iter().filter(|&&size| size != 1).count());
     let (run, steps) = factors.runs([1, 1]);
     let most = if run >= MIN_RUN { MAX_PRODUCTS } else { MAX_SINGLE_PRODUCTS };
-    if count < 2 || !(1..=most).contains(&factors.count()) || factors.count().saturating_mul(count) > MAX_ALL {
+    if factors.count() > most {
         return None;
     }
     let table = factors.numbers(run).flatten().map(|number| number as u32).collect();
-    let size = |shape: &[usize]| shape.iter().product::<usize>();
-    let sizes = [size(shapes[0]), size(shapes[1]), size(view.result_shape(0)) / count];
-    Some(plan.kernel(view, FewKernel { elem, sizes, run, steps, table, output_bytes: output_bytes(view) }))
+    let firsts = firsts.into_iter().map(|numbers| numbers.map(|number| number as u32)).collect();
+    let size = view.result_shape(0).iter().product::<usize>() / count;
+    Some(plan.kernel(view, FewKernel { elem, firsts, size, run, steps, table, output_bytes: output_bytes(view) }))
 }
 
 impl Kernel for FewKernel {
@@ -101,13 +99,13 @@ impl AtLevel for Batch<'_> {
 impl Batch<'_> {
     #[inline(always)]
     fn products<V: Vector<Word: bytemuck::Pod>>(self) {
-        let FewKernel { elem, sizes: [left, right, result], run, steps, ref table, .. } = *self.kernel;
+        let FewKernel { elem, ref firsts, size, run, steps, ref table, .. } = *self.kernel;
         let products = Products { run, steps, is_float: elem.is_float(), table };
         let [a, b]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
         let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
-        let (mut pace, matrices) = (Pace::default(), a.chunks_exact(left).zip(b.chunks_exact(right)));
-        for ((a, b), to) in matrices.zip(to.chunks_exact_mut(result)) {
-            products.sum::<V>([a, b], to);
+        let mut pace = Pace::default();
+        for (&[left, right], to) in firsts.iter().zip(to.chunks_exact_mut(size)) {
+            products.sum::<V>([&a[left as usize..], &b[right as usize..]], to);
             pace.spend(table.len() * run);
         }
     }
@@ -116,7 +114,7 @@ impl Batch<'_> {
 #[cfg(test)]
 mod tests {
     use crate::HostEngine;
-    use crate::kernels::testing::{parse, results};
+    use crate::kernels::testing::{parse, results, run};
     use shardwise_base::Literal;
 
     /// Compares batches with products one by one, whose kernel packs the matrices.
@@ -181,6 +179,42 @@ mod tests {
                 let size = all.len() / 12;
                 assert_eq!(&all[..size], got[1].raw_bytes(), "{source}");
                 assert_eq!(&all[11 * size..], got[2].raw_bytes(), "{source}");
+            }
+        }
+    }
+
+    /// Compares batches along any dimensions with the interpreter.
+    #[test]
+    fn batches_may_be_along_any_dimensions() {
+        for (lhs_shape, rhs_shape, batch, contract, result) in [
+            ("3x40", "3x40", "[1] x [1]", "[0] x [0]", "40"),
+            ("3x4x40", "4x5x40", "[2] x [2]", "[1] x [0]", "40x3x5"),
+            ("3x4x40", "40x4x5", "[2] x [0]", "[1] x [1]", "40x3x5"),
+            ("6x7x8", "7x6x8", "[1, 0] x [0, 1]", "[2] x [2]", "7x6"),
+            ("6x7x2x3", "7x6x3x9", "[1, 0] x [0, 1]", "[3] x [2]", "7x6x2x9"),
+            ("2x1x9x4", "4x2x1x9", "[0, 1] x [1, 2]", "[3] x [0]", "2x1x9x9"),
+        ] {
+            for elem in ["f32", "i64"] {
+                let [lhs, rhs, result] = [lhs_shape, rhs_shape, result].map(|shape| format!("tensor<{shape}x{elem}>"));
+                let source = format!(
+                    "func.func @main(%a: {lhs}, %b: {rhs}) -> {result} {{
+  %c = stablehlo.dot_general %a, %b, batching_dims = {batch}, contracting_dims = {contract} : ({lhs}, {rhs}) -> {result}
+  return %c : {result}
+}}"
+                );
+                let inputs: Vec<Literal> = [lhs_shape, rhs_shape]
+                    .map(|shape| {
+                        let shape: Vec<usize> = shape.split('x').map(|n| n.parse().expect("a size")).collect();
+                        let count: usize = shape.iter().product();
+                        match elem {
+                            "f32" => {
+                                Literal::new(shape, &(0..count).map(|i| (i * 37 % 101) as f32).collect::<Vec<_>>())
+                            }
+                            _ => Literal::new(shape, &(0..count).map(|i| (i * 37 % 101) as i64).collect::<Vec<_>>()),
+                        }
+                    })
+                    .into();
+                run(&source, &inputs);
             }
         }
     }

@@ -488,7 +488,9 @@ pub(crate) struct Lapack;
 
 impl Facts for Lapack {
     answer!(
-        derivative = none("JAX states derivatives around the call; use the functions of `linalg`, which have them")
+        derivative = none(
+            "the factors of a decomposition have none; `cholesky`, `qr`, `eigh`, `svd`, `solve`, `inv`, `det` and `slogdet` of `linalg` state theirs"
+        )
     );
     answer!(transpose = none("it is not linear"));
     /// Leaves out the attributes for layouts and shardings, which have an entry for each dimension.

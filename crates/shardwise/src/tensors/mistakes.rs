@@ -243,7 +243,8 @@ fn broken(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
 fn unused(path: &Path, names: &[&str], loc: &Loc) -> Diagnostic {
     let message = format!("{} has {} that the tree does not have", path.display(), tensors(names.len()));
     let d = Diagnostic::error("tensor-unused", loc, message);
-    let help = "add leaves of these names, or, to read a part of a checkpoint, use `checkpoint::Options::allow_unused`";
+    let help =
+        "add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`";
     names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).help(help)
 }
 
