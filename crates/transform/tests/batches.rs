@@ -185,17 +185,26 @@ fn an_op_of_many_inputs_has_a_batch() {
 fn a_layout_that_names_an_axis_of_the_batch() {
     let split = r#"{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}"#;
     let replicated = r#"{sdy.sharding = #sdy.sharding<@mesh, [{}], replicated={"x"}>}"#;
-    for [argument, result] in [[split, ""], [replicated, ""], ["", split], [split, split]] {
-        let module = parse(&format!(
+    let module = |argument: &str, result: &str| {
+        parse(&format!(
             r#"sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{
   return %arg0 : tensor<2xf64>
 }}"#
-        ));
-        let batch = Batch { size: 2, has_all: true, axis: None, layout: &["x".to_string()] };
-        let found = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap_err();
+        ))
+    };
+    let axes = ["x".to_string()];
+    let batch = || Batch { size: 2, has_all: true, axis: None, layout: &axes };
+    for [argument, result] in [[split, ""], ["", split], [split, split], [replicated, split]] {
+        let module = module(argument, result);
+        let found = vmap_with(&module, module.main().unwrap(), &[0], batch()).unwrap_err();
         assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["spmd-axis"], "{argument} {result}: {found}");
     }
+    // Each element may be replicated over the axis that splits the batch.
+    let module = module(replicated, replicated);
+    let made = vmap_with(&module, module.main().unwrap(), &[0], batch()).unwrap_or_else(|e| panic!("{e}"));
+    let layout = made.func.body.sharding(made.func.body.args()[0]).unwrap();
+    assert_eq!((layout.dims[0].axes.len(), layout.replicated.len()), (1, 0));
 }
 
 #[test]

@@ -346,7 +346,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR has 2 tensors that the tree does not have
                | `extra.ids`
                | `layers.1.scale`
-               = help: add leaves of these names, or, to read a part of a checkpoint, use `checkpoint::Options::allow_unused`
+               = help: add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`
         "#]],
     );
     npz::save(&model(0), folder.at("a.npz")).unwrap();
@@ -367,7 +367,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
                | `layers.1.scale`
                | `extra.ids`
-               = help: add leaves of these names, or, to read a part of a checkpoint, use `checkpoint::Options::allow_unused`
+               = help: add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`
         "#]],
     );
 }

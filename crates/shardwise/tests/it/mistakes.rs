@@ -169,7 +169,7 @@ fn words_of_control_flow() {
         error[carry]: `fori_loop`: the body changes the type of the carry
           --> here
            | `carry` enters as f32[2] and leaves as bf16[2]
-           = help: give both the same type, for example with `.astype(..)` on the initial value"#]]
+           = help: give both the same shape and dtype: a dtype is converted by `.astype(..)` on the initial value"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
     let f = jit(|x: &Array| cond(x.sum(..).gt(0), || x.clone(), || x.sum(..)));
     expect![[r#"

@@ -19,7 +19,7 @@ const RADIUS: usize = 4;
 /// The largest part of a function's sites that a folded function may have.
 const MOST_SITES: f64 = 0.5;
 
-/// What came of a search over a folded function.
+/// The outcome of a search over a folded function.
 pub(super) struct Outcome {
     /// True if the layouts changed.
     pub is_better: bool,

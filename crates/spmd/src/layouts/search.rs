@@ -36,8 +36,8 @@ const FEW_STEPS: usize = 2;
 const STAGES: [Stage; 3] =
     [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
-/// The stages of a search over a folded function, in order. Chains that are too long for what is left of its effort
-/// are taken up by the search over the whole function.
+/// The stages of a search over a folded function, in order. It has few sites, so that short chains are tried at all of
+/// them first, and the rest of the effort is for long ones.
 const STAGES_OF_FOLDED: [Stage; 2] = [Stage { is_far: false, effort: 0.3 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The limits of a stage.
