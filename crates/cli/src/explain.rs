@@ -26,17 +26,19 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         trials: args.trials,
         ..Options::default()
     };
-    // Prints warnings, and writes the stages of `--dump`.
-    args.source.partition(&module, options.topology.clone())?;
-    if let Some(file) = &args.other {
-        let other = Source { file: file.clone(), dump: None }.read()?;
+    let other = args.other.as_ref().map(|file| Source { file: file.clone(), dump: None }.read()).transpose()?;
+    if let Some(other) = &other {
         let stated = options.topology.clone().filter(|_| args.topology.is_some());
         let topologies =
-            [&options.topology, &chosen_topology(stated, &other)?].map(|t| t.as_ref().map(Topology::to_string));
+            [&options.topology, &chosen_topology(stated, other)?].map(|t| t.as_ref().map(Topology::to_string));
         if topologies[0] != topologies[1] {
             return Err(other_topology(topologies).into());
         }
-        let mut comparison = compare(&module, &other, &options)?;
+    }
+    // Prints warnings, and writes the stages of `--dump`.
+    args.source.partition(&module, options.topology.clone())?;
+    if let (Some(file), Some(other)) = (&args.other, &other) {
+        let mut comparison = compare(&module, other, &options)?;
         comparison.names = [&args.source.file, file].map(|path| path.display().to_string());
         match args.json {
             true => say!("{:#}", of_comparison(&comparison)),

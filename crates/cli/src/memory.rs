@@ -46,12 +46,16 @@ pub fn report(account: &Account) -> String {
 
 /// Returns the bytes of the literal of a result, which are allocated in words.
 fn result_bytes(ty: &ShardedType) -> usize {
-    (ty.ty.bytes() as usize).saturating_add(WORD - 1) / WORD * WORD
+    in_words(ty.ty.bytes() as usize)
+}
+
+fn in_words(bytes: usize) -> usize {
+    bytes.checked_next_multiple_of(WORD).unwrap_or(usize::MAX)
 }
 
 fn local_bytes(ty: &ShardedType) -> usize {
     let shape = ty.sharding.as_ref().map_or_else(|| ty.ty.shape.clone(), |s| s.local_shape(&ty.ty.shape));
-    (shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes()).next_multiple_of(WORD)
+    in_words(shape.iter().product::<usize>() * ty.ty.dtype.storage_bytes())
 }
 
 /// Returns the bytes of the copies that are made of a shard before it is placed: one copy, and one more if it is

@@ -24,7 +24,8 @@ impl Array {
     /// - `spec-uneven` if an Explicit axis does not split its dimension evenly.
     /// - `spec-unreduced` if the layout is unreduced or reduced over an axis that is not Explicit or over groups of an
     ///   axis, or unreduced over an axis over which the array is not a sum.
-    /// - `spec-unconstrained` if nothing decides the layout of a dimension with the entry `_`.
+    /// - `spec-unconstrained` if nothing decides the layout of a dimension with the entry `_`. On a mesh with Auto axes,
+    ///   such a dimension of a traced array is split over no Explicit axis.
     /// - `layout-manual` if the layout uses an axis over which the code is per device.
     /// - `mesh-mismatch` if the active program runs on another mesh.
     /// - `deleted` if the array has been deleted, and `traced-escaped` for a traced array outside of its trace.
@@ -140,7 +141,7 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     let Some(traced) = x.traced().filter(|_| trace::with(|t| t.explicit.is_on())) else {
         return Ok(hlo::constrain(x, sharding));
     };
-    // Where Auto axes are left to the compiler, `_` names no Explicit axis.
+    // With Auto axes, `_` of a value whose layout is not decided names no Explicit axis.
     let is_open = sharding.dims.iter().any(|d| d.is_open) && !trace::with(|t| t.explicit.is_mixed());
     let unclear = is_open.then(|| trace::with(|t| explicit::undecided(t, traced))).flatten();
     if unclear.is_some() {

@@ -2,11 +2,11 @@
 //! types it, and values of per-device code get their states along the manual axes.
 
 use crate::function::At;
+use crate::layout::settle;
 use crate::manual::{ManualType, Scope};
-use crate::spec::LeafSpec;
 use crate::transform::remat::composite;
 use crate::{Array, context, explicit, hlo, trace};
-use shardwise_base::{EntityVec, Sharding};
+use shardwise_base::{AxisRef, EntityVec, Sharding};
 use shardwise_ir::{Body, Cloner, Func, Op, OpData, Region, TensorType, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::remat;
@@ -226,10 +226,26 @@ fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if is_pending { reshard(array, sharding) } else { array.clone() }
 }
 
-/// Returns the array in this layout, as `.shard` does in the active trace: a value whose layout is pending is computed
-/// in this layout, and any other is constrained to it by a step. If the array cannot have the layout, such as one that
-/// is unreduced over an axis over which there is no sum to take, the result has the mistake.
+/// Returns the array in a layout that a traced function states for it: a value whose layout is pending is computed in
+/// this layout, and any other is constrained to it by a step. Over an axis over which the layout is unreduced and no sum
+/// is left to take, one device has the whole value as its summand. Mistakes are returned unchanged.
+///
+/// A dimension that the layout leaves open is not split over Explicit axes.
 pub(crate) fn reshard(array: &Array, sharding: &Sharding) -> Array {
-    let spec = LeafSpec { mesh: Some(crate::Mesh(sharding.mesh.clone())), spec: crate::P::of(sharding) };
-    array.shard_at(spec, array.node().at)
+    if array.is_wrong() {
+        return array.clone();
+    }
+    let layout = match trace::with(|t| t.explicit.is_mixed()) {
+        true => sharding.clone(),
+        false => settle(sharding, None),
+    };
+    let sums = array.traced().map_or_else(Vec::new, |v| trace::with(|t| explicit::sums(t, v)));
+    let left: Vec<AxisRef> = layout.unreduced.iter().copied().filter(|a| sums.iter().any(|b| b.contains(*a))).collect();
+    let is_sum = left.len() == layout.unreduced.len();
+    let first = layout.clone().with_unreduced(left);
+    let moved = match array.traced().filter(|&v| trace::with(|t| explicit::decide(t, v, &first))) {
+        Some(decided) => Array::of_traced(decided, array.node().at),
+        None => hlo::constrain(array, &first),
+    };
+    if is_sum { moved } else { hlo::constrain(&moved, &layout) }
 }

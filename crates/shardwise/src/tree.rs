@@ -434,7 +434,7 @@ pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
 /// Panics if the forms differ, or if vectors and maps nest more than 256 deep.
 #[track_caller]
 pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
-    assert!(form(a) == form(b), "`tree::map2` needs two trees of the same form: these have other leaves");
+    assert!(form(a) == form(b), "`tree::map2` needs two trees of the same form, and the forms of these differ");
     let mut rest = leaves(b).into_iter();
     a.rebuild(&mut |a| f(a, rest.next().expect("counted")))
 }
@@ -448,7 +448,10 @@ pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -
 #[track_caller]
 pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
     let first = form(a);
-    assert!(first == form(b) && first == form(c), "`tree::map3` needs trees of the same form: these have other leaves");
+    assert!(
+        first == form(b) && first == form(c),
+        "`tree::map3` needs trees of the same form, and the forms of these differ"
+    );
     let mut rest = leaves(b).into_iter().zip(leaves(c));
     a.rebuild(&mut |a| {
         let (b, c) = rest.next().expect("counted");

@@ -89,9 +89,11 @@ pub(crate) fn no_argument(index: usize, count: usize, loc: &shardwise_base::Loc)
 
 pub(crate) fn not_scalar(results: &[Type], loc: &shardwise_base::Loc) -> Diagnostic {
     let types: Vec<String> = results.iter().map(|ty| ty.as_tensor().map_or(ty.to_string(), |ty| ty.short())).collect();
-    let help = match results.first().and_then(Type::as_tensor) {
-        Some(first) if first.dtype.is_complex() => "return a real number, such as the square of an absolute value",
-        Some(first) if first.rank() == 0 => "return a float: an integer is converted by `.astype(F32)`",
+    let help = match results {
+        [Type::Tensor(ty)] if ty.rank() == 0 && ty.dtype.is_complex() => {
+            "return a real number, such as the square of an absolute value"
+        }
+        [Type::Tensor(ty)] if ty.rank() == 0 => "return a float: an integer is converted by `.astype(F32)`",
         _ => "return a sum or a mean, or use `vjp`, which takes a cotangent for each result",
     };
     Diagnostic::error(

@@ -59,7 +59,7 @@ pub struct Batched {
 ///
 /// # Errors
 /// Fails as [`vmap`] does. It also fails with `spmd-axis` if a value or a result gets the new dimension and has a layout
-/// that names an axis of this dimension. Layouts of other values may name it.
+/// that is split, unreduced or reduced over an axis of this dimension. Layouts of other values may be.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     let mut out = func.without_body();
@@ -197,7 +197,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped` and `v` is an array. Then its layout gets the
-    /// dimension, too, with the mistake `spmd-axis` if it names an axis of the batch.
+    /// dimension, too, with the mistake `spmd-axis` if it uses an axis of the batch ([`used_axis`]).
     fn set(&mut self, v: Value, to: Value, is_mapped: bool, b: &mut Builder<'_>) {
         let is_mapped = is_mapped && array_type(self.body.ty(v)).is_some();
         self.mapped[v] = is_mapped;
@@ -216,7 +216,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Adds the leading dimension to the layout that the function states for a result, whose value is `v`. Records the
-    /// mistake `spmd-axis` if it names an axis of the batch, unless it is recorded of the value already.
+    /// mistake `spmd-axis` if it uses an axis of the batch, unless it is recorded of the value already.
     fn add_to_result(&mut self, v: Value, sharding: &mut Sharding, loc: &Loc) {
         let layout = self.batch.layout;
         let used = |s: &Sharding| used_axis(s, layout);
@@ -266,7 +266,7 @@ impl<'s> Scope<'s> {
 
     /// Copies the ops of a region but its terminator, as batches where they need to be. Fails if an op has no batch
     /// (`no-batch`), if an array would be too large with the new dimension (`transform-options`), or if a manual
-    /// computation states a layout of an operand that names an axis over which the new dimension is split
+    /// computation states a layout of an operand that uses an axis over which the new dimension is split
     /// (`spmd-axis`). Other such layouts are recorded in `wrong`.
     fn region(&mut self, region: Region, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let ops = &self.body[region].ops;

@@ -15,7 +15,7 @@ pub struct Instruction {
     pub kind: SpanKind,
     /// The number of spans around the instruction's first run, such as those of loops and branches.
     pub depth: usize,
-    /// The time of all runs, on average over the lanes whose instructions are listed. That of a loop or a branch
+    /// The time of all runs, on average over the lanes whose instructions are listed, and in all lanes of links together. That of a loop or a branch
     /// includes the instructions inside of it, which have entries of their own.
     pub time: Picoseconds,
     /// The number of runs in the lane that runs the instruction most often. A span may stand for several
@@ -105,7 +105,8 @@ impl Timeline {
         };
         let mut spans: Vec<SpanIndex> = lanes.iter().flat_map(|&lane| &nesting.lanes[lane]).copied().collect();
         if lanes.len() > 1 {
-            spans.sort_by_key(|&index| (self.spans[index].start, index));
+            // Spans are in the order of the program.
+            spans.sort_unstable();
         }
         spans.iter().map(of).collect()
     }

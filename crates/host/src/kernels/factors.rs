@@ -25,8 +25,8 @@ impl Factors {
         Factors { results, contracted: dims.lhs_contract.iter().zip(&dims.rhs_contract).map(both).collect() }
     }
 
-    /// Returns the factors of each of the products that the first `count` dimensions of the result number, and the numbers
-    /// of the first elements of both operands in each. The dimensions are among those whose size is not 1.
+    /// Separates the first `count` dimensions of the result, each index of which is a product of its own. Returns the
+    /// factors of one product, and for each product the numbers of its first elements in both operands.
     pub fn split(mut self, count: usize) -> (Factors, Vec<[usize; 2]>) {
         let rest = self.results.split_off(count);
         let firsts = Factors { results: self.results, contracted: vec![] };

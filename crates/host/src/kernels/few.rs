@@ -26,7 +26,7 @@ struct FewKernel {
     elem: Elem,
     /// The numbers of the first elements of both matrices of each product.
     firsts: Vec<[u32; 2]>,
-    /// The number of elements of a product.
+    /// The number of results of one product.
     size: usize,
     run: usize,
     steps: [u32; 2],

@@ -6,10 +6,8 @@ use super::{Source, Transform, attempt, is_smooth, once, or_end, same_types};
 use crate::array::Array;
 use crate::function::{At, HasArgument};
 use crate::tree::{self, Tree};
-use crate::{
-    Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, hlo, mistakes, replay, trace,
-};
-use shardwise_base::{AxisRef, DType, Diagnostics, Sharding};
+use crate::{Args, Callable, Error, Function, IntoShape, Result, Returns, context, explicit, mistakes, replay, trace};
+use shardwise_base::{DType, Diagnostics};
 use shardwise_ir::{Func, Module, TensorType};
 use std::fmt;
 use std::marker::PhantomData;
@@ -408,22 +406,11 @@ fn picked<A: Args, S: Positions<A>>(
 /// states that belong to those of `a`.
 fn like(a: &Array, gradient: &Array) -> Array {
     let gradient = match explicit::layout(a).map(|layout| shardwise_transform::of_cotangent(&layout)) {
-        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => in_layout(gradient, &layout),
+        Some(layout) if explicit::layout(gradient).as_ref() != Some(&layout) => replay::reshard(gradient, &layout),
         _ => gradient.clone(),
     };
     let state = trace::with(|t| t.scope()).map(|scope| a.manual_in(&scope).of_cotangent());
     gradient.in_state(state)
-}
-
-/// Returns a gradient in this layout. Over an axis over which the layout is unreduced and no sum is left to take, one
-/// device has the whole value as its summand.
-fn in_layout(gradient: &Array, layout: &Sharding) -> Array {
-    let sums = gradient.traced().map_or_else(Vec::new, |v| trace::with(|t| explicit::sums(t, v)));
-    let left: Vec<AxisRef> = layout.unreduced.iter().copied().filter(|a| sums.iter().any(|b| b.contains(*a))).collect();
-    match left.len() == layout.unreduced.len() {
-        true => replay::reshard(gradient, layout),
-        false => hlo::constrain(&replay::reshard(gradient, &layout.clone().with_unreduced(left)), layout),
-    }
 }
 
 // ── along tangents and cotangents

@@ -29,6 +29,13 @@ fn is_whole(body: &Body) -> bool {
     ops.iter().all(is_whole)
 }
 
+/// Joins the meshes of arrays to that of the active trace, so that their layouts are types if it has Explicit axes.
+pub(super) fn join_meshes<T: Tree>(args: &T) {
+    for mesh in tree::leaves(args).into_iter().filter_map(|a| Some(a.known_type()?.sharding?.mesh.clone())) {
+        trace::with(|t| t.join_mesh(&crate::Mesh(mesh)));
+    }
+}
+
 pub(super) fn typed(a: &Array) -> ShardedType {
     ShardedType { sharding: explicit::layout(a), ..a.sharded().clone() }
 }
@@ -59,12 +66,8 @@ impl<R: Tree> Traced<R> {
         if let Some(wrong) = Mistakes::join(given.iter().filter_map(|a| a.mistakes())) {
             return Err(wrong.error());
         }
-        trace::with(|t| {
-            for mesh in given.iter().filter_map(|a| Some(a.known_type()?.sharding?.mesh.clone())) {
-                t.join_mesh(&crate::Mesh(mesh));
-            }
-            t.open_func("shardwise.transformed", &loc);
-        });
+        join_meshes(args);
+        trace::with(|t| t.open_func("shardwise.transformed", &loc));
         let inner = args.rebuild(&mut |a| stand_in(a, at));
         let out = context::outside(at, || f(&inner)).finish()?;
         let leaves = tree::leaves(&out);

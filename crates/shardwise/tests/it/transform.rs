@@ -623,3 +623,30 @@ fn gradients_on_meshes_with_explicit_and_auto_axes() {
     let batch = jit(|x: &Array| vmap(|a: &Array| (a * 2.0).shard(P!("Y")))(x));
     assert!(batch(&split).unwrap().ty().to_string().starts_with("f32[8@X,16"));
 }
+
+/// What a function states of its values holds in its derivatives and batches, whatever decides it.
+#[test]
+fn stated_layouts_in_derivatives_and_batches() {
+    set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());
+    // A reduced parameter, whose gradient is unreduced.
+    let w = ones([8, 16], F32).shard(P!("X").reduced("Y"));
+    let gradient = grad(|w: &Array| (w.shard(P!("X", None)) * 2.0).sum(..))(&w);
+    assert!(floats(&gradient).iter().all(|&x| x == 2.0));
+    // A product whose layout `.shard` decides, in a batch that is not split.
+    let x = ramp(&[4, 8, 16], 1.0);
+    let products = |x: &Array| vmap(|x: &Array| x.t().matmul(x).shard(P!("X", None)))(x);
+    let split = products(&x.shard(P!(None, None, "X")));
+    assert_eq!(split.ty().to_string(), "f32[4,16@X,16]");
+    let plain = vmap(|x: &Array| x.t().matmul(x))(&x);
+    assert!(floats(&split).iter().zip(floats(&plain)).all(|(a, b)| (a - b).abs() < 1e-4));
+    // The axis of the batch is no axis of an element, with and without `jit`.
+    let mapped = ones([8, 16], F32).shard(P!("X"));
+    let twice = |x: &Array| vmap(|a: &Array| a.shard(P!("X")))(x);
+    let eager = std::panic::catch_unwind(|| twice(&mapped).to_vec::<f32>());
+    let code = |e: &Error| e.diagnostics().next().unwrap().code().to_string();
+    assert_eq!(code(&jit(twice)(&mapped).unwrap_err()), "spmd-axis");
+    match eager {
+        Ok(read) => assert_eq!(code(&read.unwrap_err()), "spmd-axis"),
+        Err(panicked) => assert!(panicked.downcast_ref::<String>().unwrap().contains("spmd-axis")),
+    }
+}

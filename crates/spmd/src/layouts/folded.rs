@@ -37,17 +37,18 @@ pub(super) fn search_folded(
     limits: Limits,
 ) -> Option<Outcome> {
     let folded = Folded::of(prices)?;
-    let known = prices.changed_since(propagated);
+    let known = prices.shardings_since(propagated);
     let current = |members: &Vec<Group>| prices.layout(prices.current(members[0])).clone();
     let layouts: Vec<Sharding> = folded.members.iter().map(current).collect();
     let mut inner = prices.of_sites(&folded.sites);
-    folded.sites.groups.keys().zip(layouts).for_each(|(group, layout)| inner.set_sharding(group, layout));
+    inner.set_shardings(folded.sites.groups.keys().zip(layouts));
     let first = inner.all_current().clone();
-    let unfolded = |inner: &Prices<'_>| folded.unfolded(&inner.changed_since(&first));
+    let unfolded = |inner: &Prices<'_>| folded.unfolded(&inner.shardings_since(&first));
+    // What the folded function changes is changed in addition to what is changed already.
     let left = search_within(memory, &mut inner, limits, |inner| [known.clone(), unfolded(inner)].concat());
     let changes = unfolded(&inner);
     let (layouts, total, received) = (prices.all_current().clone(), prices.total(), prices.all_received());
-    changes.into_iter().for_each(|(group, layout)| prices.set_sharding(group, layout));
+    prices.set_shardings(changes);
     let is_better = prices.total() < total && prices.all_received() <= received && prices.work() <= most_work(prices);
     if !is_better {
         prices.set_all(&layouts);

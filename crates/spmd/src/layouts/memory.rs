@@ -5,7 +5,7 @@
 //! search goes on with the others.
 
 use super::price::{Layout, Prices};
-use super::search::{Left, Limits, search};
+use super::search::{Left, Limits, most_work, search};
 use super::sites::{Group, Sites};
 use crate::hoist::ROOM;
 use crate::live::Lives;
@@ -84,7 +84,8 @@ pub(super) fn search_within(
         // What an earlier search looked at takes little effort.
         let left = search(prices, Limits { effort: limits.effort / number, ..limits }, &stay_small);
         let Some((excess, held)) = memory.excess(&changes(prices)) else {
-            if prices.total() >= before.0 || prices.all_received() > before.1 {
+            let is_better = prices.total() < before.0 && prices.all_received() <= before.1;
+            if !is_better || prices.work() > most_work(prices) {
                 prices.set_all(&first);
             }
             return left;

@@ -40,12 +40,19 @@ use shardwise_ir::{Func, Module};
 use sites::Sites;
 use std::sync::Arc;
 
-/// The bytes from which on a search takes longer. A device receives them in ten milliseconds or more, in each run of the
-/// program.
+/// A search may make [`MORE_EFFORT`] times as much effort if a device receives at least this many bytes: they take ten
+/// milliseconds or more at 100 GB/s, in each run of the program.
 const MUCH_RECEIVED: u64 = 1 << 30;
 
-/// How many times as much effort the search for layouts may then make.
+/// How many times as much effort a search may make if much is received ([`MUCH_RECEIVED`]).
 const MORE_EFFORT: usize = 4;
+
+/// The part of the effort that each search over a folded function may make, one part of so many.
+const EFFORT_OF_FOLDED: usize = 2;
+
+/// The part of the effort that is left for the whole function if a search over the folded one was cut short or found
+/// nothing, one part of so many.
+const EFFORT_AFTER_FOLDED: usize = 3;
 
 /// The largest number of times that a function is folded. A change can make more sites equal than before.
 const MAX_FOLDS: usize = 3;
@@ -68,7 +75,8 @@ pub(crate) struct Chosen {
 /// also has none if the mesh has Explicit axes or a single device. `decisions` only keeps decisions that are made on
 /// the way, for use by later calls. With `keeps_sums`, each sum over devices is taken where it arises, and none is
 /// deferred. `effort` is what the search may make: for the function, and in addition for each of its sites
-/// ([`MAX_EFFORT`]). It may make [`MORE_EFFORT`] times as much if a device receives [`MUCH_RECEIVED`] bytes.
+/// ([`MAX_EFFORT`]). It may make [`MORE_EFFORT`] times as much if a device receives [`MUCH_RECEIVED`] bytes, and a few
+/// times as much in all where layouts do not fit into memory and the search is repeated.
 pub(crate) fn choose(
     module: &Module,
     func: &Func,
@@ -92,24 +100,25 @@ pub(crate) fn choose(
     let mut effort = more * (effort.0 + effort.1 * sites.sites.len());
     let mut is_first_look = true;
     for _ in 0..MAX_FOLDS {
-        let limits = Limits { effort: effort / 2, keeps_sums, is_folded: true };
+        let limits = Limits { effort: effort / EFFORT_OF_FOLDED, keeps_sums, is_folded: true };
         let Some(outcome) = search_folded(&mut memory, &mut prices, &propagated, limits) else { break };
         is_first_look &= outcome.is_cut;
         if outcome.is_cut || !outcome.is_better {
-            effort /= 3;
+            effort /= EFFORT_AFTER_FOLDED;
             break;
         }
     }
     let limits = Limits { effort, keeps_sums, is_folded: false };
-    let left = search_within(&mut memory, &mut prices, limits, |prices| prices.changed_since(&propagated));
+    let left = search_within(&mut memory, &mut prices, limits, |prices| prices.shardings_since(&propagated));
     chosen.note = left.map(|left| budget_ended(func, &left, is_first_look));
     let changed = prices.changes_since(&propagated);
     if !changed.is_empty() {
         chosen.changes = Changes::of(&before, &propagated, &prices, &changed);
-        chosen.func = Some(memory.func_with(&prices.shardings(&changed)));
+        chosen.func = Some(memory.func_with(&prices.shardings_since(&propagated)));
     }
     chosen
 }
+
 /// Returns the note that a search was cut short. `is_first_look` states whether no search before it had looked at all
 /// sites.
 fn budget_ended(func: &Func, left: &Left, is_first_look: bool) -> Diagnostic {

@@ -72,7 +72,8 @@ pub(super) struct Prices<'a> {
     moves: EntityVec<Value, Moves>,
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
-    total: u64,
+    /// The price of the function. That of many forbidden sites is more than 64 bits hold.
+    total: u128,
     /// The bytes that a device receives in the function, with each site counted as often as it runs.
     received: u64,
     /// The price of the work of all ops but products, on one device.
@@ -185,9 +186,9 @@ impl<'a> Prices<'a> {
         Prices::new(self.module, self.body, self.mesh, sites, self.decisions)
     }
 
-    /// Returns the price of the function.
+    /// Returns the price of the function, or `u64::MAX` if it is higher.
     pub fn total(&self) -> u64 {
-        self.total
+        u64::try_from(self.total).unwrap_or(u64::MAX)
     }
 
     /// Returns the bytes that a device receives in the function.
@@ -198,7 +199,7 @@ impl<'a> Prices<'a> {
     /// Returns the bytes that a device receives in the function. If the mesh has rates, bytes do not count alone, and
     /// the price of the function stands for them.
     pub fn all_received(&self) -> u64 {
-        if self.mesh.rates.is_none() { self.received } else { self.total }
+        if self.mesh.rates.is_none() { self.received } else { self.total() }
     }
 
     /// Returns the current layout of a group.
@@ -228,19 +229,17 @@ impl<'a> Prices<'a> {
     }
 
     /// Returns the groups whose layouts differ from these, with the layouts that they have.
-    pub fn changed_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Sharding)> {
-        self.shardings(&self.changes_since(layouts))
+    pub fn shardings_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Sharding)> {
+        let sharding = |(group, layout)| (group, self.layout(layout).clone());
+        self.changes_since(layouts).into_iter().map(sharding).collect()
     }
 
-    /// Returns the groups with their layouts.
-    pub fn shardings(&self, changes: &[(Group, Layout)]) -> Vec<(Group, Sharding)> {
-        changes.iter().map(|&(group, layout)| (group, self.layout(layout).clone())).collect()
-    }
-
-    /// Changes the layout of a group.
-    pub fn set_sharding(&mut self, group: Group, layout: Sharding) {
-        let layout = self.layouts.of(layout);
-        self.set(group, layout);
+    /// Changes the layouts of some groups.
+    pub fn set_shardings(&mut self, changes: impl IntoIterator<Item = (Group, Sharding)>) {
+        for (group, layout) in changes {
+            let layout = self.layouts.of(layout);
+            self.set(group, layout);
+        }
     }
 
     /// Changes the layouts of all groups to these.
@@ -348,7 +347,7 @@ impl<'a> Prices<'a> {
             }
         }
         let mut undecided = undecided.into_iter();
-        while self.total <= most {
+        while self.total() <= most {
             let Some(site) = undecided.next() else { return Some(before) };
             let new = self.rate(site);
             self.enter(site, new);
@@ -366,7 +365,7 @@ impl<'a> Prices<'a> {
     }
 
     fn leave(&mut self, site: Site, rated: &Rated) {
-        self.total -= self.own(site, rated);
+        self.total -= u128::from(self.own(site, rated));
         self.received -= rated.received;
         self.work -= rated.work;
         for (index, gone) in &rated.moves {
@@ -381,7 +380,7 @@ impl<'a> Prices<'a> {
     }
 
     fn enter(&mut self, site: Site, rated: Rc<Rated>) {
-        self.total += self.own(site, &rated);
+        self.total += u128::from(self.own(site, &rated));
         self.received += rated.received;
         self.work += rated.work;
         for (index, new) in &rated.moves {
@@ -397,7 +396,7 @@ impl<'a> Prices<'a> {
         let (price, bytes) = self.price_of_moves(v);
         change(&mut self.moves[v]);
         let (new_price, new_bytes) = self.price_of_moves(v);
-        self.total = self.total - price + new_price;
+        self.total = self.total - u128::from(price) + u128::from(new_price);
         self.received = self.received - bytes + new_bytes;
     }
 

@@ -1,4 +1,4 @@
-//! Notes of the search for layouts.
+//! Notes, bounds and prices of the search for layouts.
 
 use super::folded::Folded;
 use super::sites::Group;
@@ -149,10 +149,10 @@ fn a_folded_function_has_the_price_of_the_function() {
     let group = free.max_by_key(count).expect("some are free");
     let layout = layout(&inner, group);
     let first = inner.all_current().clone();
-    inner.set_sharding(group, layout);
-    let (total, changes) = (inner.total(), folded.unfolded(&inner.changed_since(&first)));
+    inner.set_shardings([(group, layout)]);
+    let (total, changes) = (inner.total(), folded.unfolded(&inner.shardings_since(&first)));
     assert!(total != before && changes.len() > 40, "{total} {}", changes.len());
-    changes.into_iter().for_each(|(group, layout)| prices.set_sharding(group, layout));
+    prices.set_shardings(changes);
     // Divisions of work are rounded at each site.
     assert!(prices.total().abs_diff(total) <= 50, "{} {total}", prices.total());
 }
