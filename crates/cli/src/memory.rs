@@ -20,7 +20,8 @@ pub fn predict(program: &dyn Executable, inputs: &[Literal]) {
     // A shard is copied, and padded, before it is placed.
     let placed = signature.inputs.iter().zip(inputs).filter(|(_, x)| !x.is_splat()).map(|(ty, _)| copies(ty)).max();
     // Results are read shard by shard while all of them are alive.
-    let results = signature.outputs.iter().map(result_bytes).fold(needed.result_bytes, usize::saturating_add);
+    let literals = signature.outputs.iter().map(|ty| in_words(ty.ty.bytes() as usize));
+    let results = literals.fold(needed.result_bytes, usize::saturating_add);
     let read = signature.outputs.iter().map(|ty| copies(ty).max(sums(ty))).max().unwrap_or(0);
     let more = needed.new_bytes().max(results.saturating_add(read)).max(placed.unwrap_or(0));
     let predicted = account.in_use().saturating_add(needed.argument_bytes).saturating_add(more).max(account.peak());
@@ -44,11 +45,7 @@ pub fn report(account: &Account) -> String {
     }
 }
 
-/// Returns the bytes of the literal of a result, which are allocated in words.
-fn result_bytes(ty: &ShardedType) -> usize {
-    in_words(ty.ty.bytes() as usize)
-}
-
+/// Returns the bytes that are allocated for an array, which are whole words.
 fn in_words(bytes: usize) -> usize {
     bytes.checked_next_multiple_of(WORD).unwrap_or(usize::MAX)
 }

@@ -92,8 +92,8 @@ impl Source {
     }
 
     /// Partitions the program for a topology, or else for the one that its mesh states, prints its warnings, and writes
-    /// its stages if `--dump` is set. Fails if the topology of the mesh is not known, if a pass fails, or if a stage cannot be
-    /// written.
+    /// its stages if `--dump` is set. Fails if the topology of the mesh is not known, if a pass fails, or if a stage
+    /// cannot be written.
     pub fn partition(&self, module: &Module, topology: Option<Topology>) -> Result<Partitioned, Diagnostics> {
         let topology = chosen_topology(topology, module)?;
         let mut dumper = self.dumper()?;

@@ -156,9 +156,15 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     if let Some(d) = explicit::misplaced_sum(&sums, &sharding, || x.short_type(), &s.loc) {
         return s.fail(Some(x.tensor().clone()), d);
     }
-    match trace::with(|t| explicit::decide(t, traced, &sharding)) {
-        true => Ok(Array::of_traced(traced, s.at)),
-        false => Ok(hlo::constrain(x, &sharding)),
+    Ok(decided_or_constrained(x, &sharding, s.at))
+}
+
+/// Returns the array in this layout: a value whose layout is pending is computed in it, and any other is constrained to
+/// it by a step.
+pub(crate) fn decided_or_constrained(x: &Array, sharding: &Sharding, at: &'static Location<'static>) -> Array {
+    match x.traced().filter(|&v| trace::with(|t| explicit::decide(t, v, sharding))) {
+        Some(decided) => Array::of_traced(decided, at),
+        None => hlo::constrain(x, sharding),
     }
 }
 

@@ -2,7 +2,7 @@
 //! types it, and values of per-device code get their states along the manual axes.
 
 use crate::function::At;
-use crate::layout::settle;
+use crate::layout::{decided_or_constrained, settle};
 use crate::manual::{ManualType, Scope};
 use crate::transform::remat::composite;
 use crate::{Array, context, explicit, hlo, trace};
@@ -243,9 +243,6 @@ pub(crate) fn reshard(array: &Array, sharding: &Sharding) -> Array {
     let left: Vec<AxisRef> = layout.unreduced.iter().copied().filter(|a| sums.iter().any(|b| b.contains(*a))).collect();
     let is_sum = left.len() == layout.unreduced.len();
     let first = layout.clone().with_unreduced(left);
-    let moved = match array.traced().filter(|&v| trace::with(|t| explicit::decide(t, v, &first))) {
-        Some(decided) => Array::of_traced(decided, array.node().at),
-        None => hlo::constrain(array, &first),
-    };
+    let moved = decided_or_constrained(array, &first, array.node().at);
     if is_sum { moved } else { hlo::constrain(&moved, &layout) }
 }

@@ -15,8 +15,8 @@ pub struct Instruction {
     pub kind: SpanKind,
     /// The number of spans around the instruction's first run, such as those of loops and branches.
     pub depth: usize,
-    /// The time of all runs, on average over the lanes whose instructions are listed, and in all lanes of links together. That of a loop or a branch
-    /// includes the instructions inside of it, which have entries of their own.
+    /// The time of all runs, on average over the lanes whose instructions are listed. Lanes of links count as one. The
+    /// time of a loop or a branch includes the instructions inside of it, which have entries of their own.
     pub time: Picoseconds,
     /// The number of runs in the lane that runs the instruction most often. A span may stand for several
     /// ([`Span::runs`]).

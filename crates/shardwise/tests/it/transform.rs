@@ -624,7 +624,7 @@ fn gradients_on_meshes_with_explicit_and_auto_axes() {
     assert!(batch(&split).unwrap().ty().to_string().starts_with("f32[8@X,16"));
 }
 
-/// What a function states of its values holds in its derivatives and batches, whatever decides it.
+/// Derivatives and batches of a function keep the layouts that the function states.
 #[test]
 fn stated_layouts_in_derivatives_and_batches() {
     set_mesh(Mesh::explicit([("X", 4), ("Y", 2)]).unwrap());

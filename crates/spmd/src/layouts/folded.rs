@@ -97,11 +97,8 @@ impl Folded {
 
     /// Returns changes of the folded function for all groups of the function.
     pub fn unfolded(&self, changes: &[(Group, Sharding)]) -> Vec<(Group, Sharding)> {
-        let for_members = |(group, layout): &(Group, Sharding)| {
-            let layout = layout.clone();
-            self.members[*group].iter().map(move |&member| (member, layout.clone()))
-        };
-        changes.iter().flat_map(for_members).collect()
+        let members = |group: Group| self.members[group].iter().copied();
+        changes.iter().flat_map(|(group, layout)| members(*group).map(move |m| (m, layout.clone()))).collect()
     }
 }
 

@@ -34,7 +34,7 @@ use folded::search_folded;
 use memory::{Memory, search_within};
 use price::Prices;
 pub(crate) use search::MAX_EFFORT;
-use search::{Left, Limits};
+use search::{Left, Limits, STAGES, STAGES_OF_FOLDED};
 use shardwise_base::{AxisKind, Diagnostic, Mesh};
 use shardwise_ir::{Func, Module};
 use sites::Sites;
@@ -100,7 +100,7 @@ pub(crate) fn choose(
     let mut effort = more * (effort.0 + effort.1 * sites.sites.len());
     let mut is_first_look = true;
     for _ in 0..MAX_FOLDS {
-        let limits = Limits { effort: effort / EFFORT_OF_FOLDED, keeps_sums, is_folded: true };
+        let limits = Limits { effort: effort / EFFORT_OF_FOLDED, keeps_sums, stages: &STAGES_OF_FOLDED };
         let Some(outcome) = search_folded(&mut memory, &mut prices, &propagated, limits) else { break };
         is_first_look &= outcome.is_cut;
         if outcome.is_cut || !outcome.is_better {
@@ -108,7 +108,7 @@ pub(crate) fn choose(
             break;
         }
     }
-    let limits = Limits { effort, keeps_sums, is_folded: false };
+    let limits = Limits { effort, keeps_sums, stages: &STAGES };
     let left = search_within(&mut memory, &mut prices, limits, |prices| prices.shardings_since(&propagated));
     chosen.note = left.map(|left| budget_ended(func, &left, is_first_look));
     let changed = prices.changes_since(&propagated);

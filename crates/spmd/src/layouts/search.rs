@@ -33,16 +33,17 @@ const FEW_STEPS: usize = 2;
 /// The stages of a search, in order. Long chains of changes are tried first, because a short one that saves less can
 /// rule out a long one that saves more. In a large function, the effort of the first stage is spent after few sites.
 /// Short chains are then tried at all sites, and at last long ones again.
-const STAGES: [Stage; 3] =
+pub(super) const STAGES: [Stage; 3] =
     [Stage { is_far: true, effort: 0.3 }, Stage { is_far: false, effort: 0.6 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The stages of a search over a folded function, in order. It has few sites, so that short chains are tried at all of
 /// them first, and the rest of the effort is for long ones.
-const STAGES_OF_FOLDED: [Stage; 2] = [Stage { is_far: false, effort: 0.3 }, Stage { is_far: true, effort: 1.0 }];
+pub(super) const STAGES_OF_FOLDED: [Stage; 2] =
+    [Stage { is_far: false, effort: 0.3 }, Stage { is_far: true, effort: 1.0 }];
 
 /// The limits of a stage.
 #[derive(Clone, Copy)]
-struct Stage {
+pub(super) struct Stage {
     /// True if up to [`MAX_STEPS`] layouts are changed one after the other, those that raise the price only when no
     /// other change is left. Otherwise [`FEW_STEPS`] layouts are changed, the dearest first.
     is_far: bool,
@@ -88,20 +89,24 @@ pub(super) struct Limits {
     pub effort: usize,
     /// True if sums over devices are taken where they arise.
     pub keeps_sums: bool,
-    /// True if the sites are those of a folded function ([`Folded`](super::folded::Folded)).
-    pub is_folded: bool,
+    /// The stages of the search: [`STAGES`], or [`STAGES_OF_FOLDED`].
+    pub stages: &'static [Stage],
 }
 
 /// Changes the layouts of groups as long as the price falls. The shards of groups in `stay_small` do not grow. Returns
 /// what was left when the budget of effort ended, or `None` if it did not end.
 pub(super) fn search(prices: &mut Prices<'_>, limits: Limits, stay_small: &EntityVec<Group, bool>) -> Option<Left> {
-    let most_work = most_work(prices);
-    let effort_before = prices.effort;
-    let (stage, known) = (STAGES[0], FxHashMap::default());
-    let moves_copies = false;
-    let is_cut = false;
-    let mut search =
-        Search { prices, limits, stay_small, most_work, effort_before, stage, moves_copies, is_cut, known };
+    let mut search = Search {
+        limits,
+        stay_small,
+        most_work: most_work(prices),
+        effort_before: prices.effort,
+        stage: limits.stages[0],
+        moves_copies: false,
+        is_cut: false,
+        known: FxHashMap::default(),
+        prices,
+    };
     let left = search.run();
     search.move_copies();
     left
@@ -153,17 +158,13 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
-    fn stages(&self) -> &'static [Stage] {
-        if self.limits.is_folded { &STAGES_OF_FOLDED } else { &STAGES }
-    }
-
     /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
     /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;
         for _ in 0..MAX_ROUNDS {
             let mut left = None;
-            for &stage in self.stages() {
+            for &stage in self.limits.stages {
                 self.stage = stage;
                 left = self.rounds();
                 is_first_round &= !stage.is_far || left.as_ref().is_some_and(|left| left.is_first_round);
