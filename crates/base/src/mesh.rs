@@ -58,6 +58,8 @@ pub struct Topology {
 pub struct Rates {
     /// For each axis of the mesh, how many times as long a byte takes along it: 1 for the fastest axis.
     pub slowdowns: Vec<u32>,
+    /// The bytes that a device receives along the fastest axis while a collective starts, at least 1.
+    pub start: u32,
     /// The floating-point operations of a device, at least 1.
     pub flops: u32,
     /// The bytes that a device reads from or writes to its memory, at least 1.
@@ -73,7 +75,7 @@ impl Rates {
     /// Returns true if the rates are ones of a mesh with this number of axes: there is a slowdown for each axis, and no
     /// number is 0.
     pub fn fit(&self, axis_count: usize) -> bool {
-        let numbers = || self.slowdowns.iter().chain([&self.flops, &self.memory_bytes]);
+        let numbers = || self.slowdowns.iter().chain([&self.start, &self.flops, &self.memory_bytes]);
         self.slowdowns.len() == axis_count && numbers().all(|&n| n > 0)
     }
 }

@@ -194,7 +194,7 @@ pub(crate) fn products() -> Vec<String> {
         shapes(sizes).into_iter().map(|shape| product(dtype, shape)).collect()
     };
     let mut programs = shape("f32", &[1, 8, 64, 256, 1024]);
-    programs.extend(shape("bf16", &[1, 8, 64, 1024]));
+    programs.extend(shape("bf16", &[1, 8, 64, 256, 1024]));
     programs.extend(shape("i32", &[8, 64, 512]));
     programs.extend(shape("f64", &[8, 64, 512]));
     programs.extend(shapes(&[2, 8, 32]).into_iter().map(batch));
@@ -275,7 +275,7 @@ const COLLECTIVES: [Collective; 5] = [
 ];
 
 pub(crate) fn collectives() -> Vec<String> {
-    let sizes = [1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22];
+    let sizes = [1 << 3, 1 << 7, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 22];
     sizes.iter().flat_map(|&n| COLLECTIVES.iter().map(move |row| row.program(n))).collect()
 }
 

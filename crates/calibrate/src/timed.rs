@@ -7,12 +7,14 @@ use shardwise_ir::{Module, TensorType, text, verify};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The number of runs before those that count.
-const WARM_UPS: usize = 2;
+/// The least number of runs before those that count, and the largest one.
+const WARM_UPS: std::ops::Range<usize> = 2..200;
+/// The time after which no further run to warm up starts, once there are as many as must be.
+const WARM: Duration = Duration::from_millis(6);
 /// The least number of runs that count, and the largest one.
-const RUNS: std::ops::Range<usize> = 7..60;
+const RUNS: std::ops::Range<usize> = 5..60;
 /// The time after which no further run starts, once there are as many as must be.
-const ENOUGH: Duration = Duration::from_millis(15);
+const ENOUGH: Duration = Duration::from_millis(8);
 
 pub(crate) struct Timed {
     module: Module,
@@ -75,8 +77,10 @@ impl Timed {
 
 /// Returns the first quartile of what `run` returns, after some runs to warm up. Fails if one does.
 fn repeated(run: impl Fn() -> Result<f64, Diagnostics>) -> Result<f64, Diagnostics> {
-    for _ in 0..WARM_UPS {
+    let (start, mut count) = (Instant::now(), 0);
+    while count < WARM_UPS.start || (count < WARM_UPS.end && start.elapsed() < WARM) {
         run()?;
+        count += 1;
     }
     let start = Instant::now();
     let mut times = vec![];
@@ -100,8 +104,8 @@ pub(crate) fn quartile(times: impl Iterator<Item = f64>) -> f64 {
     times.get(times.len() / 4).copied().unwrap_or(0.0)
 }
 
-/// Returns an array. Floats of 16 bits and more are from 0.5 to 2, as are the real parts of complex numbers, whose
-/// imaginary parts are 0. Integers are from 1 to 127, and every second boolean is true.
+/// Returns an array of numbers without order. Floats of 16 bits and more are from 0.5 to 2, as are the real parts of
+/// complex numbers, whose imaginary parts are 0. Integers are from 1 to 127, and every second boolean is true.
 fn filled(ty: &TensorType) -> Literal {
     let mut out = LiteralWriter::new(ty.dtype, &ty.shape);
     for i in 0..ty.size() {
@@ -111,8 +115,16 @@ fn filled(ty: &TensorType) -> Literal {
     out.finish()
 }
 
+/// Returns a number from 0 to 1 that follows no order: that of the generator SplitMix64 at this position.
+fn fraction(i: usize) -> f64 {
+    let mut bits = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
 fn element(i: usize, dtype: DType) -> [u8; 16] {
-    let value = 0.5 + (i * 37 % 97) as f64 / 64.0;
+    let value = 0.5 + 1.5 * fraction(i);
     let mut out = [0; 16];
     let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
     match dtype {
@@ -121,7 +133,7 @@ fn element(i: usize, dtype: DType) -> [u8; 16] {
         DType::F32 | DType::C64 => put(&(value as f32).to_le_bytes()),
         DType::F64 | DType::C128 => put(&value.to_le_bytes()),
         other if other.kind() == DTypeKind::Bool => put(&[(i % 2) as u8]),
-        _ => put(&[(1 + i * 37 % 127) as u8]),
+        _ => put(&[1 + (127.0 * fraction(i)) as u8]),
     }
     out
 }

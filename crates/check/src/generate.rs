@@ -46,12 +46,14 @@ pub fn case(seed: u64) -> Case {
     Case { seed, module, inputs }
 }
 
-/// Returns the mesh with rates for every eighth seed, so that layouts are chosen for times. One axis is slow.
+/// Returns the mesh with rates for every eighth seed, so that layouts are chosen for times. One axis is slow, and
+/// collectives start fast or slowly.
 fn with_rates(mut mesh: Arc<Mesh>, seed: u64) -> Arc<Mesh> {
     if seed % 8 == 7 {
         let (axes, at) = (mesh.axes.len(), seed as usize / 8);
         let slowdowns = (0..axes).map(|axis| if axis == at % axes { 2 + at as u32 % 30 } else { 1 }).collect();
-        Arc::make_mut(&mut mesh).rates = Some(Rates { slowdowns, flops: 2000, memory_bytes: 24 });
+        let start = 1 << (at % 20);
+        Arc::make_mut(&mut mesh).rates = Some(Rates { slowdowns, start, flops: 2000, memory_bytes: 24 });
     }
     mesh
 }

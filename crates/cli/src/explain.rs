@@ -9,7 +9,7 @@ use shardwise_explain::{
     Comparison, Delta, Explanation, Figures, Group, Options, Place, Remedy, Time, Traffic, compare,
     explain as explain_module, rust_spec,
 };
-use shardwise_sim::Topology;
+use shardwise_sim::{Overlap, Topology};
 use shardwise_view::Style;
 use std::fmt::Display;
 use std::path::Path;
@@ -26,6 +26,9 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         trials: args.trials,
         ..Options::default()
     };
+    if options.topology.is_none() && options.overlap != Overlap::Off {
+        return Err(without_topology().into());
+    }
     let other = args.other.as_ref().map(|file| Source { file: file.clone(), dump: None }.read()).transpose()?;
     if let Some(other) = &other {
         let stated = options.topology.clone().filter(|_| args.topology.is_some());
@@ -52,6 +55,11 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Diagnostics> {
         false => show!("{}: {}", printable(&args.source.file.display().to_string()), shown(&explanation)),
     }
     Ok(())
+}
+
+fn without_topology() -> Diagnostic {
+    Diagnostic::error("explain-topology", &Loc::UNKNOWN, "`--overlap` needs a machine, and none is stated")
+        .help("pass one, such as `--topology v5e:2x4`, or leave `--overlap` out")
 }
 
 fn other_topology(topologies: [Option<String>; 2]) -> Diagnostic {

@@ -218,7 +218,7 @@ struct PartitionArgs {
     #[arg(long, conflicts_with = "replica_groups")]
     hlo: bool,
     /// Print the table of collectives instead of the program.
-    #[arg(long, conflicts_with = "hlo")]
+    #[arg(long, conflicts_with_all = ["hlo", "replica_groups"])]
     communication: bool,
     /// The format of the table of collectives.
     #[arg(long, value_enum, default_value = "text", requires = "communication")]
@@ -304,7 +304,7 @@ struct ExplainArgs {
     /// time in place of bytes. The default is what the program's mesh states.
     #[arg(long, value_name = "MACHINE")]
     topology: Option<String>,
-    /// The collectives that run beside other ops in predictions, as for `simulate`.
+    /// The collectives that run beside other ops in predictions, as for `simulate`. All but `off` need a machine.
     #[arg(long, value_enum, default_value = "off")]
     overlap: OverlapName,
     /// Try at most N changes of one layout. The default depends on the size of the program.

@@ -78,6 +78,8 @@ fn a_dump_that_cannot_be_written_fails() {
 fn collectives_as_json() {
     let folder = folder("json");
     let program = program(&folder, SUM);
+    let unused = shardwise(&["partition", &program, "--communication", "--replica-groups", "dense"]);
+    assert_eq!(unused.status.code(), Some(2));
     let text = printed(&["partition", &program, "--communication", "--format", "json"]);
     let all: Value = serde_json::from_str(&text).unwrap();
     let collectives = all["collectives"].as_array().unwrap();
@@ -217,6 +219,7 @@ fn what_cannot_be_explained_is_an_error() {
         (&[&broken], "error["),
         (&[&program, "--topology", "v5e:4x4"], "topology-mesh"),
         (&[&program, "--topology", "v5x:4x4"], "machine-unknown"),
+        (&[&program, "--overlap", "auto"], "explain-topology"),
         (&["-", "-"], "file-repeated"),
     ] {
         let error = failed(&[&["explain"], args].concat());

@@ -6,7 +6,7 @@ use shardwise_base::{Diagnostics, Loc};
 /// Returns the function with a new body that `f` builds. `f` gets a cloner of the old body and a builder at the entry
 /// of the new body, which has the arguments already. The declared types of the results are copied from the old
 /// function.
-pub fn rebuild(func: &Func, f: impl FnOnce(&mut Cloner<'_>, &mut Builder<'_>)) -> Func {
+pub fn rebuild<'s>(func: &'s Func, f: impl FnOnce(&mut Cloner<'s>, &mut Builder<'_>)) -> Func {
     let mut out = func.without_body();
     let mut cloner = Cloner::new(&func.body);
     let mut builder = Builder::new(&mut out.body);

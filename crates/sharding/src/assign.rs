@@ -19,7 +19,7 @@ mod choices;
 mod lists;
 mod wide;
 
-use crate::cost::price_of_permute;
+use crate::cost::{price_of_permute, start_of_exchange};
 use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
 pub use choices::KnownChoices;
@@ -70,10 +70,10 @@ pub trait Prices {
     /// if it may be left unreduced over some, or if the op itself gathers the parts.
     fn is_summed(&self, index: usize) -> bool;
 
-    /// Returns the bytes that the device that receives most receives in exchanges if the op runs split along a factor
-    /// over these axes, with all other factors whole. This is 0 if the op reads no windows along the factor. Returns
-    /// `None` if elements would have to be exchanged and cannot be. The factor's kind says whether it can be split.
-    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64>;
+    /// Returns what devices exchange if the op runs split along a factor over these axes, with all other factors whole.
+    /// This is nothing if the op reads no windows along the factor. Returns `None` if elements would have to be
+    /// exchanged and cannot be. The factor's kind says whether it can be split.
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<Exchanged>;
 
     /// Returns true if the op is a product, of which no device may compute more than it must.
     fn is_product(&self) -> bool;
@@ -87,6 +87,21 @@ pub struct Price {
     /// The price in addition to these bytes, for one run of the op: that of starting the collectives, and that of bytes
     /// that move along slow axes.
     pub extra: u64,
+}
+
+/// The elements of windows that devices receive from each other.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Exchanged {
+    /// The bytes that the device that receives most receives.
+    pub bytes: u64,
+    /// The number of collectives.
+    pub collective_count: u64,
+}
+
+impl Exchanged {
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.bytes == 0
+    }
 }
 
 /// A lower bound of the price of a tensor: the bytes of the elements that some device needs and lacks, and of the
@@ -242,10 +257,9 @@ struct Search<'a> {
     candidates: AllCandidates,
     /// The numbers of shards and the lower bounds of prices that belong to the candidates. Empty until [`Search::best`].
     bounds: Bounds,
-    /// For each factor of which some candidate needs exchanges, the bytes that the device that receives most receives
-    /// in them with each candidate, if all other factors are whole. The candidates that [`Search::widen`] adds are not
-    /// in the list.
-    exchanges: Vec<(Factor, Vec<u64>)>,
+    /// For each factor of which some candidate needs exchanges, what is exchanged with each candidate if all other
+    /// factors are whole. The candidates that [`Search::widen`] adds are not in the list.
+    exchanges: Vec<(Factor, Vec<Exchanged>)>,
     /// The dimensions that consist of several factors.
     compounds: SmallVec<[&'a DimFactors; 2]>,
 }
@@ -285,15 +299,16 @@ impl<'a> Search<'a> {
         if candidates.len() == 1 {
             return candidates;
         }
-        let mut bytes = vec![];
+        let mut exchanges = vec![];
         candidates.retain(|list| {
             let axes = self.lists.axes(*list);
-            let exchanged = if axes.is_empty() { Some(0) } else { self.prices.exchanged(factor, axes) };
-            bytes.extend(exchanged);
+            let exchanged =
+                if axes.is_empty() { Some(Exchanged::default()) } else { self.prices.exchanged(factor, axes) };
+            exchanges.extend(exchanged);
             exchanged.is_some()
         });
-        if bytes.iter().any(|&b| b > 0) {
-            self.exchanges.push((factor, bytes));
+        if !exchanges.iter().all(Exchanged::is_nothing) {
+            self.exchanges.push((factor, exchanges));
         }
         candidates
     }
@@ -310,20 +325,21 @@ impl<'a> Search<'a> {
         self.bounds.shards(factor, picks)
     }
 
-    /// Returns the price of the bytes that a device receives in exchanges. The candidates that [`Search::widen`] adds
-    /// need none.
+    /// Returns the price of exchanges. The candidates that [`Search::widen`] adds need none.
     fn exchanged(&self, picks: &Picks) -> Price {
         let mesh = self.input.mesh;
-        let (mut bytes, mut price) = (0.0, 0.0);
-        for (factor, exchanged) in &self.exchanges {
-            let Some(&whole) = exchanged.get(picks[factor.index()]).filter(|bytes| **bytes > 0) else { continue };
+        let (mut bytes, mut price, mut starts) = (0.0, 0.0, 0);
+        for (factor, exchanges) in &self.exchanges {
+            let exchanged = exchanges.get(picks[factor.index()]).filter(|exchanged| !exchanged.is_nothing());
+            let Some(&Exchanged { bytes: whole, collective_count }) = exchanged else { continue };
             let others = self.input.rule.all_factors().filter(|f| f != factor);
             let shards = others.map(|f| self.shards(f, picks)).product::<usize>() as f64;
             bytes += whole as f64 / shards;
             price += price_of_permute(whole, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;
+            starts += collective_count * start_of_exchange(mesh);
         }
         let [bytes, price] = [bytes, price].map(|sum: f64| sum.round() as u64);
-        Price { bytes, extra: price.saturating_sub(bytes) }
+        Price { bytes, extra: price.saturating_sub(bytes) + starts }
     }
 
     /// Returns the lists of axes that may split the factor: the empty list first, then the lists that some tensor has

@@ -5,14 +5,16 @@
 //! compares such prices, and the table of communication shows them.
 //!
 //! If a mesh has [`Rates`], the price of a byte is the time that it takes, in multiples of the time of a byte along the
-//! fastest axis. A collective over several axes moves as little as it can along the slow ones.
+//! fastest axis, and so is the price of [starting](start) a collective. A collective over several axes moves as little as
+//! it can along the slow ones.
 
 use shardwise_base::{AxisRef, Mesh, Rates};
 use smallvec::SmallVec;
 
-/// The price of starting one collective, in bytes. It favours plans with fewer steps; a start takes about a
-/// microsecond, and the number is kept small so that it decides only between plans that move nearly the same bytes.
-pub const STEP_BYTES: u64 = 64;
+/// The price of starting one collective where bytes are compared. It favours plans with fewer steps; a start takes
+/// about a microsecond, and the number is kept small so that it decides only between plans that move nearly the same
+/// bytes.
+const START_BYTES: u64 = 64;
 
 /// Bytes of local memory traffic that take as long as moving one byte between devices. A TPU v5e reads 819 GB/s and
 /// receives 45 GB/s from one neighbour, which is 18; the number is larger because producers and consumers are often
@@ -81,6 +83,18 @@ impl CollectiveCost {
     }
 }
 
+/// Returns the price of starting one collective on a mesh: the time that it takes if the mesh has rates, and otherwise
+/// as much as that of few bytes.
+pub fn start(mesh: &Mesh) -> u64 {
+    mesh.rates.as_ref().map_or(START_BYTES, |rates| rates.start.into())
+}
+
+/// Returns the price of starting one collective of an exchange of windows: that of [`start`] if the mesh has rates. It is
+/// 0 where bytes are compared, so that windows are exchanged wherever that moves less.
+pub fn start_of_exchange(mesh: &Mesh) -> u64 {
+    mesh.rates.as_ref().map_or(0, |rates| rates.start.into())
+}
+
 /// Returns the price of `received` bytes that come from any devices along some axes of a mesh, as those of a permute:
 /// all may come along the slowest of these axes. The price is `received` if the mesh has no rates, or without axes.
 pub fn price_of_permute(received: u64, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> u64 {
@@ -119,7 +133,7 @@ mod tests {
         assert_eq!(local_work(4000.0, 48, None), 4);
         assert_eq!(local_work(1e23, 24, None), MOST_WORK);
         assert_eq!(local_work(1e10, u64::MAX, None), MOST_WORK);
-        let rates = Rates { slowdowns: vec![], flops: 100, memory_bytes: 8 };
+        let rates = Rates { slowdowns: vec![], start: 1, flops: 100, memory_bytes: 8 };
         assert_eq!(local_work(4000.0, 48, Some(&rates)), 46);
     }
 
@@ -129,7 +143,9 @@ mod tests {
         let axes: Vec<AxisRef> = mesh.all_axes().collect();
         assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 700);
         assert_eq!(price_of_permute(700, &mesh, axes.clone()), 700);
-        mesh.rates = Some(Rates { slowdowns: vec![20, 1], flops: 1, memory_bytes: 1 });
+        assert_eq!((start(&mesh), start_of_exchange(&mesh)), (START_BYTES, 0));
+        mesh.rates = Some(Rates { slowdowns: vec![20, 1], start: 900, flops: 1, memory_bytes: 1 });
+        assert_eq!((start(&mesh), start_of_exchange(&mesh)), (900, 900));
         // Of 800 bytes, a device receives 100 along the slow axis and then 600.
         assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 20 * 100 + 600);
         assert_eq!(CollectiveCost::AllReduce.price(1400, &mesh, &axes), 2 * (20 * 100 + 600));

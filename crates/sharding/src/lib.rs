@@ -30,7 +30,8 @@ mod solve;
 mod user_priority;
 
 pub use assign::{
-    AssignInput, Assignment, FactorConflict, KnownChoices, LeastPrice, Price, Prices, RunnerUp, assign, runner_up,
+    AssignInput, Assignment, Exchanged, FactorConflict, KnownChoices, LeastPrice, Price, Prices, RunnerUp, assign,
+    runner_up,
 };
 pub use axes::{AxisList, Prefix};
 pub use builder::RuleBuilder;

@@ -157,7 +157,8 @@ impl<'a> Solver<'a> {
     }
 
     /// Propagates between the main function's results and the values that it returns. The worklist is empty at this
-    /// time. As in Shardy, the group of a returned value gets what the value gets and what the result gets.
+    /// time. The group of a returned value gets what the value gets, and not what the result gets, whose dimensions may
+    /// be open where those of the value are closed.
     fn push_results(&mut self, strategy: Strategy) {
         for i in 0..self.problem.results.len() {
             let node = &self.problem.results[i];
@@ -166,7 +167,9 @@ impl<'a> Solver<'a> {
             for (tensor, sharding) in self.known.changes(&asked, self.problem) {
                 self.record_origins(Changer::Result(i), tensor, &sharding);
                 self.set(tensor, sharding.clone());
-                self.set_group(None, value, &sharding);
+                if tensor == value {
+                    self.set_group(None, value, &sharding);
+                }
             }
         }
     }

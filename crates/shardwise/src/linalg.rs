@@ -4,8 +4,8 @@
 //! their batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded
 //! is gathered first.
 //!
-//! All functions have derivatives, in forward and in reverse mode, except for [`lu`], and for [`qr`] of matrices with
-//! more columns than rows. All have batches. They are defined for `F32` and `F64`, except for [`norm`], and
+//! All functions have derivatives of every order, in forward and in reverse mode, except for [`lu`] of matrices that are
+//! not square, and for [`qr`] of matrices with more columns than rows. All have batches. They are defined for `F32` and `F64`, except for [`norm`], and
 //! decompositions are computed in 64 bits. The results for matrices for which a function is not defined have elements
 //! that are NaN or infinite, as in JAX: no function fails for the values of its operands.
 //!
@@ -26,12 +26,20 @@
 
 use crate::eager::call_many;
 use crate::ops::{AsArray, Checked, Dims, Site, keep, select, site};
-use crate::{Array, DType, context, create, custom_jvp, hlo, mistakes};
+use crate::{Array, DType, Transform, context, create, custom_jvp, float0, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::lapack::{Call, Routine, Triangle, Vectors};
 use std::panic::Location;
+use std::sync::LazyLock;
+
+/// A function of one array with a derivative of its own. Its rule calls the function itself, which therefore has
+/// derivatives of every order.
+type Own<R> = LazyLock<Transform<'static, (&'static Array,), R>>;
+
+type Pair = (Array, Array);
+type Three = (Array, Array, Array);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -245,14 +253,16 @@ pub fn qr(a: impl AsArray) -> (Array, Array) {
         |s| matrices(s, a, Form::Any),
         |x| {
             let [m, n] = sizes(&x[0]);
-            let pair = if m >= n { custom_jvp(qr_factors).defjvp(qr_rule)(&x[0]) } else { qr_factors(&x[0]) };
+            let pair = if m >= n { QR(&x[0]) } else { qr_factors(&x[0]) };
             pair.into()
         },
     );
     (q, r)
 }
 
-fn qr_factors(a: &Array) -> (Array, Array) {
+static QR: Own<Pair> = LazyLock::new(|| custom_jvp(qr_factors).defjvp(qr_rule));
+
+fn qr_factors(a: &Array) -> Pair {
     let [m, n] = sizes(a);
     let k = m.min(n);
     let packed = routine(Routine::Geqrf, &[a]);
@@ -260,8 +270,8 @@ fn qr_factors(a: &Array) -> (Array, Array) {
     (q, upper(&corner(&packed[0], k, n)))
 }
 
-fn qr_rule(a: &Array, da: &Array) -> ((Array, Array), (Array, Array)) {
-    let (q, r) = qr_factors(a);
+fn qr_rule(a: &Array, da: &Array) -> (Pair, Pair) {
+    let (q, r) = QR(a);
     let moved = triangular(&r, da, false, false, false);
     let inner = q.t().matmul(&moved);
     let below = lower(&inner, true);
@@ -272,8 +282,8 @@ fn qr_rule(a: &Array, da: &Array) -> ((Array, Array), (Array, Array)) {
 }
 
 /// Returns a permutation matrix `P`, a lower triangular matrix `L` with ones on its diagonal, and an upper triangular
-/// matrix `U`, whose product is `a`. The pivots are those of LAPACK. There is no derivative: use [`solve`], [`inv`] or
-/// [`slogdet`], which have one.
+/// matrix `U`, whose product is `a`. The pivots are those of LAPACK. Only the factors of square matrices have
+/// derivatives.
 ///
 /// # Shapes
 ///
@@ -326,16 +336,40 @@ struct Factors {
     exchange: Array,
 }
 
+static LU: Own<Three> = LazyLock::new(|| custom_jvp(packed_factors).defjvp(lu_rule));
+
+/// Returns both triangular factors of matrices in one, the rows with which rows were exchanged, and the order of the
+/// rows after all exchanges, both from 0.
+fn packed_factors(a: &Array) -> Three {
+    let mut found = routine(Routine::LuDecomposition, &[a]).into_iter();
+    let mut next = || found.next().expect("three results");
+    (next(), next(), next())
+}
+
+fn lu_rule(a: &Array, da: &Array) -> (Three, Three) {
+    let found = LU(a);
+    let Factors { packed, exchange, .. } = &Factors::new(a, found.clone());
+    let inner = triangular(packed, &exchange.matmul(da), true, true, true);
+    let inner = triangular(packed, &inner, false, false, false);
+    let left = lower(packed, true) + eye(packed);
+    let change = left.matmul(lower(&inner, true)) + upper(&inner).matmul(upper(packed));
+    let changes = (change, float0(found.1.shape()), float0(found.2.shape()));
+    (found, changes)
+}
+
 impl Factors {
     fn of(a: &Array) -> Factors {
-        let mut found = routine(Routine::LuDecomposition, &[a]);
-        let order = found.pop().expect("three results");
-        let pivots = found.pop().expect("three results");
+        let [m, n] = sizes(a);
+        Factors::new(a, if m == n { LU(a) } else { packed_factors(a) })
+    }
+
+    /// Returns the factors of `a` that [`packed_factors`] returns.
+    fn new(a: &Array, (packed, pivots, order): Three) -> Factors {
         let [m, _] = sizes(a);
         let shape: Vec<usize> = order.tensor().shape.iter().copied().chain([m]).collect();
         let columns = hlo::iota(TensorType::new(base::DType::I32, &shape[..]), shape.len() - 1);
         let is_source = hlo::compare("EQ", &column(&order).broadcast_to(shape), &columns);
-        Factors { packed: found.swap_remove(0), pivots, exchange: hlo::convert(&is_source, a.tensor().dtype) }
+        Factors { packed, pivots, exchange: hlo::convert(&is_source, a.tensor().dtype) }
     }
 
     fn solve(&self, b: &Array) -> Array {
@@ -384,25 +418,21 @@ impl Factors {
 #[track_caller]
 pub fn eigh(a: impl AsArray) -> (Array, Array) {
     let a = a.as_array();
-    let [w, v] = many(
-        "eigh",
-        &[a],
-        (),
-        |s| matrices(s, a, Form::Square),
-        |x| custom_jvp(eigenpairs).defjvp(eigh_rule)(&symmetric(&x[0])).into(),
-    );
+    let [w, v] = many("eigh", &[a], (), |s| matrices(s, a, Form::Square), |x| EIGH(&symmetric(&x[0])).into());
     (w, v)
 }
 
-fn eigenpairs(a: &Array) -> (Array, Array) {
+static EIGH: Own<Pair> = LazyLock::new(|| custom_jvp(eigenpairs).defjvp(eigh_rule));
+
+fn eigenpairs(a: &Array) -> Pair {
     let mut found = routine(Routine::Syevd { triangle: Triangle::Lower, with_vectors: true }, &[a]);
     found.truncate(2);
     let w = found.pop().expect("two results");
     (w, found.swap_remove(0))
 }
 
-fn eigh_rule(a: &Array, da: &Array) -> ((Array, Array), (Array, Array)) {
-    let (w, v) = eigenpairs(a);
+fn eigh_rule(a: &Array, da: &Array) -> (Pair, Pair) {
+    let (w, v) = EIGH(a);
     let inner = v.t().matmul(da).matmul(&v);
     let one = eye(&inner);
     let weights = 1.0 / (row(&w) - column(&w) + &one) - one;
@@ -435,22 +465,21 @@ fn eigh_rule(a: &Array, da: &Array) -> ((Array, Array), (Array, Array)) {
 #[track_caller]
 pub fn svd(a: impl AsArray) -> (Array, Array, Array) {
     let a = a.as_array();
-    let [u, s, vh] =
-        many("svd", &[a], (), |s| matrices(s, a, Form::Any), |x| custom_jvp(singular).defjvp(svd_rule)(&x[0]).into());
+    let [u, s, vh] = many("svd", &[a], (), |s| matrices(s, a, Form::Any), |x| SVD(&x[0]).into());
     (u, s, vh)
 }
 
-fn singular(a: &Array) -> (Array, Array, Array) {
+static SVD: Own<Three> = LazyLock::new(|| custom_jvp(singular).defjvp(svd_rule));
+
+fn singular(a: &Array) -> Three {
     let mut found = routine(Routine::Gesdd(Vectors::Some), &[a]).into_iter().skip(1);
     let mut next = || found.next().expect("five results");
     let (s, u) = (next(), next());
     (u, s, next())
 }
 
-type Three = (Array, Array, Array);
-
 fn svd_rule(a: &Array, da: &Array) -> (Three, Three) {
-    let (u, s, vh) = singular(a);
+    let (u, s, vh) = SVD(a);
     let [m, n] = sizes(a);
     let (ut, v) = (u.t(), vh.t());
     let inner = ut.matmul(da).matmul(&v);
@@ -665,10 +694,10 @@ pub fn slogdet(a: impl AsArray) -> (Array, Array) {
 #[track_caller]
 pub fn pinv(a: impl AsArray) -> Array {
     let a = a.as_array();
-    one("pinv", &[a], |s| matrices(s, a, Form::Any), |x| pseudoinverse(&x[0]))
+    one("pinv", &[a], |s| matrices(s, a, Form::Any), |x| PINV(&x[0]))
 }
 
-fn pseudoinverse(a: &Array) -> Array {
+static PINV: Own<Array> = LazyLock::new(|| {
     let plain = |a: &Array| {
         let [m, n] = sizes(a);
         if m.min(n) == 0 {
@@ -681,8 +710,8 @@ fn pseudoinverse(a: &Array) -> Array {
         let inverse = select(&is_used, 1.0 / select(&is_used, &s, 1.0), 0.0);
         (vh.t() * row(&inverse)).matmul(u.t())
     };
-    custom_jvp(plain).defjvp(move |a, da| {
-        let p = plain(a);
+    custom_jvp(plain).defjvp(|a, da| {
+        let p = PINV(a);
         let (pt, dat) = (p.t(), da.t());
         let change = p.matmul(da).matmul(&p);
         // The parts of the change that are in the null spaces of the matrix and of its transpose.
@@ -691,8 +720,8 @@ fn pseudoinverse(a: &Array) -> Array {
         let inner = dat.matmul(&pt).matmul(&p);
         let inner = &inner - p.matmul(a.matmul(&inner));
         (p, outer + inner - change)
-    })(a)
-}
+    })
+});
 
 /// Returns the solutions of `a x = b` with the smallest norm among those with the smallest residual. `b` has matrices
 /// of right-hand sides. Singular values count as zero as in [`pinv`].

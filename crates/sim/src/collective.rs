@@ -16,6 +16,8 @@
 //! ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in which
 //! neighbours are closer.
 //!
+//! Over the network of the data centre, pods gather in log2 of their number steps, by recursive doubling.
+//!
 //! In a twisted torus, the short dimensions are rings for groups that contain the chips to which their shifted wraps
 //! lead.
 //!
@@ -59,6 +61,8 @@ pub(crate) struct Pattern {
     /// The bytes on the link that has the most, for each byte of the collective. With switches, a device has one link.
     pub(crate) link_load: f64,
     pub(crate) efficiency: Efficiency,
+    /// The number of steps over the network between pods, each with [`crate::machine::Constants::nic_latency_s`].
+    pub(crate) network_steps: f64,
     /// The bytes of a device over the network between pods, for each byte of the collective.
     pub(crate) network_load: f64,
     /// The bytes that a device receives from the others of its chip, for each byte of the collective. It is 0 where all
@@ -76,6 +80,7 @@ impl Pattern {
         extra_s: 0.0,
         link_load: 0.0,
         efficiency: Efficiency::Line,
+        network_steps: 0.0,
         network_load: 0.0,
         core_load: 0.0,
         links: LinkSet::EMPTY,
@@ -91,8 +96,7 @@ impl Pattern {
         };
         let moved = (self.link_load / (c.link_bytes_per_s * efficiency)).max(self.core_load / c.core_bytes_per_s);
         let inside = self.steps * c.step_latency_s + self.extra_s + bytes * moved;
-        let is_between = self.network_load > 0.0;
-        let between = if is_between { c.nic_latency_s + self.network_load * bytes / c.nic_bytes_per_s } else { 0.0 };
+        let between = self.network_steps * c.nic_latency_s + self.network_load * bytes / c.nic_bytes_per_s;
         // The switches of a node and the network work at the same time on different parts.
         if machine.is_switched() { inside.max(between) } else { inside + between }
     }
@@ -111,6 +115,7 @@ impl Pattern {
             extra_s: self.extra_s.max(other.extra_s),
             link_load: self.link_load.max(other.link_load),
             efficiency: if self.link_load >= other.link_load { self.efficiency } else { other.efficiency },
+            network_steps: self.network_steps.max(other.network_steps),
             network_load: self.network_load.max(other.network_load),
             core_load: self.core_load.max(other.core_load),
             links: self.links.with(other.links),
@@ -132,13 +137,13 @@ pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exch
     let mut irregular = vec![];
     for group in groups.iter().filter(|g| g.len() > 1) {
         let (inner, pods) = inner_members(topology, group);
-        let network = network(exchange, group.len(), pods);
+        let (network_steps, network_load) = network(exchange, group.len(), pods);
         let inside = match topology.machine().is_switched() {
             true => Some(switched(topology, inner.len(), exchange)),
             false => Block::of(topology, &inner).map(|block| block.pattern(topology, exchange)),
         };
         let links = if pods > 1 { LinkSet::network() } else { LinkSet::EMPTY };
-        found = found.worst(Pattern { network_load: network, links, ..Pattern::NOTHING });
+        found = found.worst(Pattern { network_steps, network_load, links, ..Pattern::NOTHING });
         match inside {
             Some(inside) => found = found.worst(inside),
             None => irregular.push(inner),
@@ -153,7 +158,7 @@ pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> 
         pairs.iter().filter(|(a, b)| a != b).partition(|(a, b)| topology.pod(*a) == topology.pod(*b));
     let mut found = Pattern { efficiency: Efficiency::Permute, ..Pattern::NOTHING };
     if !across.is_empty() {
-        found.network_load = 1.0;
+        (found.network_steps, found.network_load) = (1.0, 1.0);
         found.links = LinkSet::network();
     }
     if inside.is_empty() {
@@ -183,22 +188,20 @@ fn inner_members(topology: &Topology, group: &[usize]) -> (Vec<usize>, usize) {
     (inner, pods.len())
 }
 
-/// Returns the bytes of a device over the network for each byte of the exchange, in a group of `members` devices in
-/// `pods` pods.
-fn network(exchange: Exchange, members: usize, pods: usize) -> f64 {
+/// Returns the number of steps over the network, and the bytes of a device over it for each byte of the exchange, in a
+/// group of `members` devices in `pods` pods. In each step of a gather, a pod has twice as much as before. In an
+/// all-to-all, all pods send to all at once.
+fn network(exchange: Exchange, members: usize, pods: usize) -> (f64, f64) {
+    if pods == 1 {
+        return (0.0, 0.0);
+    }
     let (members, pods) = (members as f64, pods as f64);
-    let gathered = (pods - 1.0) / members;
+    let (steps, others) = (pods.log2().ceil(), pods - 1.0);
     match exchange {
-        Exchange::Gather => gathered,
-        Exchange::AllReduce => 2.0 * gathered,
-        Exchange::AllToAll => (pods - 1.0) / pods,
-        Exchange::Broadcast => {
-            if pods > 1.0 {
-                pods / members
-            } else {
-                0.0
-            }
-        }
+        Exchange::Gather => (steps, others / members),
+        Exchange::AllReduce => (2.0 * steps, 2.0 * others / members),
+        Exchange::AllToAll => (1.0, others / pods),
+        Exchange::Broadcast => (steps, pods / members),
     }
 }
 
@@ -649,6 +652,12 @@ mod tests {
         let group: Vec<usize> = (0..32).collect();
         let found = pattern(&topology, &[group], Exchange::Gather);
         assert_eq!((found.network_load, found.link_load), (1.0 / 32.0, 15.0 / 16.0));
+        let of_pods = |pods: &str, exchange| {
+            let topology = self::topology(&format!("v5e:1x1*{pods}"));
+            pattern(&topology, &[(0..topology.device_count()).collect()], exchange).network_steps
+        };
+        assert_eq!(["1", "2", "5", "64"].map(|pods| of_pods(pods, Exchange::Gather)), [0.0, 1.0, 3.0, 6.0]);
+        assert_eq!((of_pods("4", Exchange::AllReduce), of_pods("4", Exchange::AllToAll)), (4.0, 1.0));
         let pairs: Vec<(usize, usize)> = (0..16).map(|i| (i, i + 16)).collect();
         let found = permute_pattern(&topology, &pairs);
         assert_eq!((found.network_load, found.link_load), (1.0, 0.0));

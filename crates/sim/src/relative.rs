@@ -10,7 +10,8 @@ use shardwise_ops::collective::groups_of_axes;
 const MANY: f64 = 1e12;
 
 /// Returns the rates of a mesh on a topology: the time of a byte along each axis is that of an all-gather over the
-/// axis, divided by the bytes that a device receives in it. Returns `None` if the mesh has another number of devices
+/// axis, divided by the bytes that a device receives in it, and a collective starts in the time of an all-gather of no
+/// bytes along the axis where that is shortest. Returns `None` if the mesh has another number of devices
 /// than the topology, if no axis has more than one device, and for a host, whose devices have one memory.
 ///
 /// ```
@@ -26,20 +27,22 @@ pub fn rates(topology: &Topology, mesh: &Mesh) -> Option<Rates> {
     let machine = topology.machine();
     let placement = placement(topology, mesh).ok().filter(|_| !machine.is_host())?;
     let positions = mesh.positions();
-    let seconds = |axis: AxisRef| {
+    let gather = |axis: AxisRef| {
         let size = axis.size(mesh) as f64;
         let physical = |&device: &usize| Some(placement[positions.of(device)?]);
         let groups = groups_of_axes(mesh, &[axis]);
         let groups = groups.iter().map(|group| group.iter().map(physical).collect()).collect::<Option<Vec<_>>>()?;
         let received = MANY * (size - 1.0) / size;
-        (size > 1.0).then(|| pattern(topology, &groups, Exchange::Gather).seconds(machine, MANY) / received)
+        let pattern = (size > 1.0).then(|| pattern(topology, &groups, Exchange::Gather))?;
+        Some([pattern.seconds(machine, MANY) / received, pattern.seconds(machine, 0.0)])
     };
-    let times: Vec<Option<f64>> = mesh.all_axes().map(seconds).collect();
-    let fastest = times.iter().flatten().copied().reduce(f64::min)?;
+    let times: Vec<Option<[f64; 2]>> = mesh.all_axes().map(gather).collect();
+    let [fastest, start] = times.iter().flatten().copied().reduce(|[a, b], [c, d]| [a.min(c), b.min(d)])?;
     let whole = |n: f64| n.round().clamp(1.0, f64::from(u32::MAX)) as u32;
     let c = &machine.constants;
     Some(Rates {
-        slowdowns: times.iter().map(|time| time.map_or(1, |time| whole(time / fastest))).collect(),
+        slowdowns: times.iter().map(|time| time.map_or(1, |[time, _]| whole(time / fastest))).collect(),
+        start: whole(start / fastest),
         flops: whole(c.peak_flops * fastest),
         memory_bytes: whole(c.hbm_bytes_per_s * fastest),
     })

@@ -112,8 +112,7 @@ fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
 struct Used {
     /// Every mesh that is used, once.
     meshes: Vec<Use>,
-    /// True if a list of axes is not in normal form, or if the sharding of a value has another rank than the value. The
-    /// latter is allowed for a mesh of one device.
+    /// True if a sharding is not in normal form ([`is_normal`]).
     is_irregular: bool,
 }
 
@@ -132,8 +131,8 @@ fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     out
 }
 
-/// Returns the meshes that layouts in the functions use, in the order of their first uses. Also looks for lists of axes
-/// that are not in normal form and for shardings of another rank ([`Used::is_irregular`]).
+/// Returns the meshes that layouts in the functions use, in the order of their first uses. Also looks for shardings that
+/// are not in normal form ([`Used::is_irregular`]).
 fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     let mut meshes: Vec<Use> = vec![];
     let mut is_irregular = false;
@@ -146,7 +145,7 @@ fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
         for v in (0..func.body.value_count()).map(Value::new) {
             let Some(s) = func.body.sharding(v) else { continue };
             add(&s.mesh, &func.body[v].loc);
-            is_irregular |= s.rank() != func.body.ty(v).shape().len() || !is_normal(s);
+            is_irregular |= !is_normal(s);
         }
         for s in func.result_shardings.iter().flatten() {
             add(&s.mesh, &func.loc);
@@ -181,7 +180,9 @@ fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
 
 /// Returns the mesh that the program runs on, or `None` if no mesh is declared or used. It is the declared mesh if it
 /// has the devices of one of the used meshes of several devices, or the size of all of them, or if there are none of
-/// these. Otherwise it is the first mesh that is used. Meshes of several devices come before those of one device.
+/// these. Otherwise it is the first mesh that is used. Meshes of several devices come before those of one device. In
+/// place of a mesh that names a single device ([`Mesh::is_maximal`]), it is a new mesh without axes, whose shardings
+/// have the ranks of their tensors.
 fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
     let declared = module.main_mesh();
@@ -189,7 +190,8 @@ fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
         several().next().is_none() || several().any(|u| u.same_devices(m)) || several().all(|u| u.size() == m.size())
     };
     let first = || several().next().or(used.first().map(|u| &u.mesh)).map(|m| named(m, &module.meshes));
-    declared.filter(is_meant).cloned().or_else(first)
+    let main = declared.filter(is_meant).cloned().or_else(first)?;
+    Some(if main.is_maximal() { named(&Arc::new(Mesh::of_axes("", vec![])), &module.meshes) } else { main })
 }
 
 /// Returns a mesh that has a name as it is, and a mesh without one, which is written out where it is used, with a name

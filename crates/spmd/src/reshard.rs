@@ -14,12 +14,13 @@ use crate::pipeline::Context;
 use crate::plan::local_bytes;
 use crate::reason;
 use crate::remake::Sources;
-use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, map_main, sharding_or_replicated};
+use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
 use crate::trials::Trials;
 use crate::turns::Turns;
+use crate::unshard::Unshard;
 use shardwise_base::{AxisRef, Diagnostics, DimSharding, LayoutChange, Mesh, Reason, Reshard, Sharding};
-use shardwise_ir::rewrite::{open_region, rebuild};
+use shardwise_ir::rewrite::{open_region, rebuild, rewrite_regions};
 use shardwise_ir::{Body, Builder, Cloner, Func, Module, Op, OpView, Region, Type, Use, Uses, Value};
 use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings, manual_axes, set_in_shardings};
@@ -50,7 +51,13 @@ pub fn reshard(module: &Module, cx: &mut Context) -> Result<Module, Diagnostics>
 
 /// Inserts the ops into a function that make operands and results agree with each op's rule. `changes` are the layouts
 /// that differ from the propagated ones.
-fn insert(module: &Module, func: &Func, mesh: &Arc<Mesh>, changes: Changes, decisions: &mut Decisions) -> Func {
+fn insert<'s>(
+    module: &'s Module,
+    func: &'s Func,
+    mesh: &Arc<Mesh>,
+    changes: Changes,
+    decisions: &mut Decisions,
+) -> Func {
     let mut result_shardings = vec![];
     let mut out = rebuild(func, |cloner, b| {
         let (sources, turns) = (Sources::new(module, mesh), Turns::new(mesh));
@@ -65,7 +72,7 @@ fn insert(module: &Module, func: &Func, mesh: &Arc<Mesh>, changes: Changes, deci
 }
 
 struct Resharder<'a, 'c, 's> {
-    module: &'a Module,
+    module: &'s Module,
     mesh: &'a Arc<Mesh>,
     cloner: &'c mut Cloner<'s>,
     decisions: &'c mut Decisions,
@@ -110,8 +117,7 @@ impl<'s> Resharder<'_, '_, 's> {
     fn op(&mut self, op: Op, b: &mut Builder<'_>) {
         let view = self.module.view(self.cloner.source, op);
         b.loc = view.loc().clone();
-        let facts = facts(&view);
-        if facts.semantics(&view) == Semantics::Identity && !is_manual(&view) {
+        if is_mark(&view) {
             return self.identity(&view, b);
         }
         if is_manual(&view) {
@@ -149,9 +155,9 @@ impl<'s> Resharder<'_, '_, 's> {
         b.body[new].results.to_vec()
     }
 
-    /// Copies the scalar functions of an op (reducers, comparators) without layouts, and returns the new regions. Each
-    /// device runs them on its own, so that the values which they use from outside are made whole first.
-    fn scalar_regions(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) -> Vec<Region> {
+    /// Copies the scalar functions of an op (reducers, comparators) without layouts and marks, and returns the new
+    /// regions. Each device runs them on its own, so that the values which they use from outside are made whole first.
+    fn scalar_regions(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Region> {
         if view.regions().is_empty() {
             return vec![];
         }
@@ -163,7 +169,7 @@ impl<'s> Resharder<'_, '_, 's> {
                 self.cloner.set(old, moved);
             }
         }
-        let regions: Vec<Region> = view.regions().iter().map(|&r| self.cloner.region(r, b)).collect();
+        let regions = rewrite_regions(view, &mut Unshard, self.cloner, b).expect("it has no errors");
         outside.into_iter().for_each(|(old, v)| self.cloner.set(old, v));
         regions.iter().for_each(|&r| drop_layouts(b.body, r));
         regions
@@ -350,10 +356,11 @@ impl Resharder<'_, '_, '_> {
 }
 
 /// Ops with a rule and ops without one.
-impl Resharder<'_, '_, '_> {
+impl<'s> Resharder<'_, '_, 's> {
     /// Processes an op without a rule. It runs on replicated operands, and its replicated results are then moved to the
-    /// wanted layouts. A pure op without operands makes its results in the wanted layouts.
-    fn without_rule(&mut self, view: &OpView<'_>, b: &mut Builder<'_>) {
+    /// wanted layouts. A pure op without operands makes its results in the wanted layouts, but never unreduced: each
+    /// device makes the same.
+    fn without_rule(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) {
         let name = |i: usize| format!("operand {i} of `{}`, which runs unsplit,", reason::short(view.name()));
         let whole: Wanted = view.operands().iter().map(|&v| self.replicated(view.body.ty(v))).collect();
         let operands = self.edges(view, &name, view.operands(), &whole, &[], b);
@@ -363,11 +370,8 @@ impl Resharder<'_, '_, '_> {
         for (i, (&old, &new)) in view.results().iter().zip(&results).enumerate() {
             let wanted = self.wanted(old);
             self.cloner.carry(old, new, b);
-            if is_source {
-                b.set_sharding(new, wanted);
-                continue;
-            }
-            b.set_sharding(new, self.replicated(view.body.ty(old)));
+            let made = || wanted.as_ref().map(|to| to.clone().with_unreduced(vec![]));
+            b.set_sharding(new, if is_source { made() } else { self.replicated(view.body.ty(old)) });
             if let Some(to) = wanted {
                 let name = || format!("the wanted layout of result {i} of `{}`", reason::short(view.name()));
                 let value = self.edge(view, &name, new, &to, [None, Some(old)], b);
@@ -376,7 +380,7 @@ impl Resharder<'_, '_, '_> {
         }
     }
 
-    fn by_rule(&mut self, view: &OpView<'_>, kind: OpKind, b: &mut Builder<'_>) {
+    fn by_rule(&mut self, view: &OpView<'s>, kind: OpKind, b: &mut Builder<'_>) {
         let mut kept = self.kept_unreduced(view, b);
         let mut decided = self.decide(view, kind, &kept, b);
         if decided.splits_over(&kept) {
@@ -592,11 +596,13 @@ impl Resharder<'_, '_, '_> {
     }
 }
 
+/// Removes the shardings of all values in a region, except for those that results of manual computations must have.
 fn drop_layouts(body: &mut Body, region: Region) {
     let mut ops = vec![];
     body.walk_region(region, &mut ops);
     let inner = ops.iter().flat_map(|&op| body[op].regions.iter().copied()).chain([region]);
     let mut values: Vec<Value> = inner.flat_map(|r| body[r].args.iter().copied()).collect();
+    ops.retain(|&op| body[op].code != Opcode::ManualComputation.into());
     values.extend(ops.iter().flat_map(|&op| body[op].results.iter().copied()));
     values.into_iter().for_each(|v| body.value_mut(v).sharding = None);
 }
@@ -616,8 +622,7 @@ fn origin(module: &Module, source: &Body, operand: Value, index: usize) -> Optio
     if is_copy(&view) && source.sharding(operand) == source.sharding(view.operand(0)) {
         return origin(module, source, view.operand(0), index);
     }
-    let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
-    is_stated.then(|| format!("operand {index} has {}", reason::stated(&view)))
+    is_mark(&view).then(|| format!("operand {index} has {}", reason::stated(&view)))
 }
 
 /// Returns a phrase for the first reader of a result that requires its layout: the function's return, or an op that
@@ -629,7 +634,7 @@ fn demand(module: &Module, source: &Body, uses: &Uses, result: Value, wanted: &S
         if Some(&found.op) == end {
             return Some(format!("it is result {} of the function", found.index));
         }
-        let is_stated = facts(&view).semantics(&view) == Semantics::Identity && !is_manual(&view);
+        let is_stated = is_mark(&view);
         let layout = source.sharding(*view.results().get(found.index)?)?;
         (is_stated && layout.same_layout(wanted)).then(|| format!("this is {}", reason::stated(&view)))
     };

@@ -2,7 +2,7 @@
 
 use shardwise_base::{Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Body, Func, Module, OpView, Value};
-use shardwise_ops::{DataFlow, Facts, Opcode};
+use shardwise_ops::{DataFlow, Facts, Opcode, Semantics};
 use std::sync::Arc;
 
 pub(crate) fn facts(view: &OpView<'_>) -> &'static dyn Facts {
@@ -34,6 +34,11 @@ pub(crate) fn has_program_regions(view: &OpView<'_>) -> bool {
 
 pub(crate) fn is_manual(view: &OpView<'_>) -> bool {
     Opcode::of_view(view) == Opcode::ManualComputation
+}
+
+/// Returns true if the op is a mark of propagation, such as a constraint: its results are its operands.
+pub(crate) fn is_mark(view: &OpView<'_>) -> bool {
+    facts(view).semantics(view) == Semantics::Identity && !is_manual(view)
 }
 
 pub(crate) fn is_terminator(view: &OpView<'_>) -> bool {

@@ -5,7 +5,7 @@
 //! checks them.
 
 use crate::lower::is_kept;
-use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
+use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, sharding_or_replicated};
 use crate::{Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
@@ -13,7 +13,7 @@ use shardwise_ir::symbols::keep_referenced;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings};
-use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, Semantics, calls, collective};
+use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, calls, collective};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ guarantees! {
     AGREED_EDGES: "all values along an edge of a loop, a branch, a manual computation or the function have one layout",
         until Some("axes"), disagreeing_edge;
     NO_MARKS: "no constraint and no other mark of propagation is left in the main function on a mesh", until None,
-        |m| find_in_program(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard);
+        |m| m.main_mesh().and_then(|_| find_in_main(m, |v| is_mark(v) && Opcode::of_view(v) != Opcode::Reshard));
     DEFERRED: "no sum over devices takes more bytes than it would later", until Some("defer"),
         |m| main(m).and_then(|f| at(m, f, defer::first_deferrable(m, &f.body)?));
     NO_RESHARDS: "no reshard is left in the main function", until None,
@@ -161,23 +161,11 @@ fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
     ops
 }
 
-/// Returns the location and the name of an op in the program regions of the main function for which `is_wrong` returns
-/// true. Returns `None` if there is none, or if the module has no mesh.
-fn find_in_program(module: &Module, is_wrong: impl Fn(&OpView<'_>) -> bool) -> Option<(Loc, String)> {
-    let (func, _) = (main(module)?, module.main_mesh()?);
-    let is_wrong = |&op: &Op| is_wrong(&module.view(&func.body, op));
-    at(module, func, program_ops(module, func).into_iter().find(is_wrong)?)
-}
-
 fn is_started(view: &OpView<'_>) -> bool {
     let holds = |r: &Region| view.body[*r].ops.contains(&view.op);
     let region = (0..view.body.region_count()).map(Region::new).find(holds);
     let parent = region.and_then(|r| view.body[r].parent);
     parent.is_some_and(|op| Opcode::of_view(&view.at(op)) == Opcode::AsyncStart)
-}
-
-fn is_mark(view: &OpView<'_>) -> bool {
-    facts(view).semantics(view) == Semantics::Identity && !is_manual(view)
 }
 
 fn unnumbered(module: &Module) -> Option<(Loc, String)> {

@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, local_work};
+use shardwise_sharding::cost::{CollectiveCost, local_work, start};
 use shardwise_sharding::{
-    AssignInput, Assignment, DimFactors, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice, Mapping, Price,
-    Prices, Rule, RunnerUp, assign, runner_up,
+    AssignInput, Assignment, DimFactors, Exchanged, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice,
+    Mapping, Price, Prices, Rule, RunnerUp, assign, runner_up,
 };
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -489,7 +489,11 @@ impl Prices for Priced<'_> {
         let known = self.task.traits.types[index].as_ref().filter(|_| self.task.has_sizes_of_rule(index));
         let element_bytes = known.map_or(0, |ty| ty.dtype.storage_bytes() as u64);
         // `NEVER` is more than any number of bytes.
-        LeastPrice { element_bytes, start: STEP_BYTES, runs: self.task.served.get(index).copied().unwrap_or(1) }
+        LeastPrice {
+            element_bytes,
+            start: start(&self.task.mesh),
+            runs: self.task.served.get(index).copied().unwrap_or(1),
+        }
     }
 
     fn is_summed(&self, index: usize) -> bool {
@@ -497,11 +501,11 @@ impl Prices for Priced<'_> {
         is_whole && !self.task.is_gathered()
     }
 
-    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<Exchanged> {
         if !self.task.reads_windows(factor) {
-            return (self.task.rule.kind(factor) != FactorKind::Permutation).then_some(0);
+            return (self.task.rule.kind(factor) != FactorKind::Permutation).then(Exchanged::default);
         }
-        halo::bytes_exchanged(self.view, &self.task.rule, factor, &self.task.mesh, axes)
+        halo::exchanged(self.view, &self.task.rule, factor, &self.task.mesh, axes)
     }
 
     fn is_product(&self) -> bool {

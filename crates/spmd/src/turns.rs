@@ -5,7 +5,7 @@
 
 use crate::carried::carried_unchanged;
 use crate::hoist;
-use crate::rewrite::{facts, is_manual, is_terminator};
+use crate::rewrite::{facts, is_manual, is_mark, is_terminator};
 use crate::strategy::{NEVER, Served};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisKind, Mesh};
@@ -166,8 +166,7 @@ fn is_function(view: &OpView<'_>) -> bool {
 /// Returns the operand of an op that returns it unchanged as its only result ([`Semantics::Identity`]), or `None` for
 /// other ops.
 fn marked(view: &OpView<'_>) -> Option<Value> {
-    let is_mark = facts(view).semantics(view) == Semantics::Identity && !is_manual(view);
-    if is_mark && view.results().len() == 1 { unchanged_operands(view).first().copied() } else { None }
+    if is_mark(view) && view.results().len() == 1 { unchanged_operands(view).first().copied() } else { None }
 }
 
 pub(crate) fn whole_bytes(body: &Body, v: Value) -> u64 {

@@ -1,11 +1,12 @@
 //! Rewrites a program for one device: without meshes, shardings and constraints.
 
+use crate::rewrite::is_mark;
 use shardwise_base::Diagnostics;
 use shardwise_ir::rewrite::{Rewrite, rewrite_func, rewrite_regions};
 use shardwise_ir::{Attr, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ops::Opcode;
 use shardwise_ops::control::unchanged_operands;
 use shardwise_ops::shardy::ShardyCollective;
-use shardwise_ops::{Opcode, Semantics};
 
 /// Returns the program for one device, without meshes, shardings, constraints, reshards and Shardy's collectives.
 /// Manual computations remain, and a program with them cannot be run.
@@ -27,7 +28,7 @@ fn func(module: &Module, func: &Func) -> Func {
 
 /// Replaces ops that return their operands unchanged, such as constraints, and Shardy's collectives by their operands,
 /// and copies all other ops, without the shardings among their attributes except for those of manual computations.
-struct Unshard;
+pub(crate) struct Unshard;
 
 impl<'s> Rewrite<'s> for Unshard {
     fn rewrite(
@@ -50,12 +51,9 @@ impl<'s> Rewrite<'s> for Unshard {
     }
 }
 
-/// Returns true if the op returns its operands unchanged and is no manual computation, or if it is one of Shardy's
-/// collectives.
+/// Returns true if the op is a mark of propagation or one of Shardy's collectives.
 fn is_identity(view: &OpView<'_>) -> bool {
-    let code = Opcode::of_view(view);
-    code.facts().semantics(view) == Semantics::Identity && code != Opcode::ManualComputation
-        || ShardyCollective::of(view).is_some()
+    is_mark(view) || ShardyCollective::of(view).is_some()
 }
 
 fn forget_shardings(op: Op, builder: &mut Builder<'_>) {

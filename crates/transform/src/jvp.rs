@@ -377,11 +377,11 @@ impl<'s> Scope<'s> {
                 (made, LinearCall::build(b, bwd, [&residuals, &captured, &tangents], types))
             }
         };
+        results.iter().zip(made).for_each(|(&v, to)| self.cloner.set(v, to));
         let mut tangents = tangents.into_iter();
-        for (&v, to) in results.iter().zip(made) {
-            self.cloner.set(v, to);
-            self.tangents[v] = if is_smooth(op.body.ty(v)) { tangents.next() } else { None };
-        }
+        let tangent = |&v: &Value| if is_smooth(op.body.ty(v)) { tangents.next() } else { None };
+        let tangents = results.iter().map(tangent).collect();
+        self.set_tangents(op, tangents, b);
         Ok(())
     }
 

@@ -560,7 +560,9 @@ impl<'s> Scope<'s> {
         for (i, &v) in func.body.results().iter().enumerate() {
             let whole = scope.with_leading(v, &mut b);
             values.push(if sums.get(i) == Some(&true) {
-                make::reduce(&mut b, ReduceKind::Add, whole, &[0])
+                let sum = make::reduce(&mut b, ReduceKind::Add, whole, &[0]);
+                b.body.value_mut(sum).manual = func.body.value(v).manual.clone();
+                sum
             } else {
                 whole
             });

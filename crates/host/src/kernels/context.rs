@@ -215,6 +215,9 @@ pub enum Fused {
     Iota,
     /// Combines elements by a named reducer.
     Reduce,
+    /// Multiplies an element of the first operand and one of the second. Both have the type of the result after
+    /// [`fusion::convert`](super::fusion::convert).
+    Product,
     /// Only changes where elements are. The function returns the access of the operand for an access of the result, or
     /// `None` if the op cannot be read through.
     View(fn(&OpView<'_>, &Access) -> Option<Access>),
@@ -228,7 +231,7 @@ impl Fused {
             Fused::Unary(function) => program.unary(function, operands[0]),
             Fused::Binary(function) => program.binary(function, operands[0], operands[1]),
             Fused::Elements(compute) => compute(program, view, operands),
-            Fused::Iota | Fused::Reduce | Fused::View(_) => None,
+            Fused::Iota | Fused::Reduce | Fused::Product | Fused::View(_) => None,
         }
     }
 }

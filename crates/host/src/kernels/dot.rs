@@ -15,7 +15,7 @@ use crate::kernels::context::PlanCx;
 use crate::kernels::copies::{Moves, prepared};
 use crate::kernels::empty::is_empty;
 use crate::kernels::few;
-use crate::kernels::fusion::{is_computed, is_view};
+use crate::kernels::fusion::{is_computed, is_multiplication, is_view};
 use crate::kernels::products::{addresses_of, products_of};
 use crate::kernels::strides::{innermost, row_major};
 use crate::matmul::{Batch, Gemm};
@@ -117,7 +117,7 @@ fn is_constant(view: &OpView<'_>) -> bool {
 /// between.
 fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     let view = plan.view(op);
-    let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot);
+    let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot) && !is_multiplication(&view);
     let planned = is_dot.then(|| product(plan, &view)).flatten();
     planned.is_some_and(|(k, _)| k.batch.accumulates())
 }

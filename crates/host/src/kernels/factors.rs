@@ -26,12 +26,10 @@ impl Factors {
     }
 
     /// Separates the first `count` dimensions of the result, each index of which is a product of its own. Returns the
-    /// factors of one product, and for each product the numbers of its first elements in both operands.
-    pub fn split(mut self, count: usize) -> (Factors, Vec<[usize; 2]>) {
+    /// factors of one product, and these dimensions.
+    pub fn split(mut self, count: usize) -> (Factors, Vec<(usize, [isize; 2])>) {
         let rest = self.results.split_off(count);
-        let firsts = Factors { results: self.results, contracted: vec![] };
-        let numbers = firsts.numbers(1).collect();
-        (Factors { results: rest, contracted: self.contracted }, numbers)
+        (Factors { results: rest, contracted: self.contracted }, self.results)
     }
 
     /// Returns the number of products of elements, or `usize::MAX` for more.
@@ -59,9 +57,59 @@ impl Factors {
     }
 }
 
+/// The numbers of the first elements in both operands of the products of a batch, one product after the other.
+pub struct Firsts<'a> {
+    /// The dimensions of the batch: for each its size, and the strides of both operands.
+    dims: &'a [(usize, [isize; 2])],
+    index: Vec<usize>,
+    numbers: [isize; 2],
+}
+
+impl<'a> Firsts<'a> {
+    /// Returns the numbers for the products from number `first` on. There must be such a product.
+    pub fn from(dims: &'a [(usize, [isize; 2])], first: usize) -> Firsts<'a> {
+        let (mut rest, mut index, mut numbers) = (first, vec![0; dims.len()], [0, 0]);
+        for (at, (size, strides)) in index.iter_mut().zip(dims).rev() {
+            (*at, rest) = (rest % size, rest / size);
+            numbers = [0, 1].map(|k| numbers[k] + *at as isize * strides[k]);
+        }
+        Firsts { dims, index, numbers }
+    }
+}
+
+impl Iterator for Firsts<'_> {
+    type Item = [usize; 2];
+
+    /// Returns the numbers of the next product. After the last one, those of the first one follow.
+    #[inline]
+    fn next(&mut self) -> Option<[usize; 2]> {
+        let numbers = self.numbers.map(|number| number as usize);
+        for (at, (size, strides)) in self.index.iter_mut().zip(self.dims).rev() {
+            *at += 1;
+            let steps = if *at < *size { 1 } else { 1 - std::mem::take(at) as isize };
+            self.numbers = [0, 1].map(|k| self.numbers[k] + steps * strides[k]);
+            if *at > 0 {
+                break;
+            }
+        }
+        Some(numbers)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn first_elements_are_those_of_the_positions() {
+        let dims = [(2, [12, 0]), (3, [4, 1]), (2, [1, 3])];
+        let all = Factors { results: dims.to_vec(), contracted: vec![] };
+        let numbers: Vec<[usize; 2]> = all.numbers(1).collect();
+        for first in 0..12 {
+            let found: Vec<[usize; 2]> = Firsts::from(&dims, first).take(12 - first).collect();
+            assert_eq!(found, numbers[first..], "{first}");
+        }
+    }
 
     #[test]
     fn a_count_that_overflows_is_the_largest_number() {

@@ -1,6 +1,6 @@
 //! Batches of products of small matrices, each of which takes less time than to pack its operands.
 
-use super::factors::{Factors, MIN_RUN};
+use super::factors::{Factors, Firsts, MIN_RUN};
 use super::fusion::is_view;
 use crate::elem::Elem;
 use crate::kernels::buffers::{output_bytes, written};
@@ -8,6 +8,7 @@ use crate::kernels::context::PlanCx;
 use crate::memory::OutOfMemory;
 use crate::parts::Pace;
 use crate::plan::{Kernel, KernelCx, Step};
+use crate::pool::{Effort, Workers};
 use crate::simd::{AtLevel, Portable, Vector, run_words};
 use crate::small::Products;
 use shardwise_ir::OpView;
@@ -19,13 +20,18 @@ const MAX_PRODUCTS: usize = 4096;
 /// The most products of elements in other products of two matrices.
 const MAX_SINGLE_PRODUCTS: usize = 1024;
 
-/// The most products of elements of a batch. Larger ones are worked on by several workers.
-const MAX_ALL: usize = 1 << 20;
+/// The most products of elements in a product of two matrices of which one is made by a view. For larger ones it is
+/// faster to read the elements of the view in their place than to make a copy.
+const MAX_OF_VIEWS: usize = 512;
+
+/// The products of elements that a worker takes at a time. One takes less than a nanosecond.
+const PART: usize = 1 << 16;
 
 struct FewKernel {
     elem: Elem,
-    /// The numbers of the first elements of both matrices of each product.
-    firsts: Vec<[u32; 2]>,
+    /// The number of products, and the dimensions of the batch: for each its size, and the strides of both operands.
+    count: usize,
+    dims: Vec<(usize, [isize; 2])>,
     /// The number of results of one product.
     size: usize,
     run: usize,
@@ -35,9 +41,8 @@ struct FewKernel {
 }
 
 /// Returns the step of a batch of products of small matrices. Returns `None` for fewer than two products, for products
-/// of no elements, for larger products ([`MAX_PRODUCTS`], [`MAX_SINGLE_PRODUCTS`]) or more of them ([`MAX_ALL`]), for
-/// operands that are views, for operands and results of different types, and for elements other than `f32` and integers
-/// of 32 or 64 bits.
+/// of no elements, for larger products ([`MAX_PRODUCTS`], [`MAX_SINGLE_PRODUCTS`], [`MAX_OF_VIEWS`]), for operands and
+/// results of different types, and for elements other than `f32` and integers of 32 or 64 bits.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = DotDims::of(view)?;
     let elem = Elem::of(view.result_tensor(0).dtype)?;
@@ -45,35 +50,43 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let is_summed_alike = elem.fills_words() && elem != Elem::F64;
     let is_same = view.operands().iter().enumerate().all(|(i, _)| Elem::of(view.operand_tensor(i).dtype) == Some(elem));
     let reads_view = |i: usize| plan.body.def_op(view.operand(i)).is_some_and(|op| is_view(plan, &plan.view(op)));
-    if !is_summed_alike || !is_same || reads_view(0) || reads_view(1) {
+    if !is_summed_alike || !is_same {
         return None;
     }
     let shape = view.operand_shape(0);
     let batch: Vec<usize> = dims.lhs_batch.iter().map(|&d| shape[d]).collect();
     let count: usize = batch.iter().product();
     let all = Factors::of(&dims, [0, 1].map(|i| view.operand_shape(i)));
-    if count < 2 || !(1..=MAX_ALL).contains(&all.count()) {
+    if count < 2 || all.count() == 0 {
         return None;
     }
-    let (factors, firsts) = all.split(batch.iter().filter(|&&size| size != 1).count());
+    let (factors, dims) = all.split(batch.iter().filter(|&&size| size != 1).count());
     let (run, steps) = factors.runs([1, 1]);
     let most = if run >= MIN_RUN { MAX_PRODUCTS } else { MAX_SINGLE_PRODUCTS };
+    let most = if reads_view(0) || reads_view(1) { most.min(MAX_OF_VIEWS) } else { most };
     if factors.count() > most {
         return None;
     }
     let table = factors.numbers(run).flatten().map(|number| number as u32).collect();
-    let firsts = firsts.into_iter().map(|numbers| numbers.map(|number| number as u32)).collect();
     let size = view.result_shape(0).iter().product::<usize>() / count;
-    Some(plan.kernel(view, FewKernel { elem, firsts, size, run, steps, table, output_bytes: output_bytes(view) }))
+    Some(plan.kernel(view, FewKernel { elem, count, dims, size, run, steps, table, output_bytes: output_bytes(view) }))
 }
 
 impl Kernel for FewKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
+        let each = self.table.len() * self.run;
+        let count = (PART / each).max(1);
+        let mut parts = vec![];
         for (&i, output) in cx.instances.iter().zip(&mut outputs) {
             let from = [0, 1].map(|k| cx.input(k, i).bytes());
-            run_words(Batch { kernel: self, from, to: written(output) });
+            let pieces = written(output).chunks_mut(count * self.size * self.elem.size());
+            parts.extend(pieces.enumerate().map(|(part, to)| (part * count, from, to)));
         }
+        let is_large = each * self.count * cx.instances.len() > 2 * PART;
+        let effort = if is_large { Effort::Large } else { Effort::Small };
+        let run = |(first, from, to)| run_words(Batch { kernel: self, first, from, to });
+        Workers::global().run_each(parts, effort, run);
         cx.set(0, outputs);
         Ok(())
     }
@@ -83,8 +96,10 @@ impl Kernel for FewKernel {
     }
 }
 
+/// Some products of a batch, from number `first` on.
 struct Batch<'a> {
     kernel: &'a FewKernel,
+    first: usize,
     from: [&'a [u8]; 2],
     to: &'a mut [u8],
 }
@@ -99,13 +114,13 @@ impl AtLevel for Batch<'_> {
 impl Batch<'_> {
     #[inline(always)]
     fn products<V: Vector<Word: bytemuck::Pod>>(self) {
-        let FewKernel { elem, ref firsts, size, run, steps, ref table, .. } = *self.kernel;
+        let FewKernel { elem, ref dims, size, run, steps, ref table, .. } = *self.kernel;
         let products = Products { run, steps, is_float: elem.is_float(), table };
         let [a, b]: [&[V::Word]; 2] = self.from.map(bytemuck::cast_slice);
         let to: &mut [V::Word] = bytemuck::cast_slice_mut(self.to);
         let mut pace = Pace::default();
-        for (&[left, right], to) in firsts.iter().zip(to.chunks_exact_mut(size)) {
-            products.sum::<V>([&a[left as usize..], &b[right as usize..]], to);
+        for ([left, right], to) in Firsts::from(dims, self.first).zip(to.chunks_exact_mut(size)) {
+            products.sum::<V>([&a[left..], &b[right..]], to);
             pace.spend(table.len() * run);
         }
     }

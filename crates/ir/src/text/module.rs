@@ -396,6 +396,7 @@ fn rates(attr: &Attr) -> Option<Rates> {
     let slowdowns = fields.sizes("slowdowns")?.into_iter().map(number).collect::<Option<_>>()?;
     Some(Rates {
         slowdowns,
+        start: number(fields.size("start")?)?,
         flops: number(fields.size("flops")?)?,
         memory_bytes: number(fields.size("memory_bytes")?)?,
     })
@@ -434,8 +435,9 @@ pub(super) fn mesh_facts(mesh: &Mesh) -> Attrs {
     if let Some(rates) = &mesh.rates {
         let number = |n: u32| Attr::int(i64::from(n));
         let slowdowns = Attr::ints(rates.slowdowns.iter().map(|&n| i64::from(n)));
-        let fields = Attrs::new().with("slowdowns", slowdowns).with("flops", number(rates.flops));
-        attrs.set(RATES, Attr::Dict(fields.with("memory_bytes", number(rates.memory_bytes))));
+        let fields = Attrs::new().with("slowdowns", slowdowns).with("start", number(rates.start));
+        let fields = fields.with("flops", number(rates.flops)).with("memory_bytes", number(rates.memory_bytes));
+        attrs.set(RATES, Attr::Dict(fields));
     }
     attrs
 }

@@ -765,10 +765,11 @@ fn facts_of_a_mesh_in_another_form() {
         "shardwise.topology = {grid = array<i64: 4, 4, 8>, kind = \"v4\", twisted = 1 : i64}",
         "shardwise.topology = {grid = array<i64: 16, 16>, kind = \"v5e\", pods = -1 : i64}",
         "shardwise.topology = {grid = array<i64: 16, 16>, kind = \"v5e\", pods = \"2\"}",
-        "shardwise.rates = {flops = 1 : i64, memory_bytes = 1 : i64, slowdowns = array<i64: 1>}",
-        "shardwise.rates = {flops = 1 : i64, memory_bytes = 1 : i64, slowdowns = array<i64: 1, 0>}",
-        "shardwise.rates = {flops = 1 : i64, memory_bytes = 4294967296 : i64, slowdowns = array<i64: 1, 1>}",
-        "shardwise.rates = {flops = 1 : i64, slowdowns = array<i64: 1, 1>}",
+        "shardwise.rates = {flops = 1 : i64, memory_bytes = 1 : i64, slowdowns = array<i64: 1>, start = 1 : i64}",
+        "shardwise.rates = {flops = 1 : i64, memory_bytes = 1 : i64, slowdowns = array<i64: 1, 0>, start = 1 : i64}",
+        "shardwise.rates = {flops = 1 : i64, memory_bytes = 4294967296 : i64, slowdowns = array<i64: 1, 1>, start = 1 : i64}",
+        "shardwise.rates = {flops = 1 : i64, slowdowns = array<i64: 1, 1>, start = 1 : i64}",
+        "shardwise.rates = {flops = 1 : i64, memory_bytes = 1 : i64, slowdowns = array<i64: 1, 1>, start = 0 : i64}",
     ] {
         check_code(&format!("sdy.mesh @mesh = <[\"x\"=2, \"y\"=2]> {{{facts}}}"), "text-attribute");
     }

@@ -36,7 +36,7 @@ pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Ass
             && can_split(rule, factor)
             && count <= rule.size(factor)
             && rule.mappings().flat_map(|m| &m.dims).all(|dim| dim.len() == 1 || !dim.contains(&factor))
-            && prices.exchanged(factor, axes) == Some(0);
+            && prices.exchanged(factor, axes).is_some_and(|exchanged| exchanged.is_nothing());
         if !is_possible || axes.iter().any(|a| a.size(mesh) == 1) || !rule.all_factors().all(is_free) {
             return None;
         }
@@ -48,7 +48,7 @@ pub(super) fn agreed(input: &AssignInput<'_>, prices: &dyn Prices) -> Option<Ass
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LeastPrice, Price, Search, Wanted};
+    use super::super::{Exchanged, LeastPrice, Price, Search, Wanted};
     use super::*;
     use crate::Rule;
     use shardwise_base::{Mesh, Sharding};
@@ -71,8 +71,8 @@ mod tests {
             true
         }
 
-        fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<u64> {
-            (factor.index() != 2).then_some(0)
+        fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<Exchanged> {
+            (factor.index() != 2).then(Exchanged::default)
         }
 
         fn is_product(&self) -> bool {

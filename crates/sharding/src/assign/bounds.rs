@@ -267,7 +267,7 @@ fn are_apart(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Price;
+    use super::super::{Exchanged, Price};
     use super::*;
     use crate::{AxisList, Rule};
     use shardwise_base::Sharding;
@@ -290,8 +290,8 @@ mod tests {
             true
         }
 
-        fn exchanged(&self, _: Factor, _: &[AxisRef]) -> Option<u64> {
-            Some(0)
+        fn exchanged(&self, _: Factor, _: &[AxisRef]) -> Option<Exchanged> {
+            Some(Exchanged::default())
         }
 
         fn is_product(&self) -> bool {

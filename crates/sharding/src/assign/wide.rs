@@ -241,7 +241,9 @@ impl Search<'_> {
         let own = candidates.len();
         for &list in orders.iter().filter(|&&list| is_even(list) && self.fits(factor, list)) {
             let is_own = candidates[..own].contains(&list);
-            if !is_own && self.prices.exchanged(factor, self.lists.axes(list)) == Some(0) {
+            let needs_nothing =
+                || self.prices.exchanged(factor, self.lists.axes(list)).is_some_and(|exchanged| exchanged.is_nothing());
+            if !is_own && needs_nothing() {
                 candidates.push(list);
             }
         }

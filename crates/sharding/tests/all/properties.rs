@@ -3,9 +3,9 @@
 use crate::support::{Chooser, Estimate, for_seeds, mesh};
 use shardwise_base::{AxisIndex, AxisRef, Mesh, Sharding};
 use shardwise_sharding::{
-    AssignInput, AxisList, Context, DimFactors, Direction, Factor, FactorKind, FactorSpec, IfMissing, KnownChoices,
-    LeastPrice, Mapping, Prefix, Price, Prices, Projection, Rule, Strategy, TensorFactors, assign, propagate,
-    runner_up,
+    AssignInput, AxisList, Context, DimFactors, Direction, Exchanged, Factor, FactorKind, FactorSpec, IfMissing,
+    KnownChoices, LeastPrice, Mapping, Prefix, Price, Prices, Projection, Rule, Strategy, TensorFactors, assign,
+    propagate, runner_up,
 };
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -173,7 +173,7 @@ impl Prices for Counted<'_> {
         self.0.is_summed(index)
     }
 
-    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<u64> {
+    fn exchanged(&self, factor: Factor, axes: &[AxisRef]) -> Option<Exchanged> {
         self.0.exchanged(factor, axes)
     }
 

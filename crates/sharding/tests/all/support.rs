@@ -2,7 +2,7 @@
 
 use shardwise_base::{AxisRef, DimSharding, Mesh, Sharding};
 use shardwise_sharding::cost::CollectiveCost;
-use shardwise_sharding::{Factor, FactorKind, LeastPrice, Prefix, Price, Prices, Rule};
+use shardwise_sharding::{Exchanged, Factor, FactorKind, LeastPrice, Prefix, Price, Prices, Rule};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -99,8 +99,8 @@ impl Prices for Estimate<'_> {
         true
     }
 
-    fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<u64> {
-        (self.moves || self.rule.kind(factor) != FactorKind::Permutation).then_some(0)
+    fn exchanged(&self, factor: Factor, _: &[AxisRef]) -> Option<Exchanged> {
+        (self.moves || self.rule.kind(factor) != FactorKind::Permutation).then(Exchanged::default)
     }
 
     fn is_product(&self) -> bool {

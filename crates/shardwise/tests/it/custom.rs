@@ -3,7 +3,9 @@
 use crate::transform::floats;
 use shardwise::kernel::{self, Kernel, Literal};
 use shardwise::prelude::*;
-use shardwise::{Nth, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap};
+use shardwise::{
+    Nth, Pcast, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 type Binary = Box<dyn Fn(&Array, &Array) -> Array + Send + Sync>;
@@ -335,4 +337,45 @@ fn kernels_have_batches_and_derivatives() {
     assert_eq!(found(&e)[0].0, "kernel-unknown");
     let (value, _) = value_and_grad(|x: &Array| x.sum(..))(&b);
     assert_eq!(floats(&value), [300.0]);
+}
+
+/// Tests a sum over devices with a derivative of its own, as Megatron's layers have it, against the sum itself: its
+/// replicated result has one cotangent for all devices.
+#[test]
+fn a_replicated_result_in_per_device_code_has_one_cotangent() {
+    let mesh = Mesh::auto([("X", 4)]).unwrap();
+    with_mesh(&mesh, || {
+        let (x, s) = (array(&[1.0f32, 2.0, 3.0, 4.0]), scalar(2.0, F32));
+        let own = custom_vjp(|x: &Array| x.psum("X"));
+        let own = own.defvjp(|x| (x.psum("X"), ()), |_, ct| ct.pcast("X", Pcast::Varying));
+        let of_sum = |x: &Array, s: &Array| x.sum(..).psum("X") * s * s;
+        let of_own = move |x: &Array, s: &Array| own(&x.sum(..)) * s * s;
+        for f in [Box::new(of_sum) as Binary, Box::new(of_own)] {
+            let mapped = shard_map(|x: &Array, s: &Array| f(x, s)).in_specs((P!("X"), P!())).out_specs(P!());
+            let (dx, ds) = grad(|x: &Array, s: &Array| mapped(x, s)).argnums((Nth::<0>, Nth::<1>))(&x, &s);
+            assert_eq!((floats(&dx), floats(&ds)), (vec![4.0; 4], vec![40.0]));
+            let inside =
+                |x: &Array, s: &Array| grad(|x: &Array, s: &Array| f(x, s)).argnums((Nth::<0>, Nth::<1>))(x, s);
+            let inside = shard_map(inside).in_specs((P!("X"), P!())).out_specs((P!("X"), P!()));
+            let (dx, ds) = inside(&x, &s);
+            assert_eq!((floats(&dx), floats(&ds)), (vec![4.0; 4], vec![40.0]));
+        }
+    });
+}
+
+/// Tests that the cotangent of an argument that a batch does not map, which the batch adds up, is added up over the
+/// devices too.
+#[test]
+fn a_batch_in_per_device_code_adds_up_cotangents_over_devices() {
+    let mesh = Mesh::auto([("X", 4)]).unwrap();
+    with_mesh(&mesh, || {
+        let (x, s) = (arange(0..8, F32), scalar(2.0, F32));
+        for f in [Box::new(|x: &Array, s: &Array| x * x * s) as Binary, Box::new(marked_jvp()), Box::new(marked_vjp())]
+        {
+            let batch = |x: &Array, s: &Array| vmap(|x: &Array, s: &Array| f(x, s)).in_axes((0, None))(x, s);
+            let mapped = shard_map(batch).in_specs((P!("X"), P!())).out_specs(P!("X"));
+            let ds = grad(|x: &Array, s: &Array| mapped(x, s).sum(..)).argnums(Nth::<1>)(&x, &s);
+            assert_eq!(floats(&ds), [140.0]);
+        }
+    });
 }

@@ -85,16 +85,38 @@ fn batches_are_matrices_side_by_side() -> Result<()> {
     Ok(())
 }
 
+/// Returns the sum of the elements of the function's result, each with a weight.
+fn weighted(f: Unary, a: &Array) -> Array {
+    let y = f(a);
+    let weights = Array::from_vec((0..y.size()).map(|i| ((i % 5) as f64) - 1.5).collect(), y.shape());
+    (y * weights).sum(..)
+}
+
+#[test]
+fn second_derivatives_are_those_of_differences() -> Result<()> {
+    let a = batch(2, 3, 3);
+    let direction = batch(2, 3, 3).square() * 0.1 - 0.3;
+    for &(name, f) in FUNCTIONS {
+        let along = direction.clone();
+        let slope = move |a: &Array| (grad(move |a: &Array| weighted(f, a))(a) * &along).sum(..);
+        let h = 1e-5;
+        let (plus, minus) = (slope(&(&a + &direction * h)), slope(&(&a - &direction * h)));
+        let difference = ((plus - minus) / (2.0 * h)).item::<f64>()?;
+        let forward = jvp(&slope, &a, &direction).1.item::<f64>()?;
+        let reverse = (grad(&slope)(&a) * &direction).sum(..).item::<f64>()?;
+        let size = difference.abs().max(1.0);
+        assert!((forward - difference).abs() < 1e-5 * size, "{name}: forward {forward}, difference {difference}");
+        assert!((reverse - forward).abs() < 1e-9 * size, "{name}: reverse {reverse}, forward {forward}");
+    }
+    Ok(())
+}
+
 #[test]
 fn derivatives_are_those_of_differences() -> Result<()> {
     let a = batch(2, 3, 3);
     let direction = batch(2, 3, 3).square() * 0.1 - 0.3;
-    for (name, f) in FUNCTIONS {
-        let weighted = move |a: &Array| {
-            let y = f(a);
-            let weights = Array::from_vec((0..y.size()).map(|i| ((i % 5) as f64) - 1.5).collect(), y.shape());
-            (y * weights).sum(..)
-        };
+    for &(name, f) in FUNCTIONS {
+        let weighted = move |a: &Array| weighted(f, a);
         let h = 1e-5;
         let (plus, minus) = (weighted(&(&a + &direction * h)), weighted(&(&a - &direction * h)));
         let difference = ((plus - minus) / (2.0 * h)).item::<f64>()?;

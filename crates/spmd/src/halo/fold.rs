@@ -6,6 +6,7 @@ use super::windows::Windows;
 use shardwise_base::DType;
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::make;
+use shardwise_sharding::cost::start;
 
 /// Builds the totals of arrays along the dimension, which have one element along it.
 pub(super) type Total<'a> = dyn FnMut(&[Value], &mut Builder<'_>) -> Vec<Value> + 'a;
@@ -28,7 +29,7 @@ impl Fold<'_> {
         let blocks: Vec<Value> = (0..blocks.len()).map(|i| self.cleared(blocks[i], i, b)).collect();
         let own = (self.total)(&blocks, b);
         let bytes: u64 = own.iter().map(|&v| make::type_of(b, v).bytes()).sum();
-        let totals = match folded.plan(bytes) {
+        let totals = match folded.plan(bytes, start(&self.windows.along().mesh)) {
             TotalsPlan::Gather => self.gathered(&own, folded, b),
             TotalsPlan::Steps(steps) => self.in_steps(own, &steps, b),
         };

@@ -34,7 +34,8 @@ use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Blocks, Movement, Opcode, PropagationClass, Read, RuleFact, WindowsCx, WindowsDim, make};
-use shardwise_sharding::{DimFactors, Factor, FactorKind, Mapping, Rule};
+use shardwise_sharding::cost::{start, start_of_exchange};
+use shardwise_sharding::{DimFactors, Exchanged, Factor, FactorKind, Mapping, Rule};
 use shared::{Shared, Span};
 use std::sync::Arc;
 use totals::Folded;
@@ -163,7 +164,7 @@ fn plan(view: &OpView<'_>, mesh: &Arc<Mesh>) -> Option<Vec<MovedDim>> {
     let plan_dim = |blocks: Blocks| {
         let axes = axes_of(view, blocks).to_vec();
         let movement = facts(view).movement(view, blocks)?;
-        let (fetched, rest) = fetched(view, &movement, blocks, AxisRef::total_size(mesh, &axes))?;
+        let (fetched, rest) = fetched(view, &movement, blocks, mesh, AxisRef::total_size(mesh, &axes))?;
         let is_split = |read: &Read| layout(view.body, view.operand(read.operand), mesh).dims[read.dim].axes == axes;
         let run = movement.run;
         movement.reads.iter().all(is_split).then_some(MovedDim { blocks, axes, fetched, rest, run })
@@ -201,35 +202,46 @@ impl Fetched {
         }
     }
 
-    /// Returns the bytes that the device that receives most receives, if all other dimensions are whole.
-    fn bytes(&self, view: &OpView<'_>) -> u64 {
+    /// Returns what devices exchange, if all other dimensions are whole.
+    fn exchanged(&self, view: &OpView<'_>, mesh: &Mesh) -> Exchanged {
         let line = |read: &Read, need: &Need| view.operand_tensor(read.operand).bytes() / need.size as u64;
         match self {
             Fetched::Elements(fetches) => {
-                let mut received = vec![];
+                let (mut received, mut collective_count) = (vec![], 0);
                 for fetch in fetches {
                     let line = line(&fetch.read, &fetch.need);
                     received.resize(fetch.need.shards.max(received.len()), 0);
                     let lines = fetch.exchange.received(&fetch.need);
                     received.iter_mut().zip(lines).for_each(|(bytes, n)| *bytes += n as u64 * line);
+                    collective_count += fetch.exchange.collective_count(&fetch.need);
                 }
-                received.into_iter().max().unwrap_or(0)
+                Exchanged { bytes: received.into_iter().max().unwrap_or(0), collective_count }
             }
             Fetched::Totals { reads, need, folded, .. } => {
                 let bytes: u64 = reads.iter().map(|read| line(read, need)).sum();
-                folded.received(bytes) as u64 * bytes
+                let (received, collective_count) = folded.exchanged(bytes, start(mesh));
+                Exchanged { bytes: received * bytes, collective_count: collective_count * reads.len() as u64 }
             }
         }
     }
 }
 
 /// Returns how the windows of an op for one of `shards` blocks are fetched, and the padding that remains around them.
-/// Chooses between elements and totals the way with fewer bytes. Returns `None` if the op cannot run in this way.
-fn fetched(view: &OpView<'_>, movement: &Movement, blocks: Blocks, shards: usize) -> Option<(Fetched, WindowsDim)> {
+/// Chooses between elements and totals the way that costs less. Returns `None` if the op cannot run in this way.
+fn fetched(
+    view: &OpView<'_>,
+    movement: &Movement,
+    blocks: Blocks,
+    mesh: &Mesh,
+    shards: usize,
+) -> Option<(Fetched, WindowsDim)> {
     let elements = elements(view, movement, blocks, shards);
     let totals = totals(view, movement, blocks, shards);
-    let bytes = |way: &Option<(Fetched, WindowsDim)>| way.as_ref().map_or(u64::MAX, |(f, _)| f.bytes(view));
-    if bytes(&totals) < bytes(&elements) { totals } else { elements }
+    let price = |way: &Option<(Fetched, WindowsDim)>| {
+        let exchanged = way.as_ref().map(|(fetched, _)| fetched.exchanged(view, mesh));
+        exchanged.map_or(u64::MAX, |exchanged| exchanged.bytes + exchanged.collective_count * start_of_exchange(mesh))
+    };
+    if price(&totals) < price(&elements) { totals } else { elements }
 }
 
 /// Returns the size of a block, rounded up for blocks of a result, or `None` if the blocks are those of an operand and
@@ -312,16 +324,27 @@ fn need(read: &Read, size: usize, shards: usize, block: i128) -> Option<(Need, i
 /// permutation factors. Returns `None` for permutation factors along which it reads none, and if the op cannot run in
 /// this way.
 pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Mesh, axes: &[AxisRef]) -> Option<u64> {
+    exchanged(view, rule, factor, mesh, axes).map(|exchanged| exchanged.bytes)
+}
+
+/// Returns what devices exchange if the op runs as for [`bytes_exchanged`], or `None` if that does.
+pub(crate) fn exchanged(
+    view: &OpView<'_>,
+    rule: &Rule,
+    factor: Factor,
+    mesh: &Mesh,
+    axes: &[AxisRef],
+) -> Option<Exchanged> {
     let Some(blocks) = blocks_of(view, rule, factor) else {
-        return (rule.kind(factor) != FactorKind::Permutation).then_some(0);
+        return (rule.kind(factor) != FactorKind::Permutation).then(Exchanged::default);
     };
     let is_major = |m: &Mapping| m.dims.iter().all(|d| d.iter().skip(1).all(|f| *f != factor));
     if !rule.mappings().all(is_major) {
         return None;
     }
     let movement = facts(view).movement(view, blocks)?;
-    let (fetched, _) = fetched(view, &movement, blocks, AxisRef::total_size(mesh, axes))?;
-    Some(fetched.bytes(view))
+    let (fetched, _) = fetched(view, &movement, blocks, mesh, AxisRef::total_size(mesh, axes))?;
+    Some(fetched.exchanged(view, mesh))
 }
 
 /// Returns true if devices exchange totals in place of elements if the op runs split along a factor over these axes.
@@ -329,7 +352,7 @@ pub(crate) fn exchanges_totals(view: &OpView<'_>, rule: &Rule, factor: Factor, m
     let exchanged = || {
         let blocks = blocks_of(view, rule, factor)?;
         let movement = facts(view).movement(view, blocks)?;
-        fetched(view, &movement, blocks, AxisRef::total_size(mesh, axes))
+        fetched(view, &movement, blocks, mesh, AxisRef::total_size(mesh, axes))
     };
     matches!(exchanged(), Some((Fetched::Totals { .. }, _)))
 }

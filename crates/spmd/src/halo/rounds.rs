@@ -202,6 +202,15 @@ impl Exchange {
         }
         received
     }
+
+    /// Returns the number of permutes.
+    pub fn collective_count(&self, need: &Need) -> u64 {
+        let count = match self {
+            Exchange::Alike(parts) => parts.iter().filter(|part| part.is_received(need)).count(),
+            Exchange::Rounds(rounds) => rounds.len(),
+        };
+        count as u64
+    }
 }
 
 impl Part {

@@ -10,7 +10,6 @@
 //! ```
 
 use super::rounds::{MAX_ROUNDS, Need, Part};
-use shardwise_sharding::cost::STEP_BYTES;
 
 /// A window of which a run of whole blocks is replaced by their total.
 #[derive(Clone, PartialEq, Debug)]
@@ -116,23 +115,24 @@ impl Need {
 }
 
 impl Folded {
-    /// Returns the way of combining totals of `bytes` bytes for which the devices wait least. Steps are only chosen if
-    /// a device receives at most [`MAX_ROUNDS`] totals in them.
-    pub fn plan(&self, bytes: u64) -> TotalsPlan {
-        let gathered = (self.shards as u64 - 1) * bytes + STEP_BYTES;
-        let is_better = |s: &Steps| s.received() <= MAX_ROUNDS && s.received() as u64 * (bytes + STEP_BYTES) < gathered;
+    /// Returns the way of combining totals of `bytes` bytes for which the devices wait least, where the price of
+    /// starting a collective is `start`. Steps are only chosen if a device receives at most [`MAX_ROUNDS`] totals in
+    /// them.
+    pub fn plan(&self, bytes: u64, start: u64) -> TotalsPlan {
+        let gathered = (self.shards as u64 - 1) * bytes + start;
+        let is_better = |s: &Steps| s.received() <= MAX_ROUNDS && s.received() as u64 * (bytes + start) < gathered;
         self.steps().filter(is_better).map_or(TotalsPlan::Gather, TotalsPlan::Steps)
     }
 
-    /// Returns how many elements and totals together the device that receives most receives, if the totals of one block
-    /// have `bytes` bytes.
-    pub fn received(&self, bytes: u64) -> usize {
+    /// Returns how many elements and totals together the device that receives most receives with [`Folded::plan`], and
+    /// in how many collectives. An element of all inputs and the totals of one block have `bytes` bytes.
+    pub fn exchanged(&self, bytes: u64, start: u64) -> (u64, u64) {
         let parts = self.before.iter().chain(&self.after).filter(|p| p.ahead != 0).map(|p| p.to - p.from);
-        let totals = match self.plan(bytes) {
-            TotalsPlan::Gather => self.shards - 1,
-            TotalsPlan::Steps(steps) => steps.received(),
+        let (totals, collective_count) = match self.plan(bytes, start) {
+            TotalsPlan::Gather => (self.shards - 1, 1),
+            TotalsPlan::Steps(steps) => (steps.received(), steps.received()),
         };
-        parts.sum::<usize>() + totals
+        ((parts.clone().sum::<usize>() + totals) as u64, (parts.count() + collective_count) as u64)
     }
 
     /// Returns the steps in which a device receives the fewest totals. A run that has all blocks on one side may be
@@ -248,8 +248,8 @@ mod tests {
         assert_eq!((folded.first, folded.last, folded.low, folded.high), (-7, -1, 7, 0));
         assert_eq!(folded.after, [Part { ahead: 0, from: 0, to: 8 }]);
         assert_eq!(folded.steps().unwrap().received(), 3);
-        assert_eq!(folded.plan(4), TotalsPlan::Gather);
-        assert!(matches!(folded.plan(4096), TotalsPlan::Steps(_)));
+        assert_eq!(folded.plan(4, 64), TotalsPlan::Gather);
+        assert!(matches!(folded.plan(4096, 64), TotalsPlan::Steps(_)));
     }
 
     #[test]

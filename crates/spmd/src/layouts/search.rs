@@ -15,7 +15,6 @@ use crate::strategy::Decision;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, budget};
 use shardwise_ir::OpView;
-use shardwise_sharding::cost::STEP_BYTES;
 use shardwise_sharding::{AxisList, Factor, FactorKind, IfMissing, Rule, TensorFactors};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -63,9 +62,9 @@ const MAX_ROUNDS: usize = 3;
 /// The part by which the work of all ops but products may grow.
 const MORE_WORK: f64 = 0.05;
 
-/// The price of the work by which a function may grow in addition to [`MORE_WORK`], however little work it has: as much
-/// as the price of starting four collectives, which is much less than what these take.
-const SOME_WORK: u64 = 4 * STEP_BYTES;
+/// The price of the work by which a function may grow in addition to [`MORE_WORK`], however little work it has: a small
+/// part of a microsecond.
+const SOME_WORK: u64 = 256;
 
 /// The part of the bytes that a trade of dimensions must save. What later passes share, hoist and defer is not in the
 /// price, and matters more the more values change.

@@ -20,7 +20,7 @@ use crate::colour::coloured;
 use shardwise_base::{AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_ops::collective::with_index_in;
 use shardwise_ops::shardy::exchange::MAX_ROUNDS;
-use shardwise_sharding::cost::STEP_BYTES;
+use shardwise_sharding::cost::start;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -53,6 +53,8 @@ pub(crate) struct Boxes {
 pub(crate) struct Price {
     /// The number of permutes.
     pub round_count: u64,
+    /// The price of starting one of them.
+    start: u64,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
     /// The sum over all rounds of the bytes of a box.
@@ -142,6 +144,8 @@ struct Group {
     /// The devices that hold each block of the source layout. Blocks are numbered row-major.
     holders: Vec<Vec<usize>>,
     element_bytes: u64,
+    /// The price of starting a permute.
+    start: u64,
 }
 
 impl Boxes {
@@ -197,7 +201,7 @@ impl Best {
 impl Price {
     /// Returns the price of the bytes and of starting the permutes.
     pub fn total(&self) -> u64 {
-        self.bytes_received + self.round_count * STEP_BYTES
+        self.bytes_received + self.round_count * self.start
     }
 
     /// Returns the total, and then the sum over all rounds of the bytes of a box, for comparisons.
@@ -227,11 +231,12 @@ struct Choice<'a> {
 struct LeastPrice {
     bytes: u64,
     round_count: u64,
+    start: u64,
 }
 
 impl LeastPrice {
     fn total(&self) -> u64 {
-        self.bytes + self.round_count * STEP_BYTES
+        self.bytes + self.round_count * self.start
     }
 }
 
@@ -303,6 +308,7 @@ impl Group {
             blocks: [vec![], vec![]],
             holders: vec![],
             element_bytes: dtype.storage_bytes() as u64,
+            start: start(mesh),
         };
         let common = |d: usize| -> Vec<AxisRef> {
             let is_same = is_local(shape[d], group.counts[0][d], group.counts[1][d]);
@@ -397,7 +403,8 @@ impl Group {
         for (d, n, held) in moved {
             whole[d].of[n].iter_mut().filter(|p| p.held == held).for_each(|p| p.is_moved = true);
         }
-        Some(LeastPrice { bytes: most_elements * self.element_bytes, round_count: most_boxes })
+        let bytes = most_elements * self.element_bytes;
+        Some(LeastPrice { bytes, round_count: most_boxes, start: self.start })
     }
 
     /// Returns the price of an exchange of these parts, or `None` if it takes too many rounds or if a device needs too
@@ -450,6 +457,7 @@ impl Group {
         let elements_in_rounds: u64 = counts.iter().zip(&elements).map(|(n, e)| n * e).sum();
         (round_count <= MAX_ROUNDS as u64).then_some(Price {
             round_count,
+            start: self.start,
             bytes_received: most_elements * self.element_bytes,
             bytes_in_rounds: elements_in_rounds * self.element_bytes,
         })

@@ -28,8 +28,8 @@ mod tests;
 
 pub use bound::{bytes_missing, rounds_needed};
 pub(crate) use boxes::Boxes;
-use shardwise_base::{AxisRef, DType, DimSharding, Sharding};
-use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, price_of_permute};
+use shardwise_base::{AxisRef, DType, DimSharding, Mesh, Sharding};
+use shardwise_sharding::cost::{CollectiveCost, price_of_permute, start};
 #[cfg(test)]
 pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
@@ -198,7 +198,9 @@ fn price_of_boxes(
     }
     let price = boxes::Best::between(from, to, shape, dtype, work)?.price;
     // Both exchanges move data between the same devices.
-    by_digits.is_none_or(|step| price.total() < step.bytes_received + start(&step)).then_some(price)
+    by_digits
+        .is_none_or(|step| price.total() < step.bytes_received + price_of_starts(&from.mesh, &step))
+        .then_some(price)
 }
 
 /// Plans a reshard to a mesh with other axes or another order of devices. If the sizes of the axes are equal and `from`
@@ -232,7 +234,7 @@ fn least_cost(plan: Vec<Step>, from: &Sharding, to: &Sharding, shape: &[usize], 
 fn cost_through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let price = || {
         let axes: Vec<AxisRef> = from.split_axes().collect();
-        CollectiveCost::AllGather.price(gathered_bytes(from, shape, dtype), &from.mesh, &axes) + STEP_BYTES
+        CollectiveCost::AllGather.price(gathered_bytes(from, shape, dtype), &from.mesh, &axes) + start(&from.mesh)
     };
     let gather = if is_split(from) { price() } else { 0 };
     gather + u64::from(is_split(to))
@@ -252,15 +254,15 @@ fn gathered_bytes(from: &Sharding, shape: &[usize], dtype: DType) -> u64 {
 /// collectives.
 fn cost(from: &Sharding, steps: &[Step]) -> u64 {
     let before = std::iter::once(from).chain(steps.iter().map(|s| &s.to));
-    before.zip(steps).map(|(before, step)| price_of_bytes(before, step) + start(step)).sum()
+    before.zip(steps).map(|(before, step)| price_of_bytes(before, step) + price_of_starts(&before.mesh, step)).sum()
 }
 
 /// Returns the price of starting the collectives of a step.
-fn start(step: &Step) -> u64 {
+fn price_of_starts(mesh: &Mesh, step: &Step) -> u64 {
     match step.kind {
         StepKind::AllSlice { .. } => 1,
-        StepKind::Exchange { collective_count } => collective_count * STEP_BYTES,
-        _ => STEP_BYTES,
+        StepKind::Exchange { collective_count } => collective_count * start(mesh),
+        _ => start(mesh),
     }
 }
 

@@ -8,7 +8,7 @@
 use super::{Move as OneMove, Step, StepKind, Work, different, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
-use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES, price_of_permute};
+use shardwise_sharding::cost::{CollectiveCost, price_of_permute, start};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -156,11 +156,11 @@ pub(super) fn shortest(
         pieces,
         target: Layout::whole(shape.len()),
     };
-    let start = space.layout(from);
+    let first = space.layout(from);
     space.target = space.layout(to);
     let mut search = Search { space: &space, probes: Probes::of(&space), visits: vec![], index: FxHashMap::default() };
-    let path = search.run(start.clone(), limit, work)?;
-    Some(space.steps(start, path, to))
+    let path = search.run(first.clone(), limit, work)?;
+    Some(space.steps(first, path, to))
 }
 
 /// Devices, and the elements that they need in the end.
@@ -236,10 +236,10 @@ struct Search<'s, 'a> {
 }
 
 impl Search<'_, '_> {
-    fn run(&mut self, start: Layout, mut limit: u64, work: &mut Work) -> Option<Vec<(Move, Layout)>> {
-        let start = self.visit(start);
-        self.visits[start].cost = 0;
-        let mut queue = BinaryHeap::from([Reverse((0u64, start))]);
+    fn run(&mut self, first: Layout, mut limit: u64, work: &mut Work) -> Option<Vec<(Move, Layout)>> {
+        let first = self.visit(first);
+        self.visits[first].cost = 0;
+        let mut queue = BinaryHeap::from([Reverse((0u64, first))]);
         let mut permuted: FxHashSet<Counts> = FxHashSet::default();
         let mut edges = vec![];
         while let Some(Reverse((cost, at))) = queue.pop() {
@@ -259,7 +259,7 @@ impl Search<'_, '_> {
                     continue;
                 }
                 let next = next.unwrap_or_else(|| mv.applied(&self.visits[at].layout));
-                if cost + STEP_BYTES >= limit && !next.is_prefix_of(&self.space.target) {
+                if cost + start(self.space.mesh) >= limit && !next.is_prefix_of(&self.space.target) {
                     continue;
                 }
                 let next = self.visit(next);
@@ -282,8 +282,8 @@ impl Search<'_, '_> {
         if let Some(&known) = self.index.get(&layout) {
             return known;
         }
-        let start = if layout.is_prefix_of(&self.space.target) { 0 } else { STEP_BYTES };
-        let rest = self.probes.bytes_missing(self.space, &layout) + start;
+        let least = if layout.is_prefix_of(&self.space.target) { 0 } else { start(self.space.mesh) };
+        let rest = self.probes.bytes_missing(self.space, &layout) + least;
         self.index.insert(layout.clone(), self.visits.len());
         self.visits.push(Visit { cost: u64::MAX, rest, came_by: None, layout });
         self.visits.len() - 1
@@ -326,7 +326,7 @@ impl Space<'_> {
                 if is_local(self.shape[dim], counts[dim], after) {
                     let bytes = self.gather_bytes(dim, counts[dim], after, blocks);
                     let price = self.price(CollectiveCost::AllGather, bytes, layout.suffix(dim, i + 1));
-                    edges.push((Move::Gather { dim, count: i + 1 }, None, price + STEP_BYTES));
+                    edges.push((Move::Gather { dim, count: i + 1 }, None, price + start(self.mesh)));
                 }
             }
         }
@@ -345,7 +345,7 @@ impl Space<'_> {
                     if is_local(self.shape[target], counts[target], counts[target] * group) {
                         let bytes = self.all_to_all_bytes(source, target, group, counts, blocks);
                         let price = self.price(CollectiveCost::AllToAll, bytes, layout.suffix(source, i + 1));
-                        edges.push((Move::AllToAll { source, target, count: i + 1 }, None, price + STEP_BYTES));
+                        edges.push((Move::AllToAll { source, target, count: i + 1 }, None, price + start(self.mesh)));
                     }
                 }
             }
@@ -379,7 +379,7 @@ impl Space<'_> {
             found.push(self.target.clone());
         }
         let bytes = self.layout_bytes(layout);
-        let price = |next: &Layout| price_of_permute(bytes, self.mesh, self.crossed(layout, next)) + STEP_BYTES;
+        let price = |next: &Layout| price_of_permute(bytes, self.mesh, self.crossed(layout, next)) + start(self.mesh);
         let others = found.into_iter().filter(|next| next != layout);
         edges.extend(others.map(|next| {
             let price = price(&next);

@@ -4,7 +4,7 @@ use super::{Step, StepKind, Work, cost, is_local_between, local_bytes, plan_coun
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, DType, Mesh, Sharding};
 use shardwise_sharding::Price;
-use shardwise_sharding::cost::{CollectiveCost, STEP_BYTES};
+use shardwise_sharding::cost::{CollectiveCost, start};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -200,7 +200,7 @@ fn price_counted(
         [(CollectiveCost::ReduceScatter, whole, &scattered), (CollectiveCost::AllReduce, whole / parts.max(1), &rest)];
     sums.into_iter().filter(|(.., axes)| !axes.is_empty()).fold(moved, |sum, (collective, whole, axes)| {
         let bytes = collective.bytes_received(whole, AxisRef::total_size(mesh, axes) as u64);
-        let price = collective.price(bytes, mesh, axes) + STEP_BYTES;
+        let price = collective.price(bytes, mesh, axes) + start(mesh);
         Price { bytes: sum.bytes + bytes, extra: sum.extra + price - bytes }
     })
 }

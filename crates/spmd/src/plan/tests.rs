@@ -52,7 +52,7 @@ fn the_cost_of_gathering_everything_is_known_without_the_plan() {
 }
 
 fn with_slowdowns(mesh: &Mesh, slowdowns: [u32; 2]) -> Arc<Mesh> {
-    let rates = Rates { slowdowns: slowdowns.into(), flops: 1, memory_bytes: 1 };
+    let rates = Rates { slowdowns: slowdowns.into(), start: 64, flops: 1, memory_bytes: 1 };
     Arc::new(Mesh { rates: Some(rates), ..mesh.clone() })
 }
 

@@ -54,7 +54,9 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]
 #[test]
 fn of_bytes_along_slow_axes() {
     let along_slow = |slowdown: u64| {
-        let rates = format!("{{slowdowns = array<i64: {slowdown}, 1>, flops = 2000 : i64, memory_bytes = 24 : i64}}");
+        let rates = format!(
+            "{{slowdowns = array<i64: {slowdown}, 1>, start = 64 : i64, flops = 2000 : i64, memory_bytes = 24 : i64}}"
+        );
         let text = format!(
             "sdy.mesh @mesh = <[\"slow\"=4, \"fast\"=4]> {{shardwise.rates = {rates}}}
 func.func @main(%a: tensor<256x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"fast\"}}, {{\"slow\"}}]>}},
@@ -74,6 +76,32 @@ func.func @main(%a: tensor<256x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{
     };
     let bytes = [1, 3, 20].map(along_slow);
     assert!(bytes.is_sorted_by(|a, b| a >= b) && bytes[2] < bytes[0], "{bytes:?}");
+}
+
+/// Tests that rows which three ops read from neighbours are gathered at once if starting a collective takes long.
+#[test]
+fn of_starts() {
+    let collectives = |start: u64| {
+        let rates = format!(
+            "{{slowdowns = array<i64: 1>, start = {start} : i64, flops = 2000 : i64, memory_bytes = 24 : i64}}"
+        );
+        let text = format!(
+            "sdy.mesh @mesh = <[\"x\"=4]> {{shardwise.rates = {rates}}}
+func.func @main(%a: tensor<64x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}, {{}}]>}}) -> tensor<60x64xf32> {{
+  %0 = stablehlo.slice %a [0:60, 0:64] : (tensor<64x64xf32>) -> tensor<60x64xf32>
+  %1 = stablehlo.slice %a [2:62, 0:64] : (tensor<64x64xf32>) -> tensor<60x64xf32>
+  %2 = stablehlo.slice %a [4:64, 0:64] : (tensor<64x64xf32>) -> tensor<60x64xf32>
+  %3 = stablehlo.add %0, %1 : tensor<60x64xf32>
+  %4 = stablehlo.add %3, %2 : tensor<60x64xf32>
+  return %4 : tensor<60x64xf32>
+}}"
+        );
+        let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let table = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
+        (table.rows.len(), table.rows.iter().map(|row| row.bytes_received).sum::<u64>())
+    };
+    let [fast, slow] = [1, 1 << 20].map(collectives);
+    assert!(slow.0 < fast.0 && slow.1 > fast.1, "{fast:?} {slow:?}");
 }
 
 #[test]

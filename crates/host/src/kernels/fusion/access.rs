@@ -1,6 +1,7 @@
 //! Accesses: the elements of a value that a program reads, and how views change them.
 
 use shardwise_ir::OpView;
+use shardwise_ops::dot::DotDims;
 use shardwise_ops::shapes::{BroadcastInDim, Reverse, Slice, Transpose};
 
 /// The index of the space that a dimension of a value follows: `start + step * index`, or the constant `start` if `dim`
@@ -71,6 +72,22 @@ pub fn reverse(view: &OpView<'_>, access: &Access) -> Option<Access> {
     let (dims, shape) = (Reverse::dims(view), view.operand_shape(0));
     let flip = |(i, a): (usize, &Axis)| if dims.contains(&i) { a.then(-1, shape[i] as isize - 1) } else { *a };
     Some(access.iter().enumerate().map(flip).collect())
+}
+
+/// Returns the accesses of the operands of a product that contracts no dimension of more than one element, given the
+/// access of its result. Returns `None` if its dimensions cannot be read.
+pub fn product(view: &OpView<'_>, access: &Access) -> Option<[Access; 2]> {
+    let dims = DotDims::of(view)?;
+    let ranks = [0, 1].map(|i| view.operand_shape(i).len());
+    let free = [dims.lhs_free(ranks[0]), dims.rhs_free(ranks[1])];
+    let starts = [dims.lhs_batch.len(), dims.lhs_batch.len() + free[0].len()];
+    Some([0, 1].map(|i| {
+        let mut own = vec![Axis::ZERO; ranks[i]];
+        let batch = [&dims.lhs_batch, &dims.rhs_batch][i];
+        batch.iter().zip(access).for_each(|(&d, &axis)| own[d] = axis);
+        free[i].iter().zip(&access[starts[i]..]).for_each(|(&d, &axis)| own[d] = axis);
+        own
+    }))
 }
 
 /// Returns the access of the operand of a `reshape` that only adds or removes dimensions of size 1, given the access of

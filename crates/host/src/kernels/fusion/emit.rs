@@ -342,6 +342,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         match fused {
             Fused::Iota => self.iota(view, access),
             Fused::Reduce => self.reduce(view, access),
+            Fused::Product => self.product(view, access),
             _ => self.elements(fused, view, access),
         }
     }
@@ -391,6 +392,21 @@ impl<'a, 'm> Emitter<'a, 'm> {
         let operands: Option<Vec<block::Value>> =
             (0..view.operands().len()).map(|i| self.emit(view.operand(i), &of(view.operand_shape(i).len()))).collect();
         fused.elementwise(&mut self.program, view, &operands?)
+    }
+
+    fn product(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
+        let to = Elem::of(view.result_tensor(0).dtype)?;
+        let [a, b] = super::access::product(view, access)?;
+        let mut element = |i: usize, access: &Access| {
+            let value = self.emit(view.operand(i), access)?;
+            let is_same = Elem::of(view.operand_tensor(i).dtype) == Some(to);
+            if is_same { Some(value) } else { self.program.convert(value, to) }
+        };
+        let (a, b) = (element(0, &a)?, element(1, &b)?);
+        let product = self.program.binary(Binary::Mul, a, b)?;
+        // Products are added to zero, which makes a zero of -0.
+        let zero = self.program.constant(to, &[0; 16][..to.size()]);
+        if to.is_float() { self.program.binary(Binary::Add, product, zero) } else { Some(product) }
     }
 
     fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {

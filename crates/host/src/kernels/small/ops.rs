@@ -64,6 +64,7 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
     }
     match plan.fused(view) {
         Some(Fused::View(_)) => Some(Kind::View),
+        Some(Fused::Product) | None => plan.small(view).map(Kind::Small),
         Some(fused) if is_computed(plan, view) => Some(Kind::Computed(fused)),
         _ => plan.small(view).map(Kind::Small),
     }
