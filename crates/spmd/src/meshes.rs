@@ -179,15 +179,16 @@ fn for_each_layout(attr: &Attr, f: &mut impl FnMut(&Arc<Mesh>, bool)) {
 }
 
 /// Returns the mesh that the program runs on, or `None` if no mesh is declared or used. It is the declared mesh if it
-/// has the devices of one of the used meshes of several devices, or the size of all of them, or if there are none of
-/// these. Otherwise it is the first mesh that is used. Meshes of several devices come before those of one device. In
+/// is one of the used meshes of several devices, or if its axes can express those of all of them, or if there are none
+/// of these. Otherwise it is the first mesh that is used. Meshes of several devices come before those of one device. In
 /// place of a mesh that names a single device ([`Mesh::is_maximal`]), it is a new mesh without axes, whose shardings
 /// have the ranks of their tensors.
 fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     let several = || used.iter().map(|u| &u.mesh).filter(|m| m.size() > 1);
     let declared = module.main_mesh();
+    let expresses = |m: &Mesh, u: &Mesh| u.all_axes().all(|axis| axes_in_mesh(u, &[axis], m).is_some());
     let is_meant = |m: &&Arc<Mesh>| {
-        several().next().is_none() || several().any(|u| u.same_devices(m)) || several().all(|u| u.size() == m.size())
+        several().any(|u| u.same_devices(m)) || several().all(|u| u.size() == m.size() && expresses(m, u))
     };
     let first = || several().next().or(used.first().map(|u| &u.mesh)).map(|m| named(m, &module.meshes));
     let main = declared.filter(is_meant).cloned().or_else(first)?;
