@@ -46,6 +46,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
+use traced::join_meshes;
 
 /// A function that a transform returned. It is called like any function: `grad(f)(&x)`.
 ///
@@ -115,7 +116,10 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         if let Some(wrong) = Mistakes::join(tree::leaves(args).iter().filter_map(|a| a.mistakes())) {
             return R::deliver(Err(wrong.error()));
         }
-        once(self.name, at, || (self.apply)(args, at))
+        once(self.name, at, || {
+            join_meshes(args);
+            (self.apply)(args, at)
+        })
     }
 }
 

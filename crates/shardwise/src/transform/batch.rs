@@ -1,6 +1,6 @@
 //! Batches of functions.
 
-use super::traced::{Traced, join_meshes};
+use super::traced::Traced;
 use super::{Source, Transform};
 use crate::array::Array;
 use crate::collective::Axes;
@@ -332,7 +332,6 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
         axes => resolved("in_axes", axes.as_ref(), args, |a| a.tensor().rank(), &loc)?,
     };
     let size = size_of(args, &axes, o.size, &loc)?;
-    join_meshes(args);
     let layout = match explicit_axes(args, &axes, &loc)? {
         axes if axes.is_empty() => o.layout.clone(),
         axes => axes,

@@ -134,6 +134,18 @@ fn rules_work_in_per_device_code() {
 }
 
 #[test]
+fn eager_calls_keep_the_layouts_of_explicit_mode() {
+    let mesh = Mesh::explicit([("data", 4), ("model", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let x = arange(0..64, F32).reshape([8, 8]).shard(P!("data", "model"));
+        for f in [Box::new(marked_jvp()) as Binary, Box::new(marked_vjp())] {
+            assert_eq!(f(&x, &x).ty().to_string(), "f32[8@data,8@model]");
+        }
+        assert_eq!(checkpoint(|x: &Array| x.tanh())(&x).ty().to_string(), "f32[8@data,8@model]");
+    });
+}
+
+#[test]
 fn in_explicit_mode_a_rule_has_the_types_of_its_arguments() {
     let mesh = Mesh::explicit([("data", 4), ("model", 2)]).unwrap();
     with_mesh(&mesh, || {
