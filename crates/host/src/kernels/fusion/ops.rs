@@ -171,6 +171,39 @@ mod tests {
         f64::from_bits(u64::from(SPECIAL[k]) << 32 | u64::from(SPECIAL[k] & 0xff))
     }
 
+    /// Compares products along batch dimensions, of a view, of rows and columns, and along a dimension of one element.
+    #[test]
+    fn products_without_a_sum_are_those_of_the_reference() {
+        let types = [("f32", "f32"), ("f64", "f64"), ("bf16", "bf16"), ("f16", "f16"), ("i8", "i8"), ("ui16", "ui16")];
+        for (from, to) in types.into_iter().chain([("bf16", "f32"), ("i8", "i32"), ("f32", "f64")]) {
+            let ty = |shape: &[usize], elem: &str| tensor(shape, elem);
+            let (x, y, z) = (ty(&[40, 64], from), ty(&[64, 40], from), ty(&[40, 64], to));
+            let given = ["%a", "%b"].map(|name| format!("{name}: {}", ty(&[2560], "f32"))).join(", ");
+            let (column, row, outer) = (ty(&[2560, 1], from), ty(&[1, 2], from), ty(&[2560, 2], to));
+            let text = format!(
+                "func.func @main({given}) -> ({z}, {}, {outer}) {{
+  %c = stablehlo.convert %a : (tensor<2560xf32>) -> tensor<2560x{from}>
+  %d = stablehlo.convert %b : (tensor<2560xf32>) -> tensor<2560x{from}>
+  %x = stablehlo.reshape %c : (tensor<2560x{from}>) -> {x}
+  %y = stablehlo.reshape %d : (tensor<2560x{from}>) -> {y}
+  %t = stablehlo.transpose %y, dims = [1, 0] : ({y}) -> {x}
+  %0 = stablehlo.dot_general %x, %t, batching_dims = [0, 1] x [0, 1], contracting_dims = [] x [] : ({x}, {x}) -> {z}
+  %1 = stablehlo.dot_general %x, %y, batching_dims = [1] x [0], contracting_dims = [] x [] : ({x}, {y}) -> {}
+  %k = stablehlo.reshape %c : (tensor<2560x{from}>) -> {column}
+  %s = stablehlo.slice %y [3:4, 5:7] : ({y}) -> {row}
+  %2 = stablehlo.dot_general %k, %s, contracting_dims = [1] x [0] : ({column}, {row}) -> {outer}
+  return %0, %1, %2 : {z}, {}, {outer}
+}}",
+                ty(&[64, 40, 40], to),
+                ty(&[64, 40, 40], to),
+                ty(&[64, 40, 40], to),
+            );
+            // Zeros of both signs are among the numbers.
+            let numbers = |step: usize| Literal::from_fn([2560], |k| ((k * step % 23) as f32 - 11.0) * 0.75);
+            run_by_kernels(&text, &[numbers(7), numbers(5)]);
+        }
+    }
+
     #[test]
     fn next_floats_are_those_of_the_reference() {
         let check = |elem: &str, inputs: &[Literal]| {
