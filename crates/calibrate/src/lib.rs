@@ -80,7 +80,8 @@ fn merged(rounds: &[Facts]) -> Facts {
     rounds.iter().flatten().for_each(|(name, fact)| all.entry(name).or_default().push(fact));
     let one = |(name, mut facts): (&str, Vec<&(f64, String)>)| {
         facts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let at = if name.ends_with("_s") { facts.len() / 2 } else { facts.len() - 1 };
+        let is_time = name.ends_with("_s") && !name.ends_with("_per_s");
+        let at = if is_time { facts.len() / 2 } else { facts.len() - 1 };
         (name.to_string(), facts[at].clone())
     };
     all.into_iter().map(one).collect()

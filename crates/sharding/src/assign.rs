@@ -19,7 +19,7 @@ mod choices;
 mod lists;
 mod wide;
 
-use crate::cost::{price_of_permute, start_of_exchange};
+use crate::cost::{price_of_permute, start_if_timed};
 use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
 pub use choices::KnownChoices;
@@ -336,7 +336,7 @@ impl<'a> Search<'a> {
             let shards = others.map(|f| self.shards(f, picks)).product::<usize>() as f64;
             bytes += whole as f64 / shards;
             price += price_of_permute(whole, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;
-            starts += collective_count * start_of_exchange(mesh);
+            starts += collective_count * start_if_timed(mesh);
         }
         let [bytes, price] = [bytes, price].map(|sum: f64| sum.round() as u64);
         Price { bytes, extra: price.saturating_sub(bytes) + starts }

@@ -5,8 +5,8 @@
 //! compares such prices, and the table of communication shows them.
 //!
 //! If a mesh has [`Rates`], the price of a byte is the time that it takes, in multiples of the time of a byte along the
-//! fastest axis, and so is the price of [starting](start) a collective. A collective over several axes moves as little as
-//! it can along the slow ones.
+//! fastest axis, and so is the price of [starting](start) a collective. A collective over several axes moves as little
+//! as it can along the slow ones.
 
 use shardwise_base::{AxisRef, Mesh, Rates};
 use smallvec::SmallVec;
@@ -89,10 +89,10 @@ pub fn start(mesh: &Mesh) -> u64 {
     mesh.rates.as_ref().map_or(START_BYTES, |rates| rates.start.into())
 }
 
-/// Returns the price of starting one collective of an exchange of windows: that of [`start`] if the mesh has rates. It is
-/// 0 where bytes are compared, so that windows are exchanged wherever that moves less.
-pub fn start_of_exchange(mesh: &Mesh) -> u64 {
-    mesh.rates.as_ref().map_or(0, |rates| rates.start.into())
+/// Returns the price of starting one collective that is chosen for its bytes alone where bytes are compared, such as
+/// those of an exchange of windows: that of [`start`] if the mesh has rates, and otherwise 0.
+pub fn start_if_timed(mesh: &Mesh) -> u64 {
+    if mesh.rates.is_some() { start(mesh) } else { 0 }
 }
 
 /// Returns the price of `received` bytes that come from any devices along some axes of a mesh, as those of a permute:
@@ -143,9 +143,9 @@ mod tests {
         let axes: Vec<AxisRef> = mesh.all_axes().collect();
         assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 700);
         assert_eq!(price_of_permute(700, &mesh, axes.clone()), 700);
-        assert_eq!((start(&mesh), start_of_exchange(&mesh)), (START_BYTES, 0));
+        assert_eq!((start(&mesh), start_if_timed(&mesh)), (START_BYTES, 0));
         mesh.rates = Some(Rates { slowdowns: vec![20, 1], start: 900, flops: 1, memory_bytes: 1 });
-        assert_eq!((start(&mesh), start_of_exchange(&mesh)), (900, 900));
+        assert_eq!((start(&mesh), start_if_timed(&mesh)), (900, 900));
         // Of 800 bytes, a device receives 100 along the slow axis and then 600.
         assert_eq!(CollectiveCost::AllGather.price(700, &mesh, &axes), 20 * 100 + 600);
         assert_eq!(CollectiveCost::AllReduce.price(1400, &mesh, &axes), 2 * (20 * 100 + 600));

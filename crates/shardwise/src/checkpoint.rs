@@ -232,8 +232,8 @@ impl Options {
     }
 
     /// Reads a tree from a folder as [`Options::restore`] does, in the layouts of `specs`. A leaf is laid out on its
-    /// own mesh, or, if it has none, on the one of this thread. To continue on another mesh, pass the types of the leaves
-    /// ([`Array::of_type`](crate::Array::of_type)) in place of the old arrays.
+    /// own mesh, or, if it has none, on the one of this thread. To continue on another mesh, pass the types of the
+    /// leaves ([`Array::of_type`](crate::Array::of_type)) in place of the old arrays.
     ///
     /// # Errors
     ///

@@ -10,8 +10,8 @@ use shardwise_ops::collective::groups_of_axes;
 const MANY: f64 = 1e12;
 
 /// Returns the rates of a mesh on a topology: the time of a byte along each axis is that of an all-gather over the
-/// axis, divided by the bytes that a device receives in it, and a collective starts in the time of an all-gather of no
-/// bytes along the axis where that is shortest. Returns `None` if the mesh has another number of devices
+/// axis, divided by the bytes that a device receives in it. A collective starts in the time of an all-gather of no bytes
+/// along the axis where that is shortest. Returns `None` if the mesh has another number of devices
 /// than the topology, if no axis has more than one device, and for a host, whose devices have one memory.
 ///
 /// ```
@@ -67,6 +67,13 @@ mod tests {
             let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
             rates(&Topology::parse(text).unwrap(), &mesh).map(|rates| (rates.slowdowns, rates.flops))
         };
+        // Two links to each side of a line of 2, a step of which takes 1.8 us; 2 GB/s and a longer step between pods.
+        let start = |text: &str, axes: &[(&str, usize)]| {
+            let mesh = Mesh::new("mesh", axes.iter().copied()).unwrap();
+            rates(&Topology::parse(text).unwrap(), &mesh).unwrap().start
+        };
+        assert!((50_000..400_000).contains(&start("v5e:2x16", &[("x", 2), ("y", 16)])));
+        assert_eq!(start("v5e:4x4*2", &[("pod", 2), ("x", 4), ("y", 4)]), start("v5e:4x4", &[("x", 4), ("y", 4)]));
         // 197 Tflop/s, and 45 GB/s over a link, of which a ring uses two.
         let (slowdowns, flops) = of("v5e:16x16", &[("x", 16), ("y", 16)]).unwrap();
         assert_eq!(slowdowns, [1, 1]);

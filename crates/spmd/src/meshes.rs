@@ -131,8 +131,8 @@ fn merged(mesh: &Mesh, axes: &[AxisRef]) -> Vec<AxisRef> {
     out
 }
 
-/// Returns the meshes that layouts in the functions use, in the order of their first uses. Also looks for shardings that
-/// are not in normal form ([`Used::is_irregular`]).
+/// Returns the meshes that layouts in the functions use, in the order of their first uses. Also looks for shardings
+/// that are not in normal form ([`Used::is_irregular`]).
 fn meshes_of(module: &Module, funcs: &[FuncId]) -> Used {
     let mut meshes: Vec<Use> = vec![];
     let mut is_irregular = false;

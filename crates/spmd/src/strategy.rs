@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::{CollectiveCost, local_work, start};
+use shardwise_sharding::cost::{CollectiveCost, local_work, start, start_if_timed};
 use shardwise_sharding::{
     AssignInput, Assignment, DimFactors, Exchanged, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice,
     Mapping, Price, Prices, Rule, RunnerUp, assign, runner_up,
@@ -447,7 +447,8 @@ impl Task {
             let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
             let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
             let bytes = others * layout.local_bytes(&ty.shape, ty.dtype);
-            let extra = CollectiveCost::AllGather.price(bytes, &self.mesh, partial) - bytes;
+            let starts = if partial.is_empty() { 0 } else { start_if_timed(&self.mesh) };
+            let extra = CollectiveCost::AllGather.price(bytes, &self.mesh, partial) - bytes + starts;
             return Price { bytes: price.bytes + bytes, extra: price.extra + extra };
         }
         if partial.is_empty() && layout.is(own) {

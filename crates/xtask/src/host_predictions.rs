@@ -2,8 +2,8 @@
 //!
 //! The programs are those of `testdata/cost` and some of the corpus. Each is run several times by the host engine and
 //! predicted with the constants of this machine. All programs are run in several rounds, as `calibrate` does. Of a
-//! program's best round one run is compared, which is slower than a quarter of them: its total time, and the times of its
-//! longest instructions.
+//! program's best round one run is compared, which is slower than a quarter of them: its total time, and the times of
+//! its longest instructions.
 
 use crate::bench::median;
 use crate::repo::stem;

@@ -5,7 +5,8 @@
 //! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
 //! merged.
 //!
-//! Batches of small matrices have a kernel of their own ([`few`]).
+//! Batches of small matrices have a kernel of their own ([`few`]), and products without a sum are left to block programs
+//! ([`is_multiplication`]).
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 

@@ -4,7 +4,7 @@
 //! A device that computes a block of the result needs windows of the operands ([`Movement`]). It receives from others
 //! what its own blocks lack: a halo of its neighbours for a convolution or a stencil, the mirrored block for a
 //! reversal. The exchange and the op are written as a manual computation over the axes of the dimension, as a user
-//! would write them. Which ops run in this way, `reshard` decides, by the price that [`bytes_exchanged`] returns.
+//! would write them. Which ops run in this way, `reshard` decides, by what is [exchanged].
 //!
 //! If the windows of a block all contain other whole blocks, and the op can read their total in place of their elements
 //! ([`Movement::total`]), devices exchange totals: a cumulative sum runs as a blocked scan.
@@ -34,7 +34,7 @@ use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Blocks, Movement, Opcode, PropagationClass, Read, RuleFact, WindowsCx, WindowsDim, make};
-use shardwise_sharding::cost::{start, start_of_exchange};
+use shardwise_sharding::cost::{start, start_if_timed};
 use shardwise_sharding::{DimFactors, Exchanged, Factor, FactorKind, Mapping, Rule};
 use shared::{Shared, Span};
 use std::sync::Arc;
@@ -239,7 +239,7 @@ fn fetched(
     let totals = totals(view, movement, blocks, shards);
     let price = |way: &Option<(Fetched, WindowsDim)>| {
         let exchanged = way.as_ref().map(|(fetched, _)| fetched.exchanged(view, mesh));
-        exchanged.map_or(u64::MAX, |exchanged| exchanged.bytes + exchanged.collective_count * start_of_exchange(mesh))
+        exchanged.map_or(u64::MAX, |exchanged| exchanged.bytes + exchanged.collective_count * start_if_timed(mesh))
     };
     if price(&totals) < price(&elements) { totals } else { elements }
 }

@@ -35,8 +35,8 @@ pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
 pub(crate) use sum::{Layout, MovePrices, hash_layout};
 
-/// The number of rounds of an exchange up to which no path of other collectives is searched for. Such a path would save
-/// the start of few collectives at most.
+/// The number of rounds of an exchange up to which no path of other collectives is searched for where bytes are
+/// compared. Such a path would save the start of few collectives at most.
 const FEW_ROUNDS: u64 = 4;
 
 /// One collective of a plan and the layout after it.
@@ -162,14 +162,14 @@ fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, wo
 }
 
 /// Returns the exchange of boxes, or other collectives if they cost less. Other collectives are only searched for if
-/// the exchange takes more than [`FEW_ROUNDS`], except for the plan through the replicated value. Returns `None` if
+/// the exchange takes more than [`FEW_ROUNDS`] or the mesh has rates, except for the plan through the replicated value. Returns `None` if
 /// [`price_of_boxes`] does.
 fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Vec<Step>> {
     let price = price_of_boxes(from, to, shape, dtype, work)?;
     let kind = StepKind::Exchange { collective_count: price.round_count };
     let step = Step { kind, to: to.clone(), bytes_received: price.bytes_received };
     let plan = least_cost(vec![step], from, to, shape, dtype)?;
-    if price.round_count <= FEW_ROUNDS {
+    if price.round_count <= FEW_ROUNDS && from.mesh.rates.is_none() {
         return Some(plan);
     }
     search::shortest(from, to, shape, dtype, cost(from, &plan), work).or(Some(plan))

@@ -397,16 +397,20 @@ impl<'a, 'm> Emitter<'a, 'm> {
     fn product(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {
         let to = Elem::of(view.result_tensor(0).dtype)?;
         let [a, b] = super::access::product(view, access)?;
+        let sum = to.summed();
         let mut element = |i: usize, access: &Access| {
             let value = self.emit(view.operand(i), access)?;
-            let is_same = Elem::of(view.operand_tensor(i).dtype) == Some(to);
-            if is_same { Some(value) } else { self.program.convert(value, to) }
+            let is_same = Elem::of(view.operand_tensor(i).dtype) == Some(sum);
+            if is_same { Some(value) } else { self.program.convert(value, sum) }
         };
         let (a, b) = (element(0, &a)?, element(1, &b)?);
-        let product = self.program.binary(Binary::Mul, a, b)?;
-        // Products are added to zero, which makes a zero of -0.
-        let zero = self.program.constant(to, &[0; 16][..to.size()]);
-        if to.is_float() { self.program.binary(Binary::Add, product, zero) } else { Some(product) }
+        let mut total = self.program.binary(Binary::Mul, a, b)?;
+        if to.is_float() {
+            // The sum starts from +0, so that a product of -0 becomes +0.
+            let zero = self.program.constant(sum, &[0; 16][..sum.size()]);
+            total = self.program.binary(Binary::Add, total, zero)?;
+        }
+        if sum == to { Some(total) } else { self.program.convert(total, to) }
     }
 
     fn reduce(&mut self, view: &OpView<'_>, access: &Access) -> Option<block::Value> {

@@ -198,8 +198,11 @@ mod tests {
                 ty(&[64, 40, 40], to),
                 ty(&[64, 40, 40], to),
             );
-            // Zeros of both signs are among the numbers.
-            let numbers = |step: usize| Literal::from_fn([2560], |k| ((k * step % 23) as f32 - 11.0) * 0.75);
+            // Zeros of both signs are among the numbers, and small ones, whose products are rounded to zero.
+            let number = |k: usize| [-0.0, 2f32.powi(-14), -(2f32.powi(-14))].get(k).copied();
+            let numbers = |step: usize| {
+                Literal::from_fn([2560], |k| number(k * step % 23).unwrap_or(((k * step % 23) as f32 - 11.0) * 0.75))
+            };
             run_by_kernels(&text, &[numbers(7), numbers(5)]);
         }
     }

@@ -64,7 +64,8 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
     }
     match plan.fused(view) {
         Some(Fused::View(_)) => Some(Kind::View),
-        Some(Fused::Product) | None => plan.small(view).map(Kind::Small),
+        // Products have a form of their own here.
+        Some(Fused::Product) => plan.small(view).map(Kind::Small),
         Some(fused) if is_computed(plan, view) => Some(Kind::Computed(fused)),
         _ => plan.small(view).map(Kind::Small),
     }
