@@ -99,6 +99,11 @@ pub struct Exchanged {
 }
 
 impl Exchanged {
+    /// Returns the price of starting the collectives ([`start_if_timed`]).
+    pub fn price_of_starts(&self, mesh: &Mesh) -> u64 {
+        self.collective_count * start_if_timed(mesh)
+    }
+
     pub(crate) fn is_nothing(&self) -> bool {
         self.bytes == 0
     }
@@ -331,12 +336,12 @@ impl<'a> Search<'a> {
         let (mut bytes, mut price, mut starts) = (0.0, 0.0, 0);
         for (factor, exchanges) in &self.exchanges {
             let exchanged = exchanges.get(picks[factor.index()]).filter(|exchanged| !exchanged.is_nothing());
-            let Some(&Exchanged { bytes: whole, collective_count }) = exchanged else { continue };
+            let Some(exchanged) = exchanged else { continue };
             let others = self.input.rule.all_factors().filter(|f| f != factor);
             let shards = others.map(|f| self.shards(f, picks)).product::<usize>() as f64;
-            bytes += whole as f64 / shards;
-            price += price_of_permute(whole, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;
-            starts += collective_count * start_if_timed(mesh);
+            bytes += exchanged.bytes as f64 / shards;
+            price += price_of_permute(exchanged.bytes, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;
+            starts += exchanged.price_of_starts(mesh);
         }
         let [bytes, price] = [bytes, price].map(|sum: f64| sum.round() as u64);
         Price { bytes, extra: price.saturating_sub(bytes) + starts }

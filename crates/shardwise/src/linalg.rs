@@ -6,8 +6,8 @@
 //!
 //! All functions have derivatives of every order, in forward and in reverse mode, except for [`lu`] of matrices that are
 //! not square, and for [`qr`] of matrices with more columns than rows. All have batches. They are defined for `F32` and
-//! `F64`, except for [`norm`], and decompositions are computed in 64 bits. The results for matrices for which a function is not defined have elements
-//! that are NaN or infinite, as in JAX: no function fails for the values of its operands.
+//! `F64`, except for [`norm`], and decompositions are computed in 64 bits. The results for matrices for which a function
+//! is not defined have elements that are NaN or infinite, as in JAX: no function fails for the values of its operands.
 //!
 //! # Examples
 //!

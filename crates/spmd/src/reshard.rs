@@ -634,9 +634,8 @@ fn demand(module: &Module, source: &Body, uses: &Uses, result: Value, wanted: &S
         if Some(&found.op) == end {
             return Some(format!("it is result {} of the function", found.index));
         }
-        let is_stated = is_mark(&view);
         let layout = source.sharding(*view.results().get(found.index)?)?;
-        (is_stated && layout.same_layout(wanted)).then(|| format!("this is {}", reason::stated(&view)))
+        (is_mark(&view) && layout.same_layout(wanted)).then(|| format!("this is {}", reason::stated(&view)))
     };
     uses.of(result).iter().find_map(asks)
 }

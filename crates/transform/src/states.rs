@@ -124,7 +124,7 @@ impl Infer<'_> {
             }
             Opcode::OptimizationBarrier => self.pass(op.operands(), op.results()),
             _ if callee(op).is_some() => self.call(op, around),
-            _ if LinearCall::of(op).is_some() => self.linear_call(op, around),
+            _ if let Some(call) = LinearCall::of(op) => self.linear_call(op, &call, around),
             _ => {
                 let state = self.decided(self.of_op(op), around);
                 for &region in op.regions() {
@@ -194,8 +194,7 @@ impl Infer<'_> {
     }
 
     /// Sets the states of the results of a linear call, which are those that its transpose expects of their cotangents.
-    fn linear_call(&mut self, op: &OpView<'_>, around: &AxisSet) {
-        let Some(call) = LinearCall::of(op) else { return };
+    fn linear_call(&mut self, op: &OpView<'_>, call: &LinearCall<'_>, around: &AxisSet) {
         for (&v, &cotangent) in op.results().iter().zip(&call.bwd.body.args()[call.residuals..]) {
             let state = call.bwd.body.value(cotangent).manual.as_deref().cloned().unwrap_or_default();
             self.set(v, self.decided(state, around));

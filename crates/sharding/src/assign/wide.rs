@@ -241,9 +241,8 @@ impl Search<'_> {
         let own = candidates.len();
         for &list in orders.iter().filter(|&&list| is_even(list) && self.fits(factor, list)) {
             let is_own = candidates[..own].contains(&list);
-            let needs_nothing =
-                || self.prices.exchanged(factor, self.lists.axes(list)).is_some_and(|exchanged| exchanged.is_nothing());
-            if !is_own && needs_nothing() {
+            let exchanged = || self.prices.exchanged(factor, self.lists.axes(list));
+            if !is_own && exchanged().is_some_and(|exchanged| exchanged.is_nothing()) {
                 candidates.push(list);
             }
         }

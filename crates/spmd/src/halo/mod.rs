@@ -34,7 +34,7 @@ use shardwise_ir::rewrite::{Rewrite, open_region, rewrite_func};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::shardy::ManualComputation;
 use shardwise_ops::{Blocks, Movement, Opcode, PropagationClass, Read, RuleFact, WindowsCx, WindowsDim, make};
-use shardwise_sharding::cost::{start, start_if_timed};
+use shardwise_sharding::cost::start;
 use shardwise_sharding::{DimFactors, Exchanged, Factor, FactorKind, Mapping, Rule};
 use shared::{Shared, Span};
 use std::sync::Arc;
@@ -239,7 +239,7 @@ fn fetched(
     let totals = totals(view, movement, blocks, shards);
     let price = |way: &Option<(Fetched, WindowsDim)>| {
         let exchanged = way.as_ref().map(|(fetched, _)| fetched.exchanged(view, mesh));
-        exchanged.map_or(u64::MAX, |exchanged| exchanged.bytes + exchanged.collective_count * start_if_timed(mesh))
+        exchanged.map_or(u64::MAX, |exchanged| exchanged.bytes + exchanged.price_of_starts(mesh))
     };
     if price(&totals) < price(&elements) { totals } else { elements }
 }

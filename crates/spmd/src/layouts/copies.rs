@@ -5,11 +5,11 @@
 //! The search may give the copy any layout. The copy costs nothing if it has the layout of the value.
 
 use crate::cleanup::live;
-use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator, sharding_or_replicated};
+use crate::rewrite::{has_program_regions, is_manual, is_mark, is_terminator, sharding_or_replicated};
 use shardwise_base::{Diagnostics, EntityVec, Mesh};
 use shardwise_ir::rewrite::{Rewrite, rewrite_ops};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Uses, Value};
-use shardwise_ops::{Opcode, Semantics};
+use shardwise_ops::Opcode;
 use std::sync::Arc;
 
 /// The attribute of the ops that [`with_copies`] adds.
@@ -42,7 +42,7 @@ pub(crate) fn is_reader(view: &OpView<'_>) -> bool {
 }
 
 fn is_stated(view: &OpView<'_>) -> bool {
-    is_manual(view) || facts(view).semantics(view) == Semantics::Identity
+    is_manual(view) || is_mark(view)
 }
 
 struct Copies<'s> {

@@ -4,7 +4,7 @@ use super::copies::is_copy;
 use crate::cleanup::live;
 use crate::kinds::{Kinds, OpKind};
 use crate::remake::Sources;
-use crate::rewrite::{facts, has_program_regions, is_manual, is_terminator};
+use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator};
 use crate::strategy::Served;
 use crate::turns::{Turns, trips};
 use rustc_hash::FxHashMap;
@@ -250,7 +250,6 @@ impl Build<'_> {
     }
 
     fn op(&mut self, view: &OpView<'_>) {
-        let facts = facts(view);
         if self.makes_zeros(view) {
             view.results().iter().for_each(|&v| self.zeros[v] = true);
         }
@@ -259,7 +258,7 @@ impl Build<'_> {
             view.operands().iter().zip(inside).for_each(|(&v, to)| self.edge(v, Some(to)));
             return self.each_fixed(view);
         }
-        if facts.semantics(view) == Semantics::Identity {
+        if is_mark(view) {
             match is_copy(view) {
                 true => self.copies(view),
                 false => self.each_fixed(view),

@@ -162,8 +162,8 @@ fn by_exchange(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, wo
 }
 
 /// Returns the exchange of boxes, or other collectives if they cost less. Other collectives are only searched for if
-/// the exchange takes more than [`FEW_ROUNDS`] or the mesh has rates, except for the plan through the replicated value. Returns `None` if
-/// [`price_of_boxes`] does.
+/// the exchange takes more than [`FEW_ROUNDS`] or the mesh has rates, except for the plan through the replicated value.
+/// Returns `None` if [`price_of_boxes`] does.
 fn by_boxes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType, work: &mut Work) -> Option<Vec<Step>> {
     let price = price_of_boxes(from, to, shape, dtype, work)?;
     let kind = StepKind::Exchange { collective_count: price.round_count };
