@@ -52,6 +52,11 @@ pub(crate) fn copying<R>(loc: &Loc, f: impl FnOnce() -> R) -> R {
     COPIED.with(Some(loc.clone()), f)
 }
 
+/// Returns true while an op of a traced function is copied, as [`copying`] does.
+pub(crate) fn is_copying() -> bool {
+    COPIED.read(Option::is_some)
+}
+
 /// The largest number of user functions that the library runs inside each other. Each takes a few kilobytes of stack,
 /// of which a thread has two megabytes. Each may also be a region, and programs nest regions at most
 /// [`MAX_REGION_DEPTH`] deep.

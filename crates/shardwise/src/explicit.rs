@@ -5,12 +5,14 @@
 //! ([`shardwise_sharding::explicit`]). If the layout is ambiguous, or data would have to move, the value is *pending*:
 //! `.shard` decides its layout in place. Any other use takes the obvious layout if there is one and the mesh allows the
 //! communication, and is a mistake otherwise. A library function is typed as a whole: a value that is pending inside it
-//! becomes its pending result.
+//! becomes its pending result. Functions whose steps do not show the layouts of their results have rules of their own
+//! (`rules`). The steps of derivatives take the obvious layouts, also where a program would be asked.
 //!
 //! Over Auto axes, dimensions stay open. Nothing here concerns axes that are Auto or Manual.
 
 mod axes;
 mod memo;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod typing;
@@ -18,13 +20,14 @@ mod warnings;
 mod words;
 
 pub use axes::{auto_axes, explicit_axes};
+pub(crate) use rules::{by_rule, like};
 pub use warnings::with_warnings;
 pub(crate) use warnings::{Warned, Warnings, report};
 
 use crate::ambient::{self, scoped};
 use crate::array::Array;
 use crate::trace::{Trace, Traced};
-use crate::{Mesh, P, mesh, mistakes};
+use crate::{Mesh, P, context, mesh, mistakes};
 use shardwise_base::{
     AxisIndex, AxisKind, AxisRef, AxisSet, Communicate, Diagnostic, DimSharding, Loc, Sharding, ShardingParts,
 };
@@ -113,8 +116,8 @@ struct Pending {
 #[derive(Clone)]
 struct Cause {
     why: Why,
-    /// The op whose layout is not decided.
-    op: Op,
+    /// What needs the communication, or has the ambiguous layout.
+    step: Step,
     level: Communicate,
     /// The axes over which the value can be left unreduced, because it is a sum over them or may become one.
     sums: AxisList,
@@ -144,6 +147,16 @@ struct Sums {
 }
 
 #[derive(Clone)]
+enum Step {
+    Op(Op),
+    /// A library function with a rule of its own, and the types of its operands.
+    Function {
+        name: &'static str,
+        operands: String,
+    },
+}
+
+#[derive(Clone)]
 enum Why {
     /// It was made out of nothing.
     Made,
@@ -153,6 +166,16 @@ enum Why {
 impl Cause {
     fn is_ambiguous(&self) -> bool {
         matches!(self.why, Why::Verdict(Verdict::Ambiguous(_)))
+    }
+
+    /// Returns the cause for code that decides layouts itself: an ambiguity counts as data that moves.
+    fn decided(self: Rc<Cause>) -> Rc<Cause> {
+        match &self.why {
+            Why::Verdict(Verdict::Ambiguous(a)) => {
+                Rc::new(Cause { why: Why::Verdict(words::as_move(a)), ..Cause::clone(&self) })
+            }
+            _ => self,
+        }
     }
 
     fn with_sums<'a>(self: Rc<Cause>, sums: impl Iterator<Item = &'a AxisRef>) -> Rc<Cause> {
@@ -356,7 +379,7 @@ fn made(t: &mut Trace, function: &Function, traced: Traced) {
         frame,
         value,
         candidates: SmallVec::from_elem(whole, 1),
-        cause: Rc::new(Cause { why: Why::Made, op, level: Communicate::Allow, sums: AxisList::new() }),
+        cause: Rc::new(Cause { why: Why::Made, step: Step::Op(op), level: Communicate::Allow, sums: AxisList::new() }),
         name: function.callee.name,
         first_op: function.first_op,
         loc,
@@ -371,44 +394,12 @@ fn hand_over(state: &mut State, function: &Function, role: Role, results: &[Arra
     let mut inside = state.pending.split_off(function.pending_before);
     inside.retain_mut(|p| {
         (p.is_inside, p.name, p.first_op) = (false, function.callee.name, function.first_op);
-        if let (Why::Verdict(Verdict::Ambiguous(a)), Role::Decides) = (&p.cause.why, role) {
-            p.cause = Rc::new(Cause { why: Why::Verdict(words::as_move(a)), ..Cause::clone(&p.cause) });
+        if role == Role::Decides {
+            p.cause = p.cause.clone().decided();
         }
         keys.contains(&(p.frame, p.value))
     });
     state.pending.append(&mut inside);
-}
-
-/// Runs a function with a layout rule of its own: the result has the layout of `x`. If `dim` is sharded or `x` is
-/// pending, the result is pending, because elements move. Outside of Explicit mode, and if `x` is not a value of the
-/// trace with a layout, only runs `f`.
-pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
-    let own = x.traced().and_then(|v| crate::trace::with(|t| t.value_type(v))?.sharding);
-    let Some(own) = own.filter(|_| crate::trace::with(|t| t.explicit.is_on())) else { return f() };
-    let waits = x.traced().is_some_and(|v| crate::trace::with(|t| t.explicit.find(v.key().0, v.key().1)).is_some());
-    let out = silently(f);
-    let Some(traced) = out.traced() else { return out };
-    crate::trace::with(|t| {
-        let own = t.explicit.typed(&own).into_owned();
-        let axes = AxisList::from_slice(&own.dims[dim].axes);
-        let def = t.def(traced).filter(|_| !axes.is_empty() || waits);
-        let Some((loc, op)) = def else { return t.set_sharding(traced, own) };
-        let (frame, value) = traced.key();
-        let (name, first_op) = t.explicit.function.as_ref().map_or(("", op.index()), |f| (f.callee.name, f.first_op));
-        let why = Why::Verdict(Verdict::Moves(Move::Shift { operand: 0, dim, axes }));
-        let (level, is_inside) = (t.explicit.level(), t.explicit.function.is_some());
-        t.explicit.pending.push(Pending {
-            frame,
-            value,
-            candidates: SmallVec::from_elem(own, 1),
-            cause: Rc::new(Cause { why, op, level, sums: AxisList::new() }),
-            name,
-            first_op,
-            loc,
-            is_inside,
-        });
-    });
-    out.with_current_type()
 }
 
 // ── one op
@@ -469,6 +460,8 @@ fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
         }
         Typed::Pending(candidates, cause) => {
             let loc = t.view(op).loc().clone();
+            // No line of the program could decide the layout of a derivative's step.
+            let cause = if context::is_copying() { cause.decided() } else { cause };
             let (name, first_op) = match &t.explicit.function {
                 Some(f) => (f.callee.name, f.first_op),
                 None => (words::short(t.view(op).name()), op.index()),

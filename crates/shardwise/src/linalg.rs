@@ -2,7 +2,8 @@
 //!
 //! The matrices are the last two dimensions, and those in front of them are the batch. Arrays that are sharded over
 //! their batch need no communication. A matrix itself is computed by one device, so an array whose matrices are sharded
-//! is gathered first.
+//! is gathered first. In Explicit mode the results are sharded as the batch is, and such a gather counts as
+//! communication that the program does not ask for.
 //!
 //! All functions have derivatives of every order, in forward and in reverse mode, except for [`lu`] of matrices that are
 //! not square, and for [`qr`] of matrices with more columns than rows. All have batches. They are defined for `F32` and
@@ -26,11 +27,12 @@
 
 use crate::eager::call_many;
 use crate::ops::{AsArray, Checked, Dims, Site, keep, select, site};
-use crate::{Array, DType, Transform, context, create, custom_jvp, float0, hlo, mistakes};
+use crate::{Array, DType, Transform, context, create, custom_jvp, explicit, float0, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::lapack::{Call, Routine, Triangle, Vectors};
+use shardwise_sharding::{FactorSpec, Rule, RuleBuilder};
 use std::panic::Location;
 use std::sync::LazyLock;
 
@@ -80,10 +82,12 @@ fn system(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
 }
 
 /// Runs a function with `N` results on operands for which `check` succeeds. Otherwise the results carry the mistakes.
+/// `ranks` are the ranks of the results without the batch.
 #[track_caller]
 fn many<const N: usize>(
     name: &'static str,
     operands: &[&Array],
+    ranks: [usize; N],
     constants: impl std::hash::Hash,
     check: impl Fn(&Site<'_>) -> Checked<()>,
     f: impl Fn(&[Array]) -> [Array; N],
@@ -95,7 +99,9 @@ fn many<const N: usize>(
         if ok.node().ty.is_none() || (!is_wrong && ok.is_wrong()) {
             return std::array::from_fn(|_| ok.clone());
         }
-        let results = call_many(name, constants, operands, N, |x| f(x).into());
+        let results = call_many(name, constants, operands, N, |x| {
+            explicit::by_rule(name, x, || rule(x, &ranks), |x| f(x).into())
+        });
         results.try_into().unwrap_or_else(|_| unreachable!("as many results as were promised"))
     })
 }
@@ -104,11 +110,32 @@ fn many<const N: usize>(
 fn one(
     name: &'static str,
     operands: &[&Array],
+    rank: usize,
     check: impl Fn(&Site<'_>) -> Checked<()>,
     f: impl Fn(&[Array]) -> Array,
 ) -> Array {
-    let [result] = many(name, operands, (), check, |x| [f(x)]);
+    let [result] = many(name, operands, [rank], (), check, |x| [f(x)]);
     result
+}
+
+/// Returns the layout rule of a function of matrices, `operands[0]`, and of right-hand sides if there is a second
+/// operand. The results are split as the batch is, and solutions also as the columns of the right-hand sides. Matrices
+/// are whole. If there is one right-hand side for all matrices, solutions have one rank less than `ranks` says.
+fn rule(operands: &[Array], ranks: &[usize]) -> Rule {
+    let shape = &operands[0].tensor().shape;
+    let batch = shape.len() - 2;
+    let is_system = operands.get(1).is_some_and(|b| b.rank() > 1);
+    let missing = usize::from(operands.len() > 1 && !is_system);
+    let mut rule = RuleBuilder::new(operands.iter().map(Array::rank), ranks.iter().map(|rank| batch + rank - missing));
+    for (d, &size) in shape[..batch].iter().enumerate() {
+        let dims: Vec<Option<usize>> = (0..operands.len()).map(|i| (i == 0 || is_system).then_some(d)).collect();
+        rule.add_factor(&dims, &vec![Some(d); ranks.len()], FactorSpec::pass_through(size));
+    }
+    if is_system {
+        let columns = Some(batch + 1);
+        rule.add_factor(&[None, columns], &[columns], FactorSpec::pass_through(operands[1].tensor().shape[batch + 1]));
+    }
+    rule.build()
 }
 
 // ── what the functions are made of
@@ -210,7 +237,7 @@ fn sizes(a: &Array) -> [usize; 2] {
 #[track_caller]
 pub fn cholesky(a: impl AsArray) -> Array {
     let a = a.as_array();
-    one("cholesky", &[a], |s| matrices(s, a, Form::Square), |x| cholesky_factor(&symmetric(&x[0])))
+    one("cholesky", &[a], 2, |s| matrices(s, a, Form::Square), |x| cholesky_factor(&symmetric(&x[0])))
 }
 
 fn symmetric(a: &Array) -> Array {
@@ -249,6 +276,7 @@ pub fn qr(a: impl AsArray) -> (Array, Array) {
     let [q, r] = many(
         "qr",
         &[a],
+        [2, 2],
         (),
         |s| matrices(s, a, Form::Any),
         |x| {
@@ -313,6 +341,7 @@ pub fn lu(a: impl AsArray) -> (Array, Array, Array) {
     let [p, l, u] = many(
         "lu",
         &[a],
+        [2, 2, 2],
         (),
         |s| matrices(s, a, Form::Any),
         |x| {
@@ -418,7 +447,7 @@ impl Factors {
 #[track_caller]
 pub fn eigh(a: impl AsArray) -> (Array, Array) {
     let a = a.as_array();
-    let [w, v] = many("eigh", &[a], (), |s| matrices(s, a, Form::Square), |x| EIGH(&symmetric(&x[0])).into());
+    let [w, v] = many("eigh", &[a], [1, 2], (), |s| matrices(s, a, Form::Square), |x| EIGH(&symmetric(&x[0])).into());
     (w, v)
 }
 
@@ -465,7 +494,7 @@ fn eigh_rule(a: &Array, da: &Array) -> (Pair, Pair) {
 #[track_caller]
 pub fn svd(a: impl AsArray) -> (Array, Array, Array) {
     let a = a.as_array();
-    let [u, s, vh] = many("svd", &[a], (), |s| matrices(s, a, Form::Any), |x| SVD(&x[0]).into());
+    let [u, s, vh] = many("svd", &[a], [2, 1, 2], (), |s| matrices(s, a, Form::Any), |x| SVD(&x[0]).into());
     (u, s, vh)
 }
 
@@ -533,6 +562,7 @@ pub fn solve(a: impl AsArray, b: impl AsArray) -> Array {
     one(
         "solve",
         &[a, b],
+        2,
         |s| system(s, a, b),
         |x| {
             if x[1].rank() > 1 {
@@ -580,7 +610,7 @@ fn solution(a: &Array, b: &Array) -> Array {
 #[track_caller]
 pub fn inv(a: impl AsArray) -> Array {
     let a = a.as_array();
-    one("inv", &[a], |s| matrices(s, a, Form::Square), |x| solution(&x[0], &eye(&x[0])))
+    one("inv", &[a], 2, |s| matrices(s, a, Form::Square), |x| solution(&x[0], &eye(&x[0])))
 }
 
 /// Returns the determinants of matrices. The derivative at a singular matrix is NaN.
@@ -610,6 +640,7 @@ pub fn det(a: impl AsArray) -> Array {
     one(
         "det",
         &[a],
+        0,
         |s| matrices(s, a, Form::Square),
         |x| {
             let value = |factors: &Factors| diagonal(&factors.packed).prod(-1) * factors.sign();
@@ -652,6 +683,7 @@ pub fn slogdet(a: impl AsArray) -> (Array, Array) {
     let [sign, log] = many(
         "slogdet",
         &[a],
+        [0, 0],
         (),
         |s| matrices(s, a, Form::Square),
         |x| {
@@ -694,7 +726,7 @@ pub fn slogdet(a: impl AsArray) -> (Array, Array) {
 #[track_caller]
 pub fn pinv(a: impl AsArray) -> Array {
     let a = a.as_array();
-    one("pinv", &[a], |s| matrices(s, a, Form::Any), |x| PINV(&x[0]))
+    one("pinv", &[a], 2, |s| matrices(s, a, Form::Any), |x| PINV(&x[0]))
 }
 
 static PINV: Own<Array> = LazyLock::new(|| {
@@ -804,7 +836,7 @@ pub fn norm(a: impl AsArray, dims: impl Dims) -> Array {
 pub fn matrix_power(a: impl AsArray, exponent: i32) -> Array {
     let a = a.as_array();
     let check = |s: &Site<'_>| matrices(s, a, Form::Square);
-    let [power] = many("matrix_power", &[a], exponent, check, |x| {
+    let [power] = many("matrix_power", &[a], [2], exponent, check, |x| {
         let base = if exponent < 0 { solution(&x[0], &eye(&x[0])) } else { x[0].clone() };
         [power(&base, exponent.unsigned_abs())]
     });
@@ -852,7 +884,7 @@ const MAX_SQUARINGS: usize = 16;
 #[track_caller]
 pub fn expm(a: impl AsArray) -> Array {
     let a = a.as_array();
-    one("expm", &[a], |s| matrices(s, a, Form::Square), |x| exponential(&x[0]))
+    one("expm", &[a], 2, |s| matrices(s, a, Form::Square), |x| exponential(&x[0]))
 }
 
 /// The coefficients of the numerator of Padé's approximation of degree 13, that of the power 0 first.

@@ -1,7 +1,7 @@
 //! Computes the layouts of an op's results from those of its operands.
 
 use super::memo::{InferredLayouts, Memo};
-use super::{Cause, Pending, State, Sums, Why, sums_of, words};
+use super::{Cause, Pending, State, Step, Sums, Why, sums_of, words};
 use shardwise_base::{AxisRef, Diagnostic, Sharding};
 use shardwise_ir::{OpView, Type, Value};
 use shardwise_ops::{DataFlow, ExplicitPolicy, Facts, Opcode, PropagationClass, is_zero};
@@ -145,7 +145,7 @@ fn result_shape<'a>(view: &OpView<'a>, v: Value) -> &'a [usize] {
     }
 }
 
-fn is_plain(s: &Sharding) -> bool {
+pub(super) fn is_plain(s: &Sharding) -> bool {
     s.unreduced.is_empty() && s.reduced.is_empty()
 }
 
@@ -158,14 +158,22 @@ fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Op
     (fits && layouts.all(is_same)).then_some(first)
 }
 
-/// Returns the communication for the first split dimension that has no factor in the rule: the op needs the whole
-/// dimension. Returns `None` if there is no such dimension.
-fn without_factor(rule: &Rule, operands: &Layouts<'_>) -> Option<Move> {
-    rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
-        let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
-        let mut split = dims.filter(|(_, (factors, d))| factors.is_empty() && !d.axes.is_empty());
-        split.next().map(|(dim, (_, d))| Move::Whole { operand, dim, axes: AxisList::from_slice(&d.axes) })
-    })
+/// Returns these layouts of results. If the verdict is clear although a split dimension of an operand has no factor in
+/// the rule, data moves, because the dimension is needed whole.
+pub(super) fn with_whole_dims(mut inferred: ResultLayouts, rule: &Rule, operands: &Layouts<'_>) -> ResultLayouts {
+    let moved = || {
+        rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {
+            let dims = mapping.dims.iter().zip(&(*s)?.dims).enumerate();
+            let mut split = dims.filter(|(_, (factors, d))| factors.is_empty() && !d.axes.is_empty());
+            split.next().map(|(dim, (_, d))| Move::Whole { operand, dim, axes: AxisList::from_slice(&d.axes) })
+        })
+    };
+    if inferred.verdict == Verdict::Clear
+        && let Some(moved) = moved()
+    {
+        inferred.verdict = Verdict::Moves(moved);
+    }
+    inferred
 }
 
 struct Typer<'a> {
@@ -212,7 +220,8 @@ impl Typer<'_> {
 
     fn cause(&self, verdict: &Verdict) -> Rc<Cause> {
         let sums = sums_of(verdict, self.state.mesh.as_ref().expect("types are over the axes of a mesh"));
-        Rc::new(Cause { why: Why::Verdict(verdict.clone()), op: self.view.op, level: self.state.level(), sums })
+        let step = Step::Op(self.view.op);
+        Rc::new(Cause { why: Why::Verdict(verdict.clone()), step, level: self.state.level(), sums })
     }
 
     /// Determines the types of an op whose operands, such as constants, all have no layouts. If the op is elementwise,
@@ -273,11 +282,7 @@ impl Typer<'_> {
         let leader = asks_sums.then_some(0);
         let exchanged = &|factor, axes: &[AxisRef]| bytes_exchanged(view, rule, factor, mesh, axes);
         let query = TypingQuery { rule, mesh, operands, results: &results, asks_sums, leader, exchanged };
-        let mut inferred = infer(query);
-        if let (Verdict::Clear, Some(moved)) = (&inferred.verdict, without_factor(rule, operands)) {
-            inferred.verdict = Verdict::Moves(moved);
-        }
-        Ok((inferred, sums))
+        Ok((with_whole_dims(infer(query), rule, operands), sums))
     }
 
     /// Returns the layouts of an op without factors: a result has the layout of the operand that flows into it. If the

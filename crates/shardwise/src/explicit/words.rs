@@ -1,6 +1,6 @@
 //! The messages of Explicit mode: why a layout is ambiguous, which choices there are, and what each of them moves.
 
-use super::{Pending, Why};
+use super::{Pending, Step, Why};
 use crate::array::ArrayType;
 use crate::spec::{P, shown_axes as axes};
 use crate::trace::Trace;
@@ -42,7 +42,19 @@ fn operand_types(view: &OpView<'_>) -> String {
     typed_operands(view, &shardings)
 }
 
-fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
+/// Returns the types of the operands, and why the layout of the result is not clear.
+fn facts(module: &Module, body: &Body, p: &Pending) -> String {
+    let (name, operands) = match &p.cause.step {
+        Step::Op(op) => {
+            let view = module.view(body, *op);
+            (short(view.name()), operand_types(&view))
+        }
+        Step::Function { name, operands } => (*name, operands.clone()),
+    };
+    format!("{operands}: {}", reason(name, verdict(p), &p.candidates[0].mesh))
+}
+
+fn reason(name: &str, verdict: &Verdict, mesh: &Mesh) -> String {
     match verdict {
         Verdict::Clear => String::new(),
         Verdict::Ambiguous(Ambiguity::Sum { axes: over, holders }) => {
@@ -77,13 +89,11 @@ fn reason(view: &OpView<'_>, verdict: &Verdict, mesh: &Mesh) -> String {
             format!("partial results over {} are combined", axes(mesh, over))
         }
         Verdict::Moves(Move::Whole { operand, dim, axes: over }) => format!(
-            "`{}` needs the whole of dim {dim} of operand {operand}, which is sharded over {}",
-            short(view.name()),
+            "`{name}` needs the whole of dim {dim} of operand {operand}, which is sharded over {}",
             axes(mesh, over)
         ),
         Verdict::Moves(Move::Shift { operand, dim, axes: over }) => format!(
-            "`{}` moves elements along dim {dim} of operand {operand}, an array that is sharded over {}",
-            short(view.name()),
+            "`{name}` moves elements along dim {dim} of operand {operand}, an array that is sharded over {}",
             axes(mesh, over)
         ),
     }
@@ -102,24 +112,18 @@ pub(super) fn undecided(t: &Trace, p: &Pending) -> Diagnostic {
         )
         .help("decide it with `.shard(P!(..))` on the result");
     };
-    let view = module.view(body, p.cause.op);
     let mesh = &p.candidates[0].mesh;
     let (code, message) = match verdict(p) {
         Verdict::Ambiguous(_) => ("layout-ambiguous", format!("`{}`: the layout of the result is ambiguous", p.name)),
         _ => ("communication-denied", format!("`{}` communicates without the program asking for it", p.name)),
     };
-    let d = Diagnostic::error(code, &p.loc, message)
-        .facts(format!("{}: {}", operand_types(&view), reason(&view, verdict(p), mesh)))
-        .mesh(mesh);
+    let d = Diagnostic::error(code, &p.loc, message).facts(facts(module, body, p)).mesh(mesh);
     p.candidates.iter().fold(d, |d, candidate| d.help(choice(module, body, p, candidate)))
 }
 
 /// Returns why data moves for a value with the obvious layout, and how the program can ask for it.
 pub(super) fn warning(t: &Trace, p: &Pending) -> (String, String) {
-    let facts = t.home(p.frame).map_or(String::new(), |(module, body)| {
-        let view = module.view(body, p.cause.op);
-        format!("{}: {}", operand_types(&view), reason(&view, verdict(p), &p.candidates[0].mesh))
-    });
+    let facts = t.home(p.frame).map_or(String::new(), |(module, body)| facts(module, body, p));
     (facts, format!("ask for it: `.shard({})`", P::of(&p.candidates[0])))
 }
 

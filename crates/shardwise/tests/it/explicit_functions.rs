@@ -5,15 +5,16 @@
 //! which it must be for one of them, its value is that of the unsharded one. Under `Deny` it communicates nothing or is
 //! refused, and then with a message of Explicit mode.
 
-use shardwise::bits;
 use shardwise::prelude::*;
+use shardwise::{bits, grad, linalg};
 use std::collections::BTreeSet;
 
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     include_str!("../../src/control.rs"),
     include_str!("../../src/create.rs"),
     include_str!("../../src/einsum.rs"),
     include_str!("../../src/index.rs"),
+    include_str!("../../src/linalg.rs"),
     include_str!("../../src/nn/activation.rs"),
     include_str!("../../src/nn/attention.rs"),
     include_str!("../../src/nn/conv.rs"),
@@ -127,6 +128,20 @@ const CASES: &[Case] = &[
     ("fori_loop", |x| fori_loop(0..3, x.clone(), |_, x| x * 2.0)),
     ("while_loop", |x| while_loop((x.clone(), scalar(0, I32)), |c| c.1.lt(3), |(x, i)| (x * 2.0, i + 1)).0),
     ("scan", |x| scan(zeros_like(&x.i(0)), x.clone(), |c, r| (&c + r, c)).0),
+    ("cholesky", |x| linalg::cholesky(positive(x))),
+    ("qr", |x| linalg::qr(positive(x)).1),
+    ("lu", |x| linalg::lu(positive(x)).2),
+    ("eigh", |x| linalg::eigh(positive(x)).0),
+    ("svd", |x| linalg::svd(positive(x)).1),
+    ("solve", |x| linalg::solve(positive(x), positive(x) * 0.5)),
+    ("inv", |x| linalg::inv(positive(x))),
+    ("det", |x| linalg::det(positive(x))),
+    ("slogdet", |x| linalg::slogdet(positive(x)).1),
+    ("pinv", |x| linalg::pinv(positive(x))),
+    ("lstsq", |x| linalg::lstsq(positive(x), positive(x))),
+    ("norm", |x| linalg::norm(x, -1)),
+    ("matrix_power", |x| linalg::matrix_power(positive(x), -3)),
+    ("expm", |x| linalg::expm(positive(x) * 0.1)),
     ("cond", |x| cond(scalar(1, I32).eq(1), || x * 2.0, || x.clone())),
     ("switch", |x| switch(scalar(1, I32), 2, |i| x * (i as f64 + 1.0))),
 ];
@@ -135,14 +150,32 @@ fn value() -> Array {
     ((arange(0..128, I32) * 37 % 41).astype(F32) * (1.0 / 43.0) + 0.01).reshape([8, 16])
 }
 
+/// Returns 8 positive definite matrices of 4 rows, whose diagonals grow with the row.
+fn positive(x: &Array) -> Array {
+    let x = x.reshape([8, 4, 4]);
+    let diagonal = arange(0..4, I32).eq(arange(0..4, I32).expand_dims(-1)).astype(F32);
+    &x + 8.0 * diagonal * (arange(0..4, I32).astype(F32) + 1.0)
+}
+
 fn float(x: Array) -> Array {
     if x.dtype() == F32 { x } else { x.astype(F32) }
 }
 
-fn run(f: fn(&Array) -> Array, spec: &P, level: Communicate) -> Result<(Array, Communication), String> {
+const SPECS: [fn() -> P; 4] = [|| P!("X"), || P!(None, "Y"), || P!("Y", "X"), || P!(("X", "Y"))];
+
+fn split(spec: &P, level: Communicate) -> (Mesh, Array) {
     let mesh = Mesh::explicit([("X", 4), ("Y", 2)]).unwrap().communication(level);
-    let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");
     let x = value().shard(mesh.sharding(spec.clone()));
+    (mesh, x)
+}
+
+fn run(
+    f: impl Fn(&Array) -> Array + Send + Sync,
+    spec: &P,
+    level: Communicate,
+) -> Result<(Array, Communication), String> {
+    let codes = |e: Error| e.diagnostics().map(|d| d.code().to_string()).collect::<Vec<_>>().join(" ");
+    let (mesh, x) = split(spec, level);
     let program = jit(|x: &Array| f(x));
     let communication = with_mesh(&mesh, || program.lower(&x)).and_then(|l| l.communication()).map_err(codes)?;
     Ok((with_mesh(&mesh, || program(&x)).map_err(codes)?, communication))
@@ -164,7 +197,7 @@ fn every_function() {
     for (name, f) in CASES {
         let expected = float(f(&value()));
         let mut accepted = 0;
-        for spec in [P!("X"), P!(None, "Y"), P!("Y", "X"), P!(("X", "Y"))] {
+        for spec in SPECS.map(|spec| spec()) {
             let allowed = run(*f, &spec, Communicate::Allow);
             match (&allowed, run(*f, &spec, Communicate::Deny)) {
                 (_, Ok((_, c))) if !c.is_empty() => wrong.push(format!("{name} of {spec}: under Deny it has\n{c}")),
@@ -184,6 +217,34 @@ fn every_function() {
         }
         if accepted == 0 {
             wrong.push(format!("{name} is never accepted"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Where a function is accepted, so is its gradient. It has the layout of the argument, and the value of the gradient of
+/// the unsharded function.
+#[test]
+fn every_gradient() {
+    let mut wrong = vec![];
+    for (name, f) in CASES {
+        let gradient = grad(move |x: &Array| float(f(x)).cos().sum(..));
+        let Ok(expected) = jit(|x: &Array| gradient(x))(&value()) else { continue };
+        for spec in SPECS.map(|spec| spec()) {
+            if run(*f, &spec, Communicate::Allow).is_err() {
+                continue;
+            }
+            match run(|x: &Array| gradient(x), &spec, Communicate::Allow) {
+                Ok((out, _)) => {
+                    let difference = (&out - &expected).abs().max(..).item::<f32>().unwrap();
+                    if difference > 1e-4 * expected.abs().max(..).item::<f32>().unwrap() {
+                        wrong.push(format!("the gradient of {name} of {spec} differs by {difference}"));
+                    }
+                    let like = split(&spec, Communicate::Allow).1;
+                    assert_eq!(out.ty().to_string(), like.ty().to_string(), "{name}");
+                }
+                Err(e) => wrong.push(format!("the gradient of {name} of {spec}: {e}")),
+            }
         }
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
