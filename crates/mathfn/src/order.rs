@@ -41,12 +41,19 @@ pub fn fold<T: Copy>(
     if row_len == 0 {
         return None;
     }
-    let row = |r: usize| fold_row(row_len, lanes, identity, |i| get(r * row_len + i), &op);
-    (0..rows.div_ceil(CHUNK)).filter_map(|c| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(row).reduce(&op)).reduce(&op)
+    fold_rows(rows, |r| fold_row(row_len, lanes, identity, |i| get(r * row_len + i), &op), &op)
+}
+
+/// Folds the results of `rows` rows, as step 3 of the module states. Returns `None` if there are no rows.
+#[inline]
+pub fn fold_rows<T>(rows: usize, row: impl Fn(usize) -> T, op: impl Fn(T, T) -> T) -> Option<T> {
+    let chunk = |c: usize| (c * CHUNK..rows.min((c + 1) * CHUNK)).map(&row).reduce(&op);
+    (0..rows.div_ceil(CHUNK)).filter_map(chunk).reduce(&op)
 }
 
 /// Folds one row, as steps 1 and 2 of the module state. Returns the element of a row of one element, and `identity` for
 /// an empty row.
+#[inline]
 pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usize) -> T, op: impl Fn(T, T) -> T) -> T {
     if len == 1 {
         return get(0);
@@ -57,6 +64,7 @@ pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usi
         .unwrap_or(identity)
 }
 
+#[inline]
 fn fold_segment<T: Copy>(
     start: usize,
     end: usize,
@@ -66,9 +74,10 @@ fn fold_segment<T: Copy>(
     op: impl Fn(T, T) -> T,
 ) -> T {
     let mut partials = vec![identity; lanes];
-    for i in start..end {
-        let lane = (i - start) % lanes;
-        partials[lane] = op(partials[lane], get(i));
+    for first in (start..end).step_by(lanes) {
+        for (lane, partial) in partials[..lanes.min(end - first)].iter_mut().enumerate() {
+            *partial = op(*partial, get(first + lane));
+        }
     }
     let mut live = lanes;
     while live > 1 {

@@ -107,7 +107,7 @@ with_functions! { kernels! [
     Row::fused(Opcode::BitcastConvert, Fused::Elements(fusion::bitcast))
         .only_if(fusion::keeps_shape)
         .or(&[moves::bitcast]),
-    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[arg_reduce::step, reduce::step, fold::step])
+    Row::fused(Opcode::Reduce, Fused::Reduce).only_if(fusion::is_named_reduce).or(&[arg_reduce::step, reduce::step, complex::reduce, fold::step])
         .small(Small::Call(arg_reduce::routine)),
     Row::fused(Opcode::BroadcastInDim, Fused::View(fusion::broadcast)).or(&[moves::view]),
     Row::fused(Opcode::Reshape, Fused::View(fusion::reshape)).only_if(fusion::is_trivial_reshape)

@@ -38,9 +38,18 @@ macro_rules! by_reducer {
             And | Or => None,
         }
     };
+    (@complex $T:ty, $kind:expr, $with:ident) => {
+        match $kind {
+            Add => $with!($T, |x| x, |a: $T, b: $T| <$T>::narrow(a.widen() + b.widen()), |x| x),
+            Mul => $with!($T, |x| x, |a: $T, b: $T| <$T>::narrow(a.widen() * b.widen()), |x| x),
+            Max | Min | And | Or => None,
+        }
+    };
     ($elem:expr, $kind:expr, $with:ident) => {{
         use crate::elem::Elem;
+        use crate::kernels::complex::Number;
         use half::{bf16, f16};
+        use num_complex::{Complex32, Complex64};
         use shardwise_mathfn::{max_f32, max_f64, min_f32, min_f64};
         use shardwise_ops::ReduceKind::*;
         match $elem {
@@ -58,7 +67,8 @@ macro_rules! by_reducer {
             Elem::F64 => by_reducer!(@float f64, |x| x, |x: f64| x, max_f64, min_f64, $kind, $with),
             Elem::BF16 => by_reducer!(@float bf16, bf16::to_f32, bf16::from_f32, max_f32, min_f32, $kind, $with),
             Elem::F16 => by_reducer!(@float f16, f16::to_f32, f16::from_f32, max_f32, min_f32, $kind, $with),
-            Elem::C64 | Elem::C128 => None,
+            Elem::C64 => by_reducer!(@complex Complex32, $kind, $with),
+            Elem::C128 => by_reducer!(@complex Complex64, $kind, $with),
         }
     }};
 }

@@ -161,4 +161,23 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn powers_of_integers() {
+        for elem in ["i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"] {
+            let (wide, narrow) = ("tensor<5000xi64>", format!("tensor<5000x{elem}>"));
+            let text = format!(
+                "func.func @main(%x: {wide}, %y: {wide}) -> {narrow} {{
+  %0 = stablehlo.convert %x : ({wide}) -> {narrow}
+  %1 = stablehlo.convert %y : ({wide}) -> {narrow}
+  %2 = stablehlo.power %0, %1 : {narrow}
+  return %2 : {narrow}
+}}"
+            );
+            let [x, y] = [(31, 40), (7, 9)].map(|(step, range)| {
+                Literal::from_fn([5000], move |k: usize| (k * step % range) as i64 - range as i64 / 4)
+            });
+            run_by_kernels(&text, &[x, y]);
+        }
+    }
 }

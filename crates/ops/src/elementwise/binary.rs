@@ -472,7 +472,7 @@ fn in_width(shift: i64, bits: u32) -> bool {
 }
 
 /// Computes `a^b`, wrapped. For a negative exponent, it is the integer part of the real power, and 0 for a zero base.
-fn power_signed(a: i64, b: i64) -> i64 {
+pub(super) fn power_signed(a: i64, b: i64) -> i64 {
     match (a, b) {
         (1, _) => 1,
         (-1, b) => 1 - 2 * (b & 1),
@@ -481,7 +481,7 @@ fn power_signed(a: i64, b: i64) -> i64 {
     }
 }
 
-fn power_unsigned(mut a: u64, mut b: u64) -> u64 {
+pub(super) fn power_unsigned(mut a: u64, mut b: u64) -> u64 {
     let mut result = 1u64;
     while b > 0 {
         if b & 1 == 1 {

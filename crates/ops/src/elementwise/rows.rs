@@ -4,6 +4,7 @@
 //! The reference evaluation and the kernels of engines run the same functions, so that their results are equal bit for
 //! bit. A function is compiled for each op, so that no call is made for an element.
 
+use super::binary::{power_signed, power_unsigned};
 use super::complex::{narrow, widen};
 use super::{ADD, ATAN2, Compare, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT, special, unary};
 use crate::Opcode;
@@ -180,6 +181,7 @@ impl Rows {
             Opcode::ChloNextAfter => return special::next_after_rows(from).map(Rows::Zip),
             Opcode::Complex => return make_complex(from).map(Rows::Zip),
             Opcode::Convert => return convert(from, to).map(Rows::Map),
+            Opcode::Power if from.is_integer() => return integer_power(from).map(Rows::Zip),
             Opcode::Select if to.is_complex() => return Some(Rows::Select(to.storage_bytes())),
             _ if !from.is_complex() => return None,
             Opcode::Compare => return compare(Compare::direction(op)?, from).map(Rows::Zip),
@@ -232,6 +234,26 @@ fn make_complex(part: DType) -> Option<Zip> {
     match part {
         DType::F32 => Some(|x, y, z| zip(x, y, z, |re: f32, im: f32| Complex32::new(re, im))),
         DType::F64 => Some(|x, y, z| zip(x, y, z, |re: f64, im: f64| Complex64::new(re, im))),
+        _ => None,
+    }
+}
+
+/// Returns the power for a type of integers of 8 bits and more.
+fn integer_power(dtype: DType) -> Option<Zip> {
+    macro_rules! by {
+        ($T:ty, $f:ident) => {
+            Some(|x, y, z| zip(x, y, z, |a: $T, b: $T| $f(a.into(), b.into()) as $T))
+        };
+    }
+    match dtype {
+        DType::I8 => by!(i8, power_signed),
+        DType::I16 => by!(i16, power_signed),
+        DType::I32 => by!(i32, power_signed),
+        DType::I64 => by!(i64, power_signed),
+        DType::U8 => by!(u8, power_unsigned),
+        DType::U16 => by!(u16, power_unsigned),
+        DType::U32 => by!(u32, power_unsigned),
+        DType::U64 => by!(u64, power_unsigned),
         _ => None,
     }
 }

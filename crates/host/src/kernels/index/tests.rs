@@ -1,7 +1,7 @@
 //! Compares gathers and scatters of every form with the interpreter.
 
 use crate::kernels::testing::{parse, run};
-use shardwise_base::{DType, Literal};
+use shardwise_base::{Complex32, DType, Literal};
 use shardwise_ir::Module;
 
 /// A generator of pseudo-random numbers, which are the same each time for one seed.
@@ -117,6 +117,9 @@ fn inputs(module: &Module, r: &mut Random) -> Vec<Literal> {
             let rounded: Vec<shardwise_base::bf16> = values.into_iter().map(shardwise_base::bf16::from_f32).collect();
             return Literal::new(t.shape.to_vec(), &rounded);
         }
+        if t.dtype == DType::C64 {
+            return Literal::from_fn(t.shape.to_vec(), |i| Complex32::new(values[i], -values[values.len() - 1 - i]));
+        }
         exact
     };
     types.map(&mut made).collect()
@@ -135,7 +138,9 @@ fn gathers_and_scatters_of_every_form_are_as_the_interpreter_has_them() {
         let r = &mut Random(seed);
         let case = case(r);
         assert!(check(&case.gather(), r), "seed {seed}");
+        let complex = "complex<f32>";
         let ways = [("f32", "add"), ("f32", "replace"), ("bf16", "add"), ("i32", "maximum"), ("f32", "minimum")];
+        let ways = [&ways[..], &[(complex, "add"), (complex, "multiply"), (complex, "replace")]].concat();
         let (dtype, way) = ways[r.below(ways.len())];
         kernels += usize::from(check(&case.scatter(dtype, way), r));
     }

@@ -1,6 +1,7 @@
 //! Cumulative results: windows from the start of a dimension on, each computed from the one before.
 //!
-//! The reference starts each window with its initial value and those in the padding. They must not change the result.
+//! The reference starts each window with its initial value and those in the padding, which come before all elements.
+//! Together they must be the initial value.
 
 use crate::elem::Elem;
 use crate::kernels::buffers::written;
@@ -12,6 +13,7 @@ use crate::plan::{Kernel, KernelCx};
 use crate::pool::{Effort, Workers};
 use crate::small::Routine;
 use bytemuck::Pod;
+use shardwise_base::Literal;
 use shardwise_ir::{OpView, Value};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::window::WindowDim;
@@ -76,15 +78,16 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
     })
 }
 
-/// Returns true if it is known that combining an initial value with the result once more does not change the result:
-/// the reducer is idempotent, or the value is a constant that is the reducer's identity.
+/// Returns true if it is known that combining an initial value with itself does not change it: the reducer is idempotent,
+/// or the value is a constant such as the 0 of a sum.
 fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;
     }
     let Some(op) = plan.body.def_op(init) else { return false };
-    let view = plan.view(op);
-    constant_value(&view).is_some_and(|x| x.to_dense().raw_bytes() == kind.identity(x.dtype()).to_dense().raw_bytes())
+    let is_kept =
+        |x: &Literal| kind.apply(x, x).is_some_and(|twice| twice.to_dense().raw_bytes() == x.to_dense().raw_bytes());
+    constant_value(&plan.view(op)).is_some_and(is_kept)
 }
 
 impl Routine for Running {

@@ -9,13 +9,19 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(draw).collect::<Vec<_>>())
 }
 
-/// Returns a program with a `reduce_window` of `%0` and the initial value `%1`, both converted to `elem`. The text
+/// Returns a program with a `reduce_window` of `%0` and the initial value `%1`, both converted to `elem`. The imaginary
+/// parts of `%0` are the negated real parts. The text
 /// `window` has its attributes, and `body` computes `%c` from `%a` and `%b`.
 fn program(shape: &[usize], out: &[usize], elem: &str, window: &str, init: &str, body: &str) -> String {
     let (given, x, z) = (tensor(shape, "f32"), tensor(shape, elem), tensor(out, elem));
+    let converted = match elem {
+        "complex<f32>" => format!("stablehlo.complex %x, %n : {x}"),
+        _ => format!("stablehlo.convert %x : ({given}) -> {x}"),
+    };
     format!(
         "func.func @main(%x: {given}) -> {z} {{
-  %0 = stablehlo.convert %x : ({given}) -> {x}
+  %n = stablehlo.negate %x : {given}
+  %0 = {converted}
   %f = stablehlo.constant dense<{init}> : tensor<f32>
   %1 = stablehlo.convert %f : (tensor<f32>) -> tensor<{elem}>
   %2 = \"stablehlo.reduce_window\"(%0, %1) <{{{window}}}> ({{
@@ -101,6 +107,8 @@ fn results_so_far() {
             ("i8", "add", "0.0"),
             ("i1", "or", "0.0"),
             ("i64", "minimum", "7.0"),
+            ("complex<f32>", "add", "0.0"),
+            ("complex<f32>", "multiply", "1.0"),
         ] {
             for is_forward in [true, false] {
                 let n = shape[dim] as i64;

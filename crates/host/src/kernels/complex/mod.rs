@@ -1,4 +1,9 @@
-//! Reductions and products of few complex numbers, computed as the reference computes them.
+//! Reductions of complex numbers (`reduce`), and reductions and products of few of them, computed as the reference
+//! computes them.
+
+mod reduce;
+
+pub use reduce::step as reduce;
 
 use super::context::PlanCx;
 use super::factors::Factors;
@@ -16,7 +21,7 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
 
 /// A complex type. Numbers are combined as pairs of `f64`.
-trait Number: Pod {
+pub trait Number: Pod {
     fn widen(self) -> Complex64;
     fn narrow(wide: Complex64) -> Self;
 }
