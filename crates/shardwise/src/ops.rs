@@ -266,12 +266,22 @@ impl Site<'_> {
     ///
     /// Errors: `dimension`, `dimension-twice`.
     pub fn dims(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
-        let mut places = match dims.places(x.tensor().rank()) {
+        let mut places = self.dims_in_order(x, dims)?;
+        places.sort_unstable();
+        Ok(places)
+    }
+
+    /// Returns the indices of dimensions of `x` in the given order.
+    ///
+    /// Errors: `dimension`, `dimension-twice`.
+    pub fn dims_in_order(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
+        let places = match dims.places(x.tensor().rank()) {
             Ok(places) => places,
             Err(bad) => return self.fail(None, mistakes::dimension(&bad, &x.short_type(), &self.loc)),
         };
-        places.sort_unstable();
-        match places.windows(2).find(|w| w[0] == w[1]) {
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|w| w[0] == w[1]) {
             Some(w) => self.fail(None, mistakes::dimension_twice(self.name, w[0], &x.short_type(), &self.loc)),
             None => Ok(places),
         }
