@@ -95,7 +95,8 @@ pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explain::{Explanation, Remedy};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{
-    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,
+    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, eval_shape,
+    jit,
 };
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
@@ -178,7 +179,7 @@ pub mod prelude {
     pub use crate::einsum::ragged_dot;
     pub use crate::error::{Error, Result};
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
-    pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
+    pub use crate::function::{Compiled, Jit, Lowered, Static, eval_shape, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::linalg;
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, get_mesh, set_mesh, with_mesh};

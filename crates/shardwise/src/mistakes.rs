@@ -761,6 +761,11 @@ pub(crate) fn not_a_vector(name: &str, ty: &str, loc: &Loc) -> Diagnostic {
         .help("arrange the elements along one dimension: `.reshape([INFER])`")
 }
 
+pub(crate) fn odd_halves(ty: &str, dim: usize, n: usize, loc: &Loc) -> Diagnostic {
+    let message = format!("`glu`: dimension {dim} of size {n} cannot be split into 2 parts");
+    with_facts("split", message, ty.into(), "one half is multiplied with the other: the size must be even", loc)
+}
+
 pub(crate) fn norm_scale(name: &str, what: &str, a: &str, x: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("norm-scale", loc, format!("`{name}`: the {what} does not fit the array"))
         .facts(format!("{a} for {x}"))

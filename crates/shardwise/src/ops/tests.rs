@@ -95,6 +95,19 @@ const OTHERS: &[Named] = &[
     ("one_hot", |x| x.one_hot(3, F32)),
     ("elu", |x| x.elu(1.0)),
     ("leaky_relu", |x| x.leaky_relu(0.1)),
+    ("celu", |x| x.celu(1.0)),
+    ("squareplus", |x| x.squareplus(4.0)),
+    ("glu", |x| x.glu(0)),
+    ("l2_loss", |x| nn::l2_loss(x, x)),
+    ("huber_loss", |x| nn::huber_loss(x, x, 1.0)),
+    ("sigmoid_binary_cross_entropy", |x| nn::sigmoid_binary_cross_entropy(x, x)),
+    ("group_norm", |x| nn::group_norm(&x.reshape([2, 2]), &ones([2], F32), &ones([2], F32), 1, 1e-5)),
+    ("group_norm", |x| nn::group_norm(&ones([1, 4], F32), x, x, 2, 1e-5)),
+    ("batch_norm", |x| {
+        let statistics = nn::BatchStatistics { mean: x.clone(), var: x.clone() };
+        nn::batch_norm(&ones([2, 4], F32), &statistics, x, x, 1e-5)
+    }),
+    ("BatchStatistics::of", |x| nn::BatchStatistics::of(x).mean),
     ("standardize", |x| nn::standardize(x, 0, 1e-5)),
     ("layer_norm", |x| nn::layer_norm(x, x, x, 1e-5)),
     ("layer_norm", |x| nn::layer_norm(&ones([4], F32), x, &ones([4], F32), 1e-5)),

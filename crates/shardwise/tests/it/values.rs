@@ -455,7 +455,13 @@ fn random_numbers_are_jaxs() {
         let drawn = draw(key);
         let got = words(&drawn);
         if ["normal", "gumbel", "exponential", "laplace", "logistic"].contains(&parts[0]) {
-            let ulps = |(a, b): (&u32, &u32)| (i64::from(*a) - i64::from(*b)).abs();
+            // A logarithm near 1 is near 0, where the rounding of its operand counts.
+            let cancels = ["gumbel", "logistic"].contains(&parts[0]);
+            let ulps = |(a, b): (&u32, &u32)| {
+                let (x, y) = (f32::from_bits(*a), f32::from_bits(*b));
+                let near = (x - y).abs() <= 4.0 * f32::EPSILON;
+                if cancels && near { 0 } else { (i64::from(*a) - i64::from(*b)).abs() }
+            };
             let worst = got.iter().zip(&expected).map(ulps).max().unwrap();
             assert!(worst <= 4 && got.len() == expected.len(), "{worst} ulp: {line:.60}");
         } else {
