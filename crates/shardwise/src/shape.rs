@@ -628,7 +628,7 @@ fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: impl Dim) -> Che
         let help = "reshape the array, so that the parts become a dimension";
         return s.fail(None, mistakes::with_facts("too-large", message, counted(count, "part"), help, &s.loc));
     }
-    if count == 0 || (matches!(parts, PartsKind::Equal(_)) && n % count != 0) {
+    if count == 0 || (matches!(parts, PartsKind::Equal(_)) && !n.is_multiple_of(count)) {
         let message = format!("`{}`: dimension {dim} of size {n} cannot be split into {count} parts", s.name);
         let help = if count == 0 {
             "ask for at least one part"

@@ -148,7 +148,7 @@ pub fn group_norm(x: &Array, scale: &Array, bias: &Array, groups: usize, epsilon
         check(s, x, &[("scale", scale), ("bias", bias)])?;
         let shape = x.tensor().shape.clone();
         let features = *shape.last().expect("checked");
-        if shape.len() < 2 || groups == 0 || features % groups != 0 {
+        if shape.len() < 2 || groups == 0 || !features.is_multiple_of(groups) {
             let message = format!("`group_norm`: the features cannot be split into {groups} groups");
             let help = "the last dimension is the features, the first is the batch, and the number of groups must divide \
                         that of features";
