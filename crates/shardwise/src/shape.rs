@@ -267,9 +267,9 @@ impl Array {
                 let message = format!(
                     "`moveaxis` is to move {} to {}",
                     counted(from.len(), "dimension"),
-                    counted(to.len(), "index")
+                    counted(to.len(), "place")
                 );
-                let help = "name one index for each dimension";
+                let help = "name one place for each dimension";
                 return s.fail(None, mistakes::with_facts("moveaxis", message, self.short_type(), help, &s.loc));
             }
             let mut others = (0..self.tensor().rank()).filter(|d| !from.contains(d));

@@ -248,7 +248,7 @@ fn quantile_of(name: &'static str, x: &Array, q: Either, dims: &impl Dims, betwe
         let keep = dims.keep();
         match q.0 {
             EitherKind::Number(n) => {
-                let part = check_part(s, n, whole)?;
+                let part = check_part(s, x, n, whole)?;
                 Ok(call(decided(name), (&places, keep, part.to_bits(), between), [x], |[x]| {
                     let value = between.value(&Rows::of(x, &places), &Place::Known(part));
                     rounded(x, kept(value, &x.tensor().shape, &places, keep))
@@ -287,7 +287,7 @@ fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool
 /// Returns the number as a part of 1.
 ///
 /// Errors: `quantile`.
-fn check_part(s: &Site<'_>, q: Number, whole: f64) -> Checked<f64> {
+fn check_part(s: &Site<'_>, x: &Array, q: Number, whole: f64) -> Checked<f64> {
     let part = match q {
         Number::Int(n) => n as f64,
         Number::Float(x) => x,
@@ -297,7 +297,7 @@ fn check_part(s: &Site<'_>, q: Number, whole: f64) -> Checked<f64> {
         return Ok(part / whole);
     }
     let message = format!("`{}` needs a number between 0 and {whole}, and is given {q}", s.name);
-    s.fail(None, mistakes::with_facts("quantile", message, q.to_string(), "", &s.loc))
+    s.fail(None, mistakes::with_facts("quantile", message, x.short_type(), "", &s.loc))
 }
 
 /// Checks the array of quantiles.
