@@ -1,4 +1,4 @@
-//! Functions that reshape, move and repeat elements.
+//! Functions that reshape, move, repeat and split arrays.
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
