@@ -37,6 +37,17 @@ def activations():
     yield "leaky_relu_slope", nn.leaky_relu(x, 0.2)
     yield "gelu", nn.gelu(x)
     yield "gelu_exact", nn.gelu(x, approximate=False)
+    yield "relu6", nn.relu6(x)
+    yield "hard_sigmoid", nn.hard_sigmoid(x)
+    yield "hard_silu", nn.hard_silu(x)
+    yield "hard_tanh", nn.hard_tanh(x)
+    yield "soft_sign", nn.soft_sign(x)
+    yield "mish", nn.mish(x)
+    yield "selu", nn.selu(x)
+    yield "celu", nn.celu(x)
+    yield "celu_alpha", nn.celu(x, 0.5)
+    yield "squareplus", nn.squareplus(x)
+    yield "glu", nn.glu(draw(3, (3, 4, 5)), axis=1)
 
 
 def along():
@@ -53,6 +64,15 @@ def along():
     rms = lambda x: x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
     yield "rms_norm", rms(x) * scale
     yield "rms_norm_bf16", (rms(draw(3, (3, 4, 5), BF16).astype(jnp.float32)) * scale).astype(BF16)
+    image, scale4, bias4 = draw(30, (2, 7, 6, 4)), draw(4, (4,)), draw(5, (4,))
+    groups = nn.standardize(image.reshape(2, 7, 6, 2, 2), axis=(1, 2, 4), epsilon=1e-6, algorithm="stable")
+    yield "group_norm", groups.reshape(image.shape) * scale4 + bias4
+    yield "batch_norm", nn.standardize(image, axis=(0, 1, 2), epsilon=1e-5, algorithm="stable") * scale4 + bias4
+    targets = draw(6, (3, 4, 5))
+    yield "l2_loss", optax.l2_loss(x, targets)
+    yield "huber_loss", optax.huber_loss(x, targets, delta=1.5)
+    labels = jax.random.uniform(jax.random.key(8), (3, 4, 5))
+    yield "sigmoid_cross_entropy", optax.sigmoid_binary_cross_entropy(x, labels)
     kept = jax.random.bernoulli(jax.random.key(7), 0.75, x.shape)
     yield "dropout", jnp.where(kept, x / 0.75, 0.0)
 

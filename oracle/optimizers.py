@@ -37,6 +37,13 @@ def optimizers():
     yield "adamw", optax.adamw(0.01, b1=0.8, b2=0.95, eps=1e-6, eps_root=1e-5, weight_decay=0.1)
     yield "adamw_mask", optax.adamw(0.01, weight_decay=0.1, mask=is_matrix)
     yield "lion", optax.lion(0.01)
+    yield "lamb", optax.lamb(0.01)
+    yield "lamb_decay", optax.lamb(0.01, weight_decay=0.1, mask=is_matrix)
+    yield "rmsprop", optax.rmsprop(0.01)
+    yield "rmsprop_momentum", optax.rmsprop(0.01, decay=0.8, eps=1e-6, momentum=0.9)
+    yield "rmsprop_nesterov", optax.rmsprop(0.01, momentum=0.9, nesterov=True)
+    yield "adagrad", optax.adagrad(0.1)
+    yield "adagrad_none", optax.adagrad(0.1, initial_accumulator_value=0.0, eps=1e-5)
     yield "adafactor", optax.adafactor(0.01)
     yield "adafactor_factored", optax.adafactor(0.01, min_dim_size_to_factor=4)
     yield "adafactor_all", optax.adafactor(

@@ -35,6 +35,17 @@ def lines():
             yield f"randint | {seed} {size} 0 64 | {words(jax.random.randint(key, shape, 0, 64, jnp.int32))}"
             yield f"bernoulli | {seed} {size} 0.25 | {words(jax.random.bernoulli(key, 0.25, shape))}"
             logits = (jnp.arange(np.prod(shape)).reshape(shape) % 5).astype(f32)
+            yield f"gumbel | {seed} {size} | {words(jax.random.gumbel(key, shape, f32))}"
+            yield f"exponential | {seed} {size} | {words(jax.random.exponential(key, shape, f32))}"
+            yield f"laplace | {seed} {size} | {words(jax.random.laplace(key, shape, f32))}"
+            yield f"logistic | {seed} {size} | {words(jax.random.logistic(key, shape, f32))}"
+            yield f"choice | {seed} {size} 30 | {words(jax.random.choice(key, 30, shape).astype(jnp.int32))}"
+            once = jax.random.choice(key, 30, shape, replace=False)
+            yield f"choice_once | {seed} {size} 30 | {words(once.astype(jnp.int32))}"
+            p = (jnp.arange(30) % 4 + 1).astype(f32) / 64
+            yield f"choice_p | {seed} {size} 30 | {words(jax.random.choice(key, 30, shape, p=p).astype(jnp.int32))}"
+            once = jax.random.choice(key, 30, shape, replace=False, p=p)
+            yield f"choice_once_p | {seed} {size} 30 | {words(once.astype(jnp.int32))}"
             yield f"categorical | {seed} {size} | {words(jax.random.categorical(key, logits).astype(jnp.int32))}"
         for n in (1, 8, 100, 3000):
             yield f"permutation | {seed} {n} | {words(jax.random.permutation(key, n).astype(jnp.int32))}"

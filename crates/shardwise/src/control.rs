@@ -176,7 +176,7 @@ pub fn fori_loop<C: Tree>(steps: impl Steps, init: C, body: impl Fn(Array, C) ->
 fn known_loop<C: Tree>(name: &'static str, range: Range<usize>, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
     traced(name, at, || {
         check_steps(name, &range, at);
-        let (carry, ()) = scan_of(name, range.len(), init, (), at, |i, carry, ()| {
+        let (carry, ()) = scan_of(name, Turns::of(range.len()), init, (), at, |i, carry, ()| {
             let i = if range.start == 0 { i } else { i + range.start };
             (context::outside(at, || body(i, carry)), ())
         });
@@ -376,19 +376,116 @@ fn check_carry<C: Tree>(name: &str, before: &C, after: &C, at: At) {
 pub fn scan<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C, Y)) -> (C, Y) {
     let at = context::caller(Location::caller());
     traced("scan", at, || {
-        let length = scan_length(&xs, at);
-        scan_of("scan", length, init, xs, at, |_, carry, x| context::outside(at, || body(carry, x)))
+        let turns = Turns::of(scan_length("scan", &xs, at));
+        scan_of("scan", turns, init, xs, at, |_, carry, x| context::outside(at, || body(carry, x)))
     })
 }
 
-fn scan_length<X: Tree>(xs: &X, at: At) -> usize {
+/// Folds `body` over the first dimension of `xs` from its end: `jax.lax.scan` with `reverse=True`. The first step gets
+/// the last elements, and its second result is the last one of those that are stacked.
+///
+/// # Errors
+///
+/// Those of [`scan`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let x = array(&[1, 2, 3]);
+/// let (sum, sums) = scan_reversed(scalar(0, I32), x, |sum, x| (&sum + &x, sum + x));
+/// assert_eq!((sum.item::<i32>()?, sums.to_vec::<i32>()?), (6, vec![6, 5, 3]));
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn scan_reversed<C: Tree, X: Tree, Y: Tree>(init: C, xs: X, body: impl Fn(C, X) -> (C, Y)) -> (C, Y) {
+    let at = context::caller(Location::caller());
+    traced("scan_reversed", at, || {
+        let turns = Turns { is_reversed: true, ..Turns::of(scan_length("scan_reversed", &xs, at)) };
+        scan_of("scan_reversed", turns, init, xs, at, |_, carry, x| context::outside(at, || body(carry, x)))
+    })
+}
+
+/// Runs `body` `n` times, with the carry and the number of the step, an `i32` scalar. Returns the last carry, and the
+/// second results of all steps, stacked along a new first dimension. This is `jax.lax.scan` without `xs`.
+///
+/// # Errors
+///
+/// Those of [`scan`], except for `scan-length`.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let (last, powers) = scan_n(scalar(1, I32), 4, |power, _| (&power * 2, power));
+/// assert_eq!((last.item::<i32>()?, powers.to_vec::<i32>()?), (16, vec![1, 2, 4, 8]));
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn scan_n<C: Tree, Y: Tree>(init: C, n: usize, body: impl Fn(C, Array) -> (C, Y)) -> (C, Y) {
+    let at = context::caller(Location::caller());
+    traced("scan_n", at, || {
+        scan_of("scan_n", Turns::of(n), init, (), at, |i, carry, ()| context::outside(at, || body(carry, i)))
+    })
+}
+
+/// Applies `f` to each element of the first dimension of `xs`, one after the other, and stacks the results along a new
+/// first dimension. This is `jax.lax.map`. It takes less memory than [`vmap`](crate::vmap()), which computes all elements
+/// at once.
+///
+/// # Shapes
+///
+/// `xs: f32[n, ..] -> [n, ..]`.
+///
+/// # Errors
+///
+/// Those of [`scan`], except for those of the carry.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let x = array(&[[1, 2], [3, 4]]);
+/// assert_eq!(map(x, |row| row.sum(0)).to_vec::<i32>()?, [3, 7]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn map<X: Tree, Y: Tree>(xs: X, f: impl Fn(X) -> Y) -> Y {
+    let at = context::caller(Location::caller());
+    traced("map", at, || {
+        let turns = Turns::of(scan_length("map", &xs, at));
+        let ((), ys) = scan_of("map", turns, (), xs, at, |_, (), x| ((), context::outside(at, || f(x))));
+        ys
+    })
+}
+
+/// The turns of a scan.
+#[derive(Clone, Copy)]
+struct Turns {
+    length: usize,
+    /// True if the first turn has the last elements.
+    is_reversed: bool,
+}
+
+impl Turns {
+    fn of(length: usize) -> Turns {
+        Turns { length, is_reversed: false }
+    }
+
+    /// Returns the index of the elements and results of turn `i`.
+    fn place(self, i: &Array) -> Array {
+        if self.is_reversed { self.length.saturating_sub(1) - i } else { i.clone() }
+    }
+}
+
+fn scan_length<X: Tree>(name: &str, xs: &X, at: At) -> usize {
     let lengths: Vec<Option<usize>> = tree::leaves(xs).iter().map(|a| a.tensor().shape.first().copied()).collect();
     match lengths.first() {
         Some(&Some(n)) if lengths.iter().all(|l| *l == Some(n)) => n,
         _ => {
             let facts: Vec<String> = tree::leaves(xs).iter().map(|a| a.short_type()).collect();
-            let message = "`scan` needs one or more arrays whose first dimensions have the same size".to_string();
-            let help = "if there are no arrays to scan over, write `fori_loop(0..n, ..)`";
+            let message = format!("`{name}` needs one or more arrays whose first dimensions have the same size");
+            let help = "if there are no arrays to scan over, write `scan_n(init, n, ..)` or `fori_loop(0..n, ..)`";
             give_up(mistakes::with_facts("scan-length", message, facts.join(", "), help, &context::loc(at)), at)
         }
     }
@@ -420,8 +517,8 @@ fn with_row(xs: &Array, x: &Array, i: &Array) -> Array {
     hlo::dynamic_update_slice(xs, &hlo::reshape(x, &shape), &start)
 }
 
-/// Adds the stacked results of `length` steps as an argument of the innermost region, and returns them with `y`, the
-/// result of step `i`, stored.
+/// Adds the stacked results of `length` steps as an argument of the innermost region, and returns them with `y` stored
+/// as result `i`.
 fn with_result(y: &Array, i: &Array, length: usize, at: At) -> Array {
     let ty = stacked(length, y.tensor());
     let ys = trace::with(|t| t.region_arg(&ty, &context::loc(at)));
@@ -438,13 +535,13 @@ fn stacked(length: usize, ty: &TensorType) -> TensorType {
 /// the step's number, the carry and the step's elements.
 fn scan_of<C: Tree, X: Tree, Y: Tree>(
     name: &'static str,
-    length: usize,
+    turns: Turns,
     init: C,
     xs: X,
     at: At,
     body: impl Fn(Array, C, X) -> (C, Y),
 ) -> (C, Y) {
-    let loc = context::loc(at);
+    let (loc, length) = (context::loc(at), turns.length);
     check_steps(name, &(0..length), at);
     let (init, xs) = (usable(&init), usable(&xs));
     let carry_types = types(&init);
@@ -463,13 +560,14 @@ fn scan_of<C: Tree, X: Tree, Y: Tree>(
         let step = hlo::region(&types, |args| {
             let args = explicit::lay(args, &layouts);
             let (i, carry) = (args[0].clone(), tree::with_leaves(&init, carried.apply(&args[1..])));
-            let x = tree::with_leaves(&xs, rows.iter().map(|x| explicit::one(name, || row(x, &i))));
+            let place = turns.place(&i);
+            let x = tree::with_leaves(&xs, rows.iter().map(|x| explicit::one(name, || row(x, &place))));
             let (out, y) = body(i.clone(), carry, x);
             check_carry(name, &init, &out, at);
             after = tree::leaves(&out).into_iter().cloned().collect();
             let mut results = vec![&i + 1];
             results.extend(after.iter().cloned());
-            results.extend(tree::leaves(&y).into_iter().map(|y| with_result(y, &i, length, at)));
+            results.extend(tree::leaves(&y).into_iter().map(|y| with_result(y, &place, length, at)));
             ys_layouts = tree::leaves(&y).into_iter().map(explicit::stacked).collect();
             exemplar = Some(y);
             results

@@ -3,9 +3,10 @@
 use crate::array::{Array, IntoShape};
 use crate::dtype::Number;
 use crate::eager::create;
-use crate::ops::{EitherKind, Operand, site};
-use crate::shape::{infer_shape, sizes};
-use crate::{DType, Element, Layout, Mesh, P, context, explicit, hlo, limits, mistakes, runtime, trace};
+use crate::ops::{EitherKind, Operand, element, site};
+use crate::reduce::wide;
+use crate::shape::{infer_shape, position_dtype, sizes};
+use crate::{DType, Element, Layout, Mesh, P, context, diagonal, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, Sharding};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
@@ -261,6 +262,137 @@ pub fn arange(range: Range<usize>, dtype: DType) -> Array {
             hlo::convert(&(positions + start), made.dtype)
         }))
     })
+}
+
+/// Creates a matrix with ones on its `k`-th diagonal and zeros elsewhere. Diagonal 0 is the main one, positive numbers
+/// count from it to the right, and negative ones count downwards. If there is no such diagonal, all elements are 0.
+///
+/// # Shapes
+///
+/// `dtype[rows, columns]`.
+///
+/// # Errors
+///
+/// - `number-dtype` if the dtype can only be stored.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// assert_eq!(eye(2, 3, 1, I32).to_vec2::<i32>()?, [[0, 1, 0], [0, 0, 1]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn eye(rows: usize, columns: usize, k: isize, dtype: DType) -> Array {
+    by_place("eye", "EQ", [rows, columns], k, dtype)
+}
+
+/// Creates a square matrix with ones on its main diagonal and zeros elsewhere. [`eye`] creates those of other shapes,
+/// and with ones on other diagonals.
+///
+/// # Shapes
+///
+/// `dtype[n, n]`.
+///
+/// # Errors
+///
+/// - `number-dtype` if the dtype can only be stored.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1.
+#[track_caller]
+pub fn identity(n: usize, dtype: DType) -> Array {
+    by_place("identity", "EQ", [n, n], 0, dtype)
+}
+
+/// Creates a matrix with ones on and below its `k`-th diagonal and zeros above it. Diagonals are numbered as in
+/// [`eye`].
+///
+/// # Shapes
+///
+/// `dtype[rows, columns]`.
+///
+/// # Errors
+///
+/// - `number-dtype` if the dtype can only be stored.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// assert_eq!(tri(2, 3, 0, I32).to_vec2::<i32>()?, [[1, 0, 0], [1, 1, 0]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn tri(rows: usize, columns: usize, k: isize, dtype: DType) -> Array {
+    by_place("tri", "GE", [rows, columns], k, dtype)
+}
+
+/// Creates a matrix with ones where the number of the row plus `k` compares with that of the column as `direction`
+/// says, and zeros elsewhere.
+#[track_caller]
+fn by_place(name: &'static str, direction: &'static str, shape: [usize; 2], k: isize, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape);
+    site(name, &[], |s| {
+        s.fits(&ty)?;
+        let one = number(1, dtype);
+        if let Err(why) = one.as_literal(ty.dtype) {
+            return s.fail(Some(ty.clone()), mistakes::number(name, one, &ty.short(), why, &s.loc));
+        }
+        let make = move || hlo::convert(&diagonal::mask(&shape, direction, k), dtype.base());
+        Ok(create(name, (shape, k, dtype), ty.clone(), make))
+    })
+}
+
+/// Creates `n` numbers from `start` to `stop`, which are the first and the last one, at equal distances. A single number
+/// is `start`.
+///
+/// The numbers are those of `jax.numpy.linspace`, except that `bf16` and `f16` are computed in `f32` and rounded once.
+///
+/// # Shapes
+///
+/// `dtype[n]`.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// assert_eq!(linspace(-1.0, 1.0, 5, F32).to_vec::<f32>()?, [-1.0, -0.5, 0.0, 0.5, 1.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn linspace(start: f64, stop: f64, n: usize, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), [n]);
+    site("linspace", &[], |s| {
+        s.fits(&ty)?;
+        if !ty.dtype.is_float() || !ty.dtype.is_computed() {
+            let d = mistakes::wrong_kind("linspace", &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
+            return s.fail(Some(ty.clone()), d);
+        }
+        let made = ty.clone();
+        let constants = (&ty, start.to_bits(), stop.to_bits());
+        Ok(create("linspace", constants, ty.clone(), move || evenly_spaced(start, stop, &made)))
+    })
+}
+
+fn evenly_spaced(start: f64, stop: f64, ty: &TensorType) -> Array {
+    let n = ty.shape[0];
+    if n < 2 {
+        return hlo::splat(&element(start, ty.dtype), &ty.shape);
+    }
+    let part = hlo::iota(TensorType::new(wide(ty.dtype), ty.shape.clone()), 0) / (n - 1) as f64;
+    let between = (1.0 - &part) * start + part * stop;
+    // Rounding would move the last number away from `stop`.
+    let is_last = hlo::iota(TensorType::new(position_dtype(n), ty.shape.clone()), 0).eq(n - 1);
+    hlo::convert(&is_last.select(stop, between), ty.dtype)
 }
 
 /// Rust data that can be made into an array: a slice or `Vec` of elements, or a Rust array of elements, nested up to

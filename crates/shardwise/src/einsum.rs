@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::eager::{call, call_many};
-use crate::ops::{AsArray, Checked, Site, site};
+use crate::ops::{AsArray, Checked, Kinds, Site, site};
 use crate::{DType, context, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::TensorType;
@@ -32,6 +32,92 @@ impl Array {
         let b = b.as_array();
         site("matmul", &[self, b], |s| matmul(s, self, b))
     }
+
+    /// Multiplies each element of `self` with each element of `b`. Both arrays are read as vectors, in row-major order.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[m], f32[n] -> f32[m, n]`.
+    ///
+    /// # Errors
+    ///
+    /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless they are dtypes of numbers.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let product = array(&[1, 2]).outer(array(&[3, 4, 5]));
+    /// assert_eq!(product.to_vec2::<i32>()?, [[3, 4, 5], [6, 8, 10]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn outer(&self, b: impl AsArray) -> Array {
+        let b = b.as_array();
+        site("outer", &[self, b], |s| {
+            let shape = [self.tensor().size(), b.tensor().size()];
+            factors(s, self, b)?;
+            Ok(call("outer", (), [self, b], |[a, b]| {
+                let (a, b) = (hlo::reshape(a, &shape[..1]), hlo::reshape(b, &shape[1..]));
+                hlo::broadcast_in_dim(&a, &shape, &[0]) * hlo::broadcast_in_dim(&b, &shape, &[1])
+            }))
+        })
+    }
+
+    /// Returns the Kronecker product: each element of `self` is replaced by its product with the whole of `b`. If one of
+    /// the arrays has fewer dimensions, dimensions of size 1 are added in front of it.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[m, n], f32[p, q] -> f32[m * p, n * q]`.
+    ///
+    /// # Errors
+    ///
+    /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless they are dtypes of numbers.
+    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or twice its dimensions
+    ///   would be more than 255.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let product = array(&[1, 10]).kron(array(&[1, 2, 3]));
+    /// assert_eq!(product.to_vec::<i32>()?, [1, 2, 3, 10, 20, 30]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn kron(&self, b: impl AsArray) -> Array {
+        let b = b.as_array();
+        site("kron", &[self, b], |s| {
+            factors(s, self, b)?;
+            let rank = self.tensor().rank().max(b.tensor().rank());
+            let sizes = |x: &Array| [vec![1; rank - x.tensor().rank()], x.tensor().shape.clone()].concat();
+            let (own, other) = (sizes(self), sizes(b));
+            let merged: Vec<usize> = own.iter().zip(&other).map(|(m, n)| m.saturating_mul(*n)).collect();
+            s.fits(&TensorType::new(self.tensor().dtype, merged.clone()))?;
+            let apart: Vec<usize> = own.iter().zip(&other).flat_map(|(&m, &n)| [m, n]).collect();
+            let dims = |first: usize| (0..rank).map(|d| 2 * d + first).collect::<Vec<_>>();
+            Ok(call("kron", (), [self, b], |[a, b]| {
+                let (a, b) = (hlo::reshape(a, &own), hlo::reshape(b, &other));
+                let product = hlo::broadcast_in_dim(&a, &apart, &dims(0)) * hlo::broadcast_in_dim(&b, &apart, &dims(1));
+                hlo::reshape(&product, &merged)
+            }))
+        })
+    }
+}
+
+/// Checks that two arrays can be multiplied, whatever their shapes are.
+///
+/// Errors: `dtype-kind`, `dtype-mixed`.
+fn factors(s: &Site<'_>, a: &Array, b: &Array) -> Checked<()> {
+    s.has(a, Kinds::Numbers)?;
+    s.has(b, Kinds::Numbers)?;
+    if a.tensor().dtype == b.tensor().dtype {
+        return Ok(());
+    }
+    let d = mistakes::dtypes(s.name, &a.short_type(), &b.short_type(), DType::of(a.tensor().dtype), &s.loc);
+    s.fail(None, d)
 }
 
 fn matmul(s: &Site<'_>, a: &Array, b: &Array) -> Checked {

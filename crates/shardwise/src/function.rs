@@ -393,6 +393,32 @@ pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     })
 }
 
+/// Returns the results of `f` as types without values, without running it: `jax.eval_shape`. The arguments are one value
+/// or a tuple, as for [`Jit::lower`], and may be types themselves ([`Array::of_type`]). In Explicit mode, the types have
+/// layouts.
+///
+/// # Errors
+///
+/// Those of [`Jit::lower`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::eval_shape;
+/// let matmul = |x: &Array, w: &Array| x.matmul(w);
+/// let large = Array::of_type([1 << 20, 1 << 20], F32);
+/// assert_eq!(eval_shape(matmul, (&large, &large))?.ty().to_string(), "f32[1048576,1048576]");
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn eval_shape<M, F: Callable<M> + Function<M> + Send + Sync>(
+    f: F,
+    args: <F::Args as Args>::Tuple<'_>,
+) -> Result<<F::Out as Returns>::Tree> {
+    Ok(jit(f).lower(args)?.result_types())
+}
+
 impl<'f, A: Args, R: Tree> Jit<'f, A, R> {
     fn of(shared: Shared<'f, A::Owned, R>) -> Jit<'f, A, R> {
         let shared = Arc::new(shared);
@@ -721,6 +747,11 @@ impl<A: Args, R: Tree> Lowered<A, R> {
 
     fn module(&self) -> &Module {
         &self.traced.finished.module
+    }
+
+    /// Returns the results as types without values. In Explicit mode, they have their layouts.
+    pub fn result_types(&self) -> R {
+        self.traced.out.rebuild_clone()
     }
 
     /// Returns a warning for each line where the program communicates over Explicit axes without asking for it, and

@@ -29,6 +29,7 @@
 
 mod ambient;
 mod array;
+mod associative_scan;
 mod cache;
 pub mod checkpoint;
 mod collective;
@@ -37,6 +38,7 @@ mod context;
 mod control;
 mod create;
 pub mod debug;
+mod diagonal;
 mod dtype;
 mod eager;
 mod einsum;
@@ -65,9 +67,11 @@ mod reduce;
 mod replay;
 mod runtime;
 pub mod safetensors;
+mod search;
 mod shape;
 mod shard_map;
 mod spec;
+mod statistics;
 mod tensors;
 pub mod topology;
 mod trace;
@@ -75,20 +79,24 @@ mod transform;
 pub mod tree;
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
+pub use associative_scan::associative_scan;
 pub use collective::{
     Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Ragged, Shift, Stacked, axis_index, axis_size,
     groups, pmax, pmean, pmin, psum, ragged_all_to_all, ragged_all_to_all_start, shift, stacked,
 };
 pub use context::named_scope;
-pub use control::{Steps, StepsKind, Unrolled, cond, fori_loop, scan, switch, unroll, while_loop};
-pub use create::{Data, arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
+pub use control::{
+    Steps, StepsKind, Unrolled, cond, fori_loop, map, scan, scan_n, scan_reversed, switch, unroll, while_loop,
+};
+pub use create::{Data, arange, array, eye, full, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like};
 pub use dtype::{DType, Element};
 pub use einsum::{Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
 pub use explain::{Explanation, Remedy};
 pub use explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
 pub use function::{
-    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, jit,
+    Arg, Args, Callable, Compiled, Function, HasArgument, Jit, Lowered, Memory, Returns, Static, Wrapped, eval_shape,
+    jit,
 };
 pub use index::{At, Ds, Ellipsis, Entry, Index, IndexItem, NewAxis, Step, ds, step};
 pub use limits::{Limits, MemoryUse, memory, reset_peak_memory, set_limits, with_limits};
@@ -99,13 +107,18 @@ pub use program::{
     Collective, CollectiveKind, Communication, CompiledProgram, DeviceGroups, Program, Rejected, assert_close,
     assert_equal,
 };
-pub use random::{Key, bernoulli, bits, categorical, normal, permutation, randint, truncated_normal, uniform};
-pub use shape::{INFER, concatenate, stack};
+pub use random::{
+    Choice, Key, bernoulli, bits, categorical, choice, exponential, gumbel, laplace, logistic, normal, permutation,
+    randint, truncated_normal, uniform,
+};
+pub use search::Side;
+pub use shape::{INFER, Indexing, Parts, PartsKind, concatenate, meshgrid, stack};
 pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
 pub use spec::{
     ByPath, DimSpec, IntoDimSpec, Layout, LeafSpec, P, Sharding, SpecFor, Specs, by_path, distinct_axes, shard,
 };
+pub use statistics::Interpolation;
 pub use topology::Topology;
 pub use transform::{
     AxesFor, Batch, BatchAxes, CheckpointPolicy, CustomJvp, CustomVjp, Derivative, DerivativeKind, Grad, HasAux,
@@ -150,6 +163,7 @@ mod numbers_are_not_arrays {}
 /// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
+    pub use crate::associative_scan::associative_scan;
     pub use crate::checkpoint;
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
@@ -157,13 +171,15 @@ pub mod prelude {
     };
     pub use crate::collective_matmul::{self, Overlap};
     pub use crate::context::named_scope;
-    pub use crate::control::{cond, fori_loop, scan, switch, unroll, while_loop};
-    pub use crate::create::{arange, array, full, ones, ones_like, scalar, zeros, zeros_like};
+    pub use crate::control::{cond, fori_loop, map, scan, scan_n, scan_reversed, switch, unroll, while_loop};
+    pub use crate::create::{
+        arange, array, eye, full, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like,
+    };
     pub use crate::dtype::DType::{self, *};
     pub use crate::einsum::ragged_dot;
     pub use crate::error::{Error, Result};
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
-    pub use crate::function::{Compiled, Jit, Lowered, Static, jit};
+    pub use crate::function::{Compiled, Jit, Lowered, Static, eval_shape, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::linalg;
     pub use crate::mesh::{Axis, Client, Communicate, Mesh, get_mesh, set_mesh, with_mesh};
@@ -172,10 +188,15 @@ pub mod prelude {
     pub use crate::optim::{self, Optimizer};
     pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
-    pub use crate::random::{Key, bernoulli, categorical, normal, permutation, randint, truncated_normal, uniform};
-    pub use crate::shape::{INFER, concatenate, stack};
+    pub use crate::random::{
+        Choice, Key, bernoulli, categorical, choice, exponential, gumbel, laplace, logistic, normal, permutation,
+        randint, truncated_normal, uniform,
+    };
+    pub use crate::search::Side;
+    pub use crate::shape::{INFER, Indexing, concatenate, meshgrid, stack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;
+    pub use crate::statistics::Interpolation;
     pub use crate::topology::Topology;
     pub use crate::tree::{self, Tree};
     pub use crate::{P, einsum};

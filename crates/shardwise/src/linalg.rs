@@ -25,6 +25,11 @@
 //! # }
 //! ```
 
+mod triangular;
+
+pub use triangular::{Triangular, solve_triangular};
+
+use crate::diagonal::{diagonals, mask};
 use crate::eager::call_many;
 use crate::ops::{AsArray, Checked, Dims, Site, keep, select, site};
 use crate::{Array, DType, Transform, context, create, custom_jvp, explicit, float0, hlo, mistakes};
@@ -156,36 +161,18 @@ fn triangular(a: &Array, b: &Array, is_left: bool, is_lower: bool, is_unit: bool
     hlo::op(Opcode::TriangularSolve, &[a, b], attrs, b.tensor().clone())
 }
 
-/// Returns a mask of the shape of `a`: true for the elements whose row compares with their column as `direction` says.
-fn where_rows(a: &Array, direction: &str) -> Array {
-    let shape = &a.tensor().shape;
-    let ty = TensorType::new(base::DType::I32, &shape[..]);
-    let n = shape.len();
-    hlo::compare(direction, &hlo::iota(ty.clone(), n - 2), &hlo::iota(ty, n - 1))
-}
-
 /// Returns `a` with zeros above the diagonal, and also on it if `is_strict`.
 fn lower(a: &Array, is_strict: bool) -> Array {
-    hlo::select(&where_rows(a, if is_strict { "GT" } else { "GE" }), a, &hlo::zeros(a.tensor()))
+    let direction = if is_strict { "GT" } else { "GE" };
+    hlo::select(&mask(&a.tensor().shape, direction, 0), a, &hlo::zeros(a.tensor()))
 }
 
 fn upper(a: &Array) -> Array {
-    hlo::select(&where_rows(a, "LE"), a, &hlo::zeros(a.tensor()))
+    hlo::select(&mask(&a.tensor().shape, "LE", 0), a, &hlo::zeros(a.tensor()))
 }
 
 fn eye(a: &Array) -> Array {
-    hlo::convert(&where_rows(a, "EQ"), a.tensor().dtype)
-}
-
-/// Returns the diagonals of matrices: `[.., m, n] -> [.., min(m, n)]`.
-fn diagonal(a: &Array) -> Array {
-    let shape = &a.tensor().shape;
-    let n = shape.len();
-    let k = shape[n - 2].min(shape[n - 1]);
-    let mut limit = shape.clone();
-    (limit[n - 2], limit[n - 1]) = (k, k);
-    let square = hlo::slice(a, &vec![0; n], &limit, &vec![1; n]);
-    hlo::select(&where_rows(&square, "EQ"), &square, &hlo::zeros(square.tensor())).sum(-1)
+    hlo::convert(&mask(&a.tensor().shape, "EQ", 0), a.tensor().dtype)
 }
 
 fn corner(a: &Array, rows: usize, columns: usize) -> Array {
@@ -410,7 +397,7 @@ impl Factors {
     /// Returns the changes of the logarithms of the determinants if the matrices change by `da`: the traces of the
     /// solutions for `da`.
     fn change_of_log_det(&self, da: &Array) -> Array {
-        diagonal(&self.solve(da)).sum(-1)
+        diagonals(&self.solve(da), 0).sum(-1)
     }
 
     /// Returns 1 or -1: the determinants of the permutations.
@@ -466,7 +453,7 @@ fn eigh_rule(a: &Array, da: &Array) -> (Pair, Pair) {
     let one = eye(&inner);
     let weights = 1.0 / (row(&w) - column(&w) + &one) - one;
     let dv = v.matmul(weights * &inner);
-    ((w, v), (diagonal(&inner), dv))
+    ((w, v), (diagonals(&inner, 0), dv))
 }
 
 /// Returns singular value decompositions `u diag(s) vh`. The singular values are descending, and there are as many
@@ -526,7 +513,7 @@ fn svd_rule(a: &Array, da: &Array) -> (Three, Three) {
         let moved = da.t().matmul(&u);
         dv += (&moved - v.matmul(vh.matmul(&moved))) / &of_column;
     }
-    let ds = diagonal(&inner);
+    let ds = diagonals(&inner, 0);
     ((u, s, vh), (du, ds, dv.t()))
 }
 
@@ -643,7 +630,7 @@ pub fn det(a: impl AsArray) -> Array {
         0,
         |s| matrices(s, a, Form::Square),
         |x| {
-            let value = |factors: &Factors| diagonal(&factors.packed).prod(-1) * factors.sign();
+            let value = |factors: &Factors| diagonals(&factors.packed, 0).prod(-1) * factors.sign();
             custom_jvp(move |a: &Array| value(&Factors::of(a))).defjvp(move |a, da| {
                 let factors = Factors::of(a);
                 let result = value(&factors);
@@ -688,7 +675,7 @@ pub fn slogdet(a: impl AsArray) -> (Array, Array) {
         |s| matrices(s, a, Form::Square),
         |x| {
             let value = |factors: &Factors| {
-                let on_diagonal = diagonal(&factors.packed);
+                let on_diagonal = diagonals(&factors.packed, 0);
                 (on_diagonal.sign().prod(-1) * factors.sign(), on_diagonal.abs().ln().sum(-1))
             };
             custom_jvp(move |a: &Array| value(&Factors::of(a))).defjvp(move |a, da| {

@@ -747,6 +747,25 @@ pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diag
     with_facts("truncated-normal", message, ty.into(), "the lower limit must be less than the upper one", loc)
 }
 
+pub(crate) fn combined_type(path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
+    let path = if path.is_empty() { "array" } else { path };
+    let message = "`associative_scan`: the function changes the type of what it combines";
+    Diagnostic::error("combined-type", loc, message)
+        .facts(format!("`{path}` is {before} before and {after} after"))
+        .help("the function gets parts of the arrays, and must return arrays of the same shapes and dtypes")
+}
+
+pub(crate) fn not_a_vector(name: &str, ty: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("vector", loc, format!("`{name}` needs an array with one dimension here"))
+        .facts(ty)
+        .help("arrange the elements along one dimension: `.reshape([INFER])`")
+}
+
+pub(crate) fn odd_halves(ty: &str, dim: usize, n: usize, loc: &Loc) -> Diagnostic {
+    let message = format!("`glu`: dimension {dim} of size {n} cannot be split into 2 parts");
+    with_facts("split", message, ty.into(), "one half is multiplied with the other: the size must be even", loc)
+}
+
 pub(crate) fn norm_scale(name: &str, what: &str, a: &str, x: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("norm-scale", loc, format!("`{name}`: the {what} does not fit the array"))
         .facts(format!("{a} for {x}"))

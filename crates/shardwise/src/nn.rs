@@ -38,5 +38,5 @@ mod norm;
 pub use attention::{Attention, dot_product_attention};
 pub use conv::{Conv, Padding, Pool, avg_pool, conv, max_pool};
 pub use dropout::dropout;
-pub use loss::softmax_cross_entropy;
-pub use norm::{layer_norm, rms_norm, standardize};
+pub use loss::{huber_loss, l2_loss, sigmoid_binary_cross_entropy, softmax_cross_entropy};
+pub use norm::{BatchStatistics, batch_norm, group_norm, layer_norm, rms_norm, standardize};

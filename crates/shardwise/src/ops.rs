@@ -266,12 +266,22 @@ impl Site<'_> {
     ///
     /// Errors: `dimension`, `dimension-twice`.
     pub fn dims(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
-        let mut places = match dims.places(x.tensor().rank()) {
+        let mut places = self.dims_in_order(x, dims)?;
+        places.sort_unstable();
+        Ok(places)
+    }
+
+    /// Returns the indices of dimensions of `x` in the given order.
+    ///
+    /// Errors: `dimension`, `dimension-twice`.
+    pub fn dims_in_order(&self, x: &Array, dims: &impl Dims) -> Checked<Vec<usize>> {
+        let places = match dims.places(x.tensor().rank()) {
             Ok(places) => places,
             Err(bad) => return self.fail(None, mistakes::dimension(&bad, &x.short_type(), &self.loc)),
         };
-        places.sort_unstable();
-        match places.windows(2).find(|w| w[0] == w[1]) {
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        match sorted.windows(2).find(|w| w[0] == w[1]) {
             Some(w) => self.fail(None, mistakes::dimension_twice(self.name, w[0], &x.short_type(), &self.loc)),
             None => Ok(places),
         }
@@ -651,6 +661,22 @@ unary! {
     recip Inexact |x| 1.0 / x;
     /// Returns `max(x, 0)`. The derivative at 0 is 0.
     relu Ordered |x| x.le(0).select(0, x);
+    /// Returns `min(max(x, 0), 6)`. The derivative at 0 and at 6 is 0.
+    relu6 Floats |x| x.le(0.0).select(0.0, x.ge(6.0).select(6.0, x));
+    /// Returns `relu6(x + 3) / 6`, an approximation of `sigmoid` in straight lines.
+    hard_sigmoid Floats |x| (x + 3.0).relu6() / 6.0;
+    /// Returns `x * hard_sigmoid(x)`. This is also called hard swish.
+    hard_silu Floats |x| x * x.hard_sigmoid();
+    /// Returns -1 below -1, 1 above 1, and `x` between.
+    hard_tanh Floats |x| x.gt(1.0).select(1.0, x.lt(-1.0).select(-1.0, x));
+    /// Returns `x / (1 + |x|)`.
+    soft_sign Floats |x| x / (x.abs() + 1.0);
+    /// Returns `x * tanh(softplus(x))`.
+    mish Floats |x| x * softplus(x).tanh();
+    /// Returns ELU with the scale and the factor for which activations keep their mean and variance.
+    ///
+    /// Source: Klambauer et al., "Self-normalizing neural networks", 2017.
+    selu Floats |x| x.elu(1.673_263_242_354_377_2) * 1.050_700_987_355_480_5;
     /// Returns `1 / (1 + exp(-x))`.
     sigmoid Inexact |x| hlo::unary(Opcode::Logistic, x);
     /// Returns `x * sigmoid(x)`.

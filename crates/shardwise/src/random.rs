@@ -3,6 +3,10 @@
 //! The random bits of an element depend only on the key and the element's row-major position, and not on the layout of
 //! the array.
 
+mod choice;
+
+pub use choice::{Choice, choice};
+
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
 use crate::ops::{Dim, Kinds, Operand, element, site};
@@ -471,14 +475,79 @@ pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     })
 }
 
+/// Draws numbers from the standard Gumbel distribution, as `jax.random.gumbel` does.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
+#[track_caller]
+pub fn gumbel(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("gumbel", key, ty, (), gumbel_of)
+}
+
+/// Draws numbers from the exponential distribution with mean 1, as `jax.random.exponential` does.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
+#[track_caller]
+pub fn exponential(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("exponential", key, ty, (), |key, ty| {
+        let uniform = uniform_of(key, ty, 0.0, 1.0);
+        -hlo::unary(Opcode::LogPlusOne, &-uniform)
+    })
+}
+
+/// Draws numbers from the Laplace distribution with mean 0 and scale 1, as `jax.random.laplace` does.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
+#[track_caller]
+pub fn laplace(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("laplace", key, ty, (), |key, ty| {
+        let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
+        hlo::unary(Opcode::Sign, &uniform) * hlo::unary(Opcode::LogPlusOne, &-uniform.abs())
+    })
+}
+
+/// Draws numbers from the standard logistic distribution, as `jax.random.logistic` does.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
+#[track_caller]
+pub fn logistic(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
+    let ty = TensorType::new(dtype.base(), shape.into_shape().0);
+    floats("logistic", key, ty, (), |key, ty| {
+        let uniform = uniform_of(key, ty, smallest(ty.dtype), 1.0);
+        hlo::unary(Opcode::Log, &uniform) - hlo::unary(Opcode::LogPlusOne, &-&uniform)
+    })
+}
+
 fn gumbel_of(key: &Array, ty: &TensorType) -> Array {
-    let smallest = match ty.dtype {
+    let minus_log = |x: &Array| hlo::unary(Opcode::Negate, &hlo::unary(Opcode::Log, x));
+    minus_log(&minus_log(&uniform_of(key, ty, smallest(ty.dtype), 1.0)))
+}
+
+/// Returns the smallest positive normal number of a float dtype.
+fn smallest(dtype: base::DType) -> f64 {
+    match dtype {
         base::DType::F64 => f64::MIN_POSITIVE,
         base::DType::F16 => 2f64.powi(-14),
         _ => f64::from(f32::MIN_POSITIVE),
-    };
-    let minus_log = |x: &Array| hlo::unary(Opcode::Negate, &hlo::unary(Opcode::Log, x));
-    minus_log(&minus_log(&uniform_of(key, ty, smallest, 1.0)))
+    }
 }
 
 fn two_keys(key: &Array) -> [Array; 2] {

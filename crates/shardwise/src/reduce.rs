@@ -30,7 +30,7 @@ pub(crate) fn wide(dtype: DType) -> DType {
     if matches!(dtype, DType::BF16 | DType::F16) { DType::F32 } else { dtype }
 }
 
-fn kept(x: Array, shape: &[usize], dims: &[usize], keep: bool) -> Array {
+pub(crate) fn kept(x: Array, shape: &[usize], dims: &[usize], keep: bool) -> Array {
     if !keep {
         return x;
     }
@@ -286,7 +286,7 @@ fn running(x: &Array, combine: Opcode, identity: f64, dim: usize) -> Array {
 }
 
 /// Builds an array of bools that are true where `a` is sorted before `b`. Zeros are equal, and NaNs are last.
-fn before(a: &Array, b: &Array) -> Array {
+pub(crate) fn before(a: &Array, b: &Array) -> Array {
     if !a.tensor().dtype.is_float() {
         return hlo::compare("LT", a, b);
     }
@@ -340,6 +340,50 @@ alongs! {
 }
 
 impl Array {
+    /// Returns the differences between adjacent elements along a dimension: `x[i + 1] - x[i]`. This is done `n` times. The
+    /// result is empty if there are `n` elements or fewer.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[m, d] -> f32[m - n, d]` for `dim` 0.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `dtype-kind` unless the elements are numbers.
+    /// - `too-large` if `n` is above 1024 and below the size of the dimension.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let x = array(&[1, 4, 9, 16]);
+    /// assert_eq!(x.diff(1, 0).to_vec::<i32>()?, [3, 5, 7]);
+    /// assert_eq!(x.diff(2, 0).to_vec::<i32>()?, [2, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn diff(&self, n: usize, dim: impl Dim) -> Array {
+        site("diff", &[self], |s| {
+            let dim = s.dim(self, dim)?;
+            s.has(self, Kinds::Numbers)?;
+            let size = self.tensor().shape[dim];
+            if n >= size {
+                let mut shape = self.tensor().shape.clone();
+                shape[dim] = 0;
+                return Ok(call(decided("diff"), (n, dim), [self], |[x]| {
+                    hlo::slice(x, &vec![0; x.rank()], &shape, &vec![1; x.rank()])
+                }));
+            }
+            if n > MAX_DIFFERENCES {
+                let message =
+                    format!("`diff` takes differences at most {MAX_DIFFERENCES} times, and is to take them {n} times");
+                return s.fail(None, mistakes::with_facts("too-large", message, self.short_type(), "", &s.loc));
+            }
+            Ok(call(decided("diff"), (n, dim), [self], |[x]| (0..n).fold(x.clone(), |x, _| difference(&x, dim))))
+        })
+    }
+
     /// Returns the `k` largest elements along the last dimension in descending order, and their positions as `i32`.
     /// Equal elements keep their order. Floats are in their total order: NaN without the sign bit is above all numbers,
     /// NaN with it is below them, and 0 is above -0.
@@ -372,6 +416,20 @@ impl Array {
             (out.pop().expect("two results"), positions)
         })
     }
+}
+
+/// The largest number of times that differences are taken. Each adds ops to the program.
+const MAX_DIFFERENCES: usize = 1024;
+
+fn difference(x: &Array, dim: usize) -> Array {
+    let ty = x.tensor();
+    let n = ty.shape[dim];
+    let part = |from: usize, to: usize| {
+        let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
+        (start[dim], limit[dim]) = (from, to);
+        hlo::slice(x, &start, &limit, &vec![1; ty.rank()])
+    };
+    part(1, n) - part(0, n - 1)
 }
 
 fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {

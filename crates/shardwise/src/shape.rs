@@ -1,13 +1,14 @@
-//! Functions that reshape, move and repeat elements.
+//! Functions that reshape, move, repeat and split arrays.
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
-use crate::ops::{Checked, Dim, EitherKind, Operand, Site, site};
-use crate::{DType, explicit, hlo, mistakes};
+use crate::ops::{AsArray, Checked, Dim, Dims, EitherKind, Operand, Site, site};
+use crate::{DType, context, explicit, hlo, mistakes};
 use shardwise_base::{self as base, counted};
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
+use std::panic::Location;
 
 /// The size in a shape for [`Array::reshape`] or [`Array::from_vec`] that is computed from the others.
 pub const INFER: usize = usize::MAX;
@@ -225,6 +226,150 @@ impl Array {
         }
     }
 
+    /// Exchanges two dimensions.
+    ///
+    /// # Errors
+    ///
+    /// `dimension` if a dimension does not exist.
+    #[track_caller]
+    pub fn swapaxes(&self, a: impl Dim, b: impl Dim) -> Array {
+        site("swapaxes", &[self], |s| {
+            let (a, b) = (s.dim(self, a)?, s.dim(self, b)?);
+            let mut order: Vec<usize> = (0..self.tensor().rank()).collect();
+            order.swap(a, b);
+            Ok(call("swapaxes", (a, b), [self], |[x]| hlo::transpose(x, &order)))
+        })
+    }
+
+    /// Moves the dimensions `from` to the indices `to` of the result. The others keep their order.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[a, b, c] -> f32[b, c, a]` for `from` 0 and `to` -1.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
+    /// - `moveaxis` unless `from` and `to` name equally many dimensions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let x = zeros([2, 3, 4], F32);
+    /// assert_eq!(x.moveaxis([0, 1], [-1, 0]).ty().to_string(), "f32[3,4,2]");
+    /// ```
+    #[track_caller]
+    pub fn moveaxis(&self, from: impl Dims, to: impl Dims) -> Array {
+        site("moveaxis", &[self], |s| {
+            let (from, to) = (s.dims_in_order(self, &from)?, s.dims_in_order(self, &to)?);
+            if from.len() != to.len() {
+                let message = format!(
+                    "`moveaxis` is to move {} to {}",
+                    counted(from.len(), "dimension"),
+                    counted(to.len(), "place")
+                );
+                let help = "name one place for each dimension";
+                return s.fail(None, mistakes::with_facts("moveaxis", message, self.short_type(), help, &s.loc));
+            }
+            let mut others = (0..self.tensor().rank()).filter(|d| !from.contains(d));
+            let source = |d: usize| {
+                to.iter().position(|&t| t == d).map_or_else(|| others.next().expect("the rest"), |i| from[i])
+            };
+            let order: Vec<usize> = (0..self.tensor().rank()).map(source).collect();
+            Ok(call("moveaxis", &order, [self], |[x]| hlo::transpose(x, &order)))
+        })
+    }
+
+    /// Repeats the whole array `times[d]` times along dimension `d`. If there are fewer numbers than dimensions, they are
+    /// for the last dimensions. If there are more, dimensions of size 1 are added in front of the array.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[m, n] -> f32[m * times[0], n * times[1]]`.
+    ///
+    /// # Errors
+    ///
+    /// `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or if it, with a further
+    /// dimension for each number, would have more than 255 dimensions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// assert_eq!(array(&[1, 2]).tile([2, 2]).to_vec2::<i32>()?, [[1, 2, 1, 2], [1, 2, 1, 2]]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn tile(&self, times: impl AsRef<[usize]>) -> Array {
+        let times = times.as_ref();
+        site("tile", &[self], |s| {
+            let own = &self.tensor().shape;
+            let rank = own.len().max(times.len());
+            s.fits(&TensorType::new(self.tensor().dtype, vec![1; rank]))?;
+            let padded = |list: &[usize]| [vec![1; rank - list.len()], list.to_vec()].concat();
+            let (own, times) = (padded(own), padded(times));
+            let sizes = own.iter().zip(&times).map(|(&n, &by)| n.saturating_mul(by));
+            s.fits(&TensorType::new(self.tensor().dtype, sizes.collect::<Vec<_>>()))?;
+            Ok(call(decided("tile"), &times, [self], |[x]| tile(&hlo::reshape(x, &own), &times)))
+        })
+    }
+
+    /// Splits the array along `dim`: into a number of equal parts, `x.split(3, 0)`, or before each of the given positions,
+    /// `x.split([2, 5], 0)`. As in NumPy, positions beyond the end count as the end, and a part is empty if the next
+    /// position is not above its own.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[6, d] -> 3 of f32[2, d]`, or `f32[6, d] -> f32[2, d], f32[3, d], f32[1, d]` for the positions 2 and 5.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `split` unless the number of parts divides the size of the dimension. [`Array::array_split`] makes parts whose
+    ///   sizes differ by one.
+    /// - `too-large` for more than 2^20 parts.
+    ///
+    /// The parts carry the mistake. If their number is 0 or too large, there is one part.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let parts = arange(0..6, I32).split(3, 0);
+    /// assert_eq!(parts[2].to_vec::<i32>()?, [4, 5]);
+    /// let parts = arange(0..6, I32).split([2, 5], 0);
+    /// assert_eq!(parts[1].to_vec::<i32>()?, [2, 3, 4]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn split(&self, parts: impl Parts, dim: impl Dim) -> Vec<Array> {
+        split_of("split", self, parts.kind(), dim)
+    }
+
+    /// Splits the array along `dim` into `parts` parts. The first ones are larger by one if the size of the dimension is
+    /// not a multiple of their number.
+    ///
+    /// # Errors
+    ///
+    /// - `dimension` if there is no dimension `dim`.
+    /// - `split` if `parts` is 0.
+    /// - `too-large` for more than 2^20 parts.
+    ///
+    /// The parts carry the mistake. If their number is 0 or too large, there is one part.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let sizes = |parts: Vec<Array>| parts.iter().map(|x| x.dim(0)).collect::<Vec<_>>();
+    /// assert_eq!(sizes(zeros([8], F32).array_split(3, 0)), [3, 3, 2]);
+    /// ```
+    #[track_caller]
+    pub fn array_split(&self, parts: usize, dim: impl Dim) -> Vec<Array> {
+        split_of("array_split", self, PartsKind::Uneven(parts), dim)
+    }
+
     /// Pads the array with `value`. `by` has the numbers of elements before and after, for each dimension.
     ///
     /// # Errors
@@ -318,7 +463,7 @@ fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {
     dim.of(rank).map_or_else(missing, Ok)
 }
 
-fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
+pub(crate) fn same_dtype(s: &Site<'_>, x: &Array, y: &Array) -> Checked<()> {
     if x.tensor().dtype == y.tensor().dtype {
         return Ok(());
     }
@@ -365,6 +510,134 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
         let start: Vec<Array> = (0..shape.len()).map(|d| if d == dim { start.clone() } else { zero.clone() }).collect();
         hlo::dynamic_slice(&twice, &start, &shape)
     })
+}
+
+/// Repeats `x` as often along each of its dimensions as `times` says.
+fn tile(x: &Array, times: &[usize]) -> Array {
+    let own = &x.tensor().shape;
+    // A dimension that is repeated gets one in front of it, with which it is merged.
+    let (mut apart, mut dims) = (vec![], vec![]);
+    for (&n, &by) in own.iter().zip(times) {
+        if by != 1 {
+            apart.push(by);
+        }
+        dims.push(apart.len());
+        apart.push(n);
+    }
+    let merged: Vec<usize> = own.iter().zip(times).map(|(n, by)| n * by).collect();
+    hlo::reshape(&hlo::broadcast_in_dim(x, &apart, &dims), &merged)
+}
+
+/// Types that say how to split an array: a number of equal parts, or the positions before which parts begin.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how to split an array",
+    label = "expected a number of parts (`usize`), or positions: `[usize; N]`, `&[usize]` or `Vec<usize>`"
+)]
+pub trait Parts {
+    #[doc(hidden)]
+    fn kind(self) -> PartsKind;
+}
+
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub enum PartsKind {
+    Equal(usize),
+    Uneven(usize),
+    Before(Vec<usize>),
+}
+
+impl Parts for usize {
+    fn kind(self) -> PartsKind {
+        PartsKind::Equal(self)
+    }
+}
+impl<const N: usize> Parts for [usize; N] {
+    fn kind(self) -> PartsKind {
+        PartsKind::Before(self.into())
+    }
+}
+impl Parts for &[usize] {
+    fn kind(self) -> PartsKind {
+        PartsKind::Before(self.into())
+    }
+}
+impl Parts for Vec<usize> {
+    fn kind(self) -> PartsKind {
+        PartsKind::Before(self)
+    }
+}
+
+/// The largest number of parts into which an array is split.
+const MAX_PARTS: usize = 1 << 20;
+
+impl PartsKind {
+    fn count(&self) -> usize {
+        match self {
+            PartsKind::Equal(n) | PartsKind::Uneven(n) => *n,
+            PartsKind::Before(positions) => positions.len() + 1,
+        }
+    }
+
+    /// Returns the start and the end of each part of a dimension of size `n`.
+    fn ranges(&self, n: usize) -> Vec<(usize, usize)> {
+        match self {
+            PartsKind::Equal(parts) | PartsKind::Uneven(parts) => {
+                let start = |i: usize| i * (n / parts) + i.min(n % parts);
+                (0..*parts).map(|i| (start(i), start(i + 1))).collect()
+            }
+            PartsKind::Before(positions) => {
+                let ends = positions.iter().map(|&p| p.min(n)).chain([n]);
+                let starts = std::iter::once(0).chain(positions.iter().map(|&p| p.min(n)));
+                starts.zip(ends).map(|(start, end)| (start, end.max(start))).collect()
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn split_of(name: &'static str, x: &Array, parts: PartsKind, dim: impl Dim) -> Vec<Array> {
+    let at = context::caller(Location::caller());
+    context::within(at, || {
+        let mut found = None;
+        let ok = site(name, &[x], |s| {
+            found = Some((s.dim(x, dim)?, check_parts(s, x, &parts, dim)?));
+            Ok(x.clone())
+        });
+        let Some((dim, count)) = found else { return vec![ok; parts.count().clamp(1, MAX_PARTS)] };
+        let ranges = parts.ranges(x.tensor().shape[dim]);
+        call_many(decided(name), (dim, &ranges), &[x], count, |x| {
+            let ty = x[0].tensor();
+            let part = |&(from, to): &(usize, usize)| {
+                let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
+                (start[dim], limit[dim]) = (from, to);
+                hlo::slice(&x[0], &start, &limit, &vec![1; ty.rank()])
+            };
+            ranges.iter().map(part).collect()
+        })
+    })
+}
+
+/// Returns the number of parts into which `x` is split along `dim`, which must exist.
+///
+/// Errors: `split`, `too-large`.
+fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: impl Dim) -> Checked<usize> {
+    let (count, dim) = (parts.count(), s.dim(x, dim)?);
+    let n = x.tensor().shape[dim];
+    if count > MAX_PARTS {
+        let message = format!("`{}` makes at most {MAX_PARTS} parts", s.name);
+        let help = "reshape the array, so that the parts become a dimension";
+        return s.fail(None, mistakes::with_facts("too-large", message, counted(count, "part"), help, &s.loc));
+    }
+    if count == 0 || (matches!(parts, PartsKind::Equal(_)) && !n.is_multiple_of(count)) {
+        let message = format!("`{}`: dimension {dim} of size {n} cannot be split into {count} parts", s.name);
+        let help = if count == 0 {
+            "ask for at least one part"
+        } else {
+            "`array_split` makes parts whose sizes differ by one"
+        };
+        return s.fail(None, mistakes::with_facts("split", message, x.short_type(), help, &s.loc));
+    }
+    Ok(count)
 }
 
 /// Concatenates arrays along `dim`.
@@ -445,5 +718,57 @@ pub fn stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: impl Di
             }
         }
         Ok(concatenate(arrays.iter().map(|x| x.expand_dims(dim)), dim))
+    })
+}
+
+/// The order of the dimensions of grids that [`meshgrid`] makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Indexing {
+    /// The first two dimensions of the grids are exchanged: rows belong to the second array, and columns to the first
+    /// one, as coordinates `x` and `y` are drawn. This is JAX's default.
+    Xy,
+    /// Dimension `i` of the grids belongs to array `i`.
+    Ij,
+}
+
+/// Repeats the elements of arrays over a grid that has a dimension for each array. Together, the results have at each
+/// point of the grid one combination of elements of the arrays.
+///
+/// # Shapes
+///
+/// `f32[n], f32[m] -> f32[n, m], f32[n, m]` for [`Indexing::Ij`], and `f32[m, n], f32[m, n]` for [`Indexing::Xy`].
+///
+/// # Errors
+///
+/// - `vector` unless each array has one dimension.
+/// - `too-large` if the grid would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255 dimensions.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// # use shardwise::Indexing;
+/// let [x, y] = meshgrid([&array(&[1, 2, 3]), &array(&[10, 20])], Indexing::Xy);
+/// assert_eq!((x + y).to_vec2::<i32>()?, [[11, 12, 13], [21, 22, 23]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn meshgrid<const N: usize>(arrays: [impl AsArray; N], indexing: Indexing) -> [Array; N] {
+    let at = context::caller(Location::caller());
+    let arrays = arrays.each_ref().map(|a| a.as_array());
+    let dim = |i: usize| if indexing == Indexing::Xy && i < 2 && N > 1 { 1 - i } else { i };
+    context::within(at, || std::array::from_fn(|i| grid(&arrays, i, dim)))
+}
+
+/// Returns array `i` repeated over the grid in which array `j` has the dimension `dim(j)`.
+fn grid(arrays: &[&Array], i: usize, dim: impl Fn(usize) -> usize) -> Array {
+    site("meshgrid", arrays, |s| {
+        if let Some(wrong) = arrays.iter().find(|a| a.tensor().rank() != 1) {
+            return s.fail(None, mistakes::not_a_vector("meshgrid", &wrong.short_type(), &s.loc));
+        }
+        let mut shape = vec![0; arrays.len()];
+        arrays.iter().enumerate().for_each(|(j, a)| shape[dim(j)] = a.tensor().shape[0]);
+        let own = dim(i);
+        Ok(call("meshgrid", (&shape, own), [arrays[i]], |[x]| hlo::broadcast_in_dim(x, &shape, &[own])))
     })
 }

@@ -4,13 +4,14 @@
 //! example.
 
 use crate::ambient::scoped;
-use crate::{Array, Error, Static, mistakes, trace};
+use crate::ops::site;
+use crate::{Array, DType, Error, Static, concatenate, context, mistakes, trace, zeros};
 use shardwise_base::Loc;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// The largest depth of nested vectors and maps. It is limited because functions of trees recurse.
@@ -479,6 +480,75 @@ pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |p, a| out.push((p.clone(), a)));
     out
+}
+
+/// The result of [`ravel`]: makes a tree of a vector.
+#[derive(Clone, Debug)]
+pub struct Unravel<T> {
+    /// The form of the tree, and the types of its leaves.
+    types: T,
+}
+
+/// Joins the elements of all leaves into one vector, in order, and returns also what makes the tree of such a vector
+/// again: `jax.flatten_util.ravel_pytree`. The leaves must have one dtype. A tree without leaves becomes an empty `f32`
+/// vector.
+///
+/// # Errors
+///
+/// The vector carries `dtype-mixed` if the dtypes differ.
+///
+/// # Panics
+///
+/// Panics if vectors and maps nest more than 256 deep, and outside of a trace, if the type of a leaf is not known.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let params = (array(&[[1, 2], [3, 4]]), scalar(5, I32));
+/// let (flat, unravel) = tree::ravel(&params);
+/// assert_eq!(flat.to_vec::<i32>()?, [1, 2, 3, 4, 5]);
+/// let (matrix, number) = unravel.tree(&(flat * 10));
+/// assert_eq!((matrix.to_vec2::<i32>()?, number.item::<i32>()?), (vec![vec![10, 20], vec![30, 40]], 50));
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn ravel<T: Tree>(tree: &T) -> (Array, Unravel<T>) {
+    let at = context::caller(Location::caller());
+    let types = tree.rebuild(&mut |a| Array::of_type(&a.tensor().shape[..], DType::of(a.tensor().dtype)));
+    let flat = context::within(at, || {
+        let parts: Vec<Array> = leaves(tree).into_iter().map(|a| a.reshape([a.tensor().size()])).collect();
+        if parts.is_empty() { zeros([0], DType::F32) } else { concatenate(parts, 0) }
+    });
+    (flat, Unravel { types })
+}
+
+impl<T: Tree> Unravel<T> {
+    /// Returns the tree whose elements are those of the vector, in order. It may have another dtype than the leaves had.
+    ///
+    /// # Errors
+    ///
+    /// The leaves carry `ravel-size` unless the vector has as many elements as the tree.
+    #[track_caller]
+    pub fn tree(&self, flat: &Array) -> T {
+        let at = context::caller(Location::caller());
+        context::within(at, || {
+            let count: usize = leaves(&self.types).into_iter().map(|a| a.tensor().size()).sum();
+            let checked = site("unravel", &[flat], |s| {
+                if flat.tensor().shape == [count] {
+                    return Ok(flat.clone());
+                }
+                let message = format!("`unravel`: the tree needs a vector of {count} elements");
+                s.fail(None, mistakes::with_facts("ravel-size", message, flat.short_type(), "", &s.loc))
+            });
+            let mut start = 0;
+            self.types.rebuild(&mut |ty| {
+                let from = start;
+                start += ty.tensor().size();
+                if checked.node().ty.is_none() { checked.clone() } else { checked.i(from..start).reshape(ty.shape()) }
+            })
+        })
+    }
 }
 
 pub(crate) fn with_leaves<T: Tree>(tree: &T, leaves: impl IntoIterator<Item = Array>) -> T {

@@ -7,6 +7,7 @@ use crate::ops::{Checked, Kinds, Site, site};
 use crate::reduce::wide;
 use crate::{DType, hlo, mistakes};
 use shardwise_ir::TensorType;
+use std::hash::Hash;
 
 /// Computes the cross entropy between `softmax(logits)` and the labels, for each example, without overflow.
 ///
@@ -48,6 +49,96 @@ pub fn softmax_cross_entropy(logits: &Array, labels: &Array) -> Array {
             let dtype = logits.tensor().dtype;
             hlo::convert(&f(&hlo::convert(logits, wide(dtype)), labels), dtype)
         }))
+    })
+}
+
+/// Computes the squared errors, halved: `0.5 * (predictions - targets)^2`, as `optax.l2_loss` does.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the elements are floats, and `dtype-mixed` if the dtypes differ.
+/// - `broadcast` if the arrays cannot be broadcast together.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+#[track_caller]
+pub fn l2_loss(predictions: &Array, targets: &Array) -> Array {
+    of_errors("l2_loss", predictions, targets, (), |error| error.square() * 0.5)
+}
+
+/// Computes errors that are squared up to the size `delta` and grow linearly above it, as `optax.huber_loss` does. Its
+/// default for `delta` is 1.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the elements are floats, and `dtype-mixed` if the dtypes differ.
+/// - `broadcast` if the arrays cannot be broadcast together.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise::prelude::*;
+/// let loss = nn::huber_loss(&array(&[0.5f32, -3.0]), &array(&[0.0f32, 0.0]), 1.0);
+/// assert_eq!(loss.to_vec::<f32>()?, [0.125, 2.5]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn huber_loss(predictions: &Array, targets: &Array, delta: f64) -> Array {
+    of_errors("huber_loss", predictions, targets, delta.to_bits(), |error| {
+        let size = error.abs();
+        let squared = size.minimum(delta);
+        squared.square() * 0.5 + (size - squared) * delta
+    })
+}
+
+/// Computes the cross entropy between `sigmoid(logits)` and the labels, without overflow, as
+/// `optax.sigmoid_binary_cross_entropy` does. Labels are probabilities.
+///
+/// # Errors
+///
+/// - `dtype-kind` unless the elements are floats, and `dtype-mixed` if the dtypes differ.
+/// - `broadcast` if the arrays cannot be broadcast together.
+/// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1.
+///
+/// # Examples
+///
+/// ```
+/// use shardwise::prelude::*;
+/// let loss = nn::sigmoid_binary_cross_entropy(&array(&[0.0f32, 1000.0]), &array(&[1.0f32, 0.0]));
+/// assert_eq!(loss.to_vec::<f32>()?, [2f32.ln(), 1000.0]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn sigmoid_binary_cross_entropy(logits: &Array, labels: &Array) -> Array {
+    of_pairs("sigmoid_binary_cross_entropy", logits, labels, (), |logits, labels| {
+        -(labels * logits.log_sigmoid() + (1.0 - labels) * (-logits).log_sigmoid())
+    })
+}
+
+#[track_caller]
+fn of_errors(
+    name: &'static str,
+    predictions: &Array,
+    targets: &Array,
+    constants: impl Hash,
+    f: impl Fn(&Array) -> Array,
+) -> Array {
+    of_pairs(name, predictions, targets, constants, |predictions, targets| f(&(predictions - targets)))
+}
+
+/// Runs an elementwise function of two arrays of floats, which are broadcast to one shape.
+#[track_caller]
+fn of_pairs(
+    name: &'static str,
+    a: &Array,
+    b: &Array,
+    constants: impl Hash,
+    f: impl Fn(&Array, &Array) -> Array,
+) -> Array {
+    site(name, &[a, b], |s| {
+        s.has(a, Kinds::Floats)?;
+        s.has(b, Kinds::Floats)?;
+        s.broadcast(a, b)?;
+        Ok(call(name, constants, [a, b], |[a, b]| f(a, b)))
     })
 }
 

@@ -1,5 +1,6 @@
-//! Adam, AdamW and Lion.
+//! Adam, AdamW, LAMB and Lion.
 
+use super::clip::norm;
 use super::settings::{Decay, descend, fractions, not_negative};
 use super::state::Slot;
 use super::{Optimizer, Params, Part, Parts, Schedule};
@@ -7,7 +8,7 @@ use crate::array::{Array, ArrayType};
 use crate::tree::Path;
 use crate::{DType, scalar};
 
-/// The optimizers [`adam`] and [`adamw`].
+/// The optimizers [`adam`], [`adamw`] and [`lamb`].
 #[derive(Clone, Debug)]
 #[must_use = "call `.init(..)` and `.update(..)`"]
 pub struct Adam {
@@ -18,6 +19,8 @@ pub struct Adam {
     eps_root: f64,
     is_nesterov: bool,
     decay: Decay,
+    /// True if the step of each parameter is as long as the parameter, times the learning rate.
+    is_proportional: bool,
 }
 
 /// Returns Adam (Kingma and Ba, 2015) with this learning rate, `b1` 0.9, `b2` 0.999 and `eps` 1e-8: `optax.adam`.
@@ -25,7 +28,16 @@ pub struct Adam {
 /// The state has two arrays for each parameter: `mu`, the running mean of its gradient, and `nu`, that of its square.
 pub fn adam(rate: impl Into<Schedule>) -> Adam {
     let decay = Decay::new(0.0);
-    Adam { rate: rate.into(), b1: 0.9, b2: 0.999, eps: 1e-8, eps_root: 0.0, is_nesterov: false, decay }
+    Adam {
+        rate: rate.into(),
+        b1: 0.9,
+        b2: 0.999,
+        eps: 1e-8,
+        eps_root: 0.0,
+        is_nesterov: false,
+        decay,
+        is_proportional: false,
+    }
 }
 
 /// Returns Adam with weight decay (Loshchilov and Hutter, 2019): `optax.adamw`. The decay is 1e-4 by default.
@@ -40,6 +52,22 @@ pub fn adam(rate: impl Into<Schedule>) -> Adam {
 /// ```
 pub fn adamw(rate: impl Into<Schedule>) -> Adam {
     adam(rate).weight_decay(1e-4)
+}
+
+/// Returns LAMB (You et al., 2020) with this learning rate, `b1` 0.9, `b2` 0.999, `eps` 1e-6 and no weight decay:
+/// `optax.lamb`. The step of each parameter, as Adam with weight decay computes it, is scaled to the length of the
+/// parameter. A parameter or a step of length 0 is not scaled.
+///
+/// The state is that of [`adam`].
+pub fn lamb(rate: impl Into<Schedule>) -> Adam {
+    Adam { is_proportional: true, ..adam(rate).eps(1e-6) }
+}
+
+/// Returns the update scaled to the length of the parameter.
+fn proportional(update: Array, param: &Array) -> Array {
+    let (own, length) = (norm([&update].into_iter()), norm([param].into_iter()));
+    let ratio = (own.gt(0.0) & length.gt(0.0)).select(&length / &own, 1.0);
+    &update * ratio.astype(update.dtype())
 }
 
 impl Adam {
@@ -117,7 +145,11 @@ impl Optimizer for Adam {
         let next = &step + 1;
         let updates = grads.iter().zip(&mu).zip(&nu).map(|((g, mu), nu)| self.direction(g, mu, nu, &next)).collect();
         state.new.push(part);
-        descend(self.decay.apply(updates, params), &self.rate, &step)
+        let mut updates = self.decay.apply(updates, params);
+        if self.is_proportional {
+            updates = updates.into_iter().zip(params.arrays()).map(|(u, p)| proportional(u, p)).collect();
+        }
+        descend(updates, &self.rate, &step)
     }
     fn wrong_setting(&self) -> Option<[String; 3]> {
         fractions(&[("b1", self.b1), ("b2", self.b2)]).or_else(|| {

@@ -677,3 +677,41 @@ fn element_types_are_parsed_from_their_names() {
     assert_eq!(codes(&"float".parse::<DType>().unwrap_err()), ["dtype-name"]);
     assert_eq!([I4, BF16, C128].map(|dtype| (dtype.bits(), dtype.storage_bytes())), [(4, 1), (16, 2), (128, 16)]);
 }
+
+#[test]
+fn types_of_results_without_a_run() -> Result<()> {
+    let f = |x: &Array, n: &Array| (x.matmul(x.t()).sum(0), vec![n + 1]);
+    let large = Array::of_type([1 << 20, 4], F32);
+    let (sums, counts) = shardwise::eval_shape(f, (&large, &scalar(1, I32)))?;
+    assert_eq!(sums.ty().to_string(), "f32[1048576]");
+    assert_eq!(counts[0].ty().to_string(), "i32[]");
+    assert!(sums.to_vec::<f32>().is_err());
+    let mesh = Mesh::explicit([("X", 4)])?;
+    let rows = ones([8, 4], F32).shard(mesh.sharding(P!("X")));
+    assert_eq!(shardwise::eval_shape(|x: &Array| x.t(), &rows)?.ty().to_string(), "f32[4,8@X]");
+    let wrong = shardwise::eval_shape(|x: &Array| x.reshape([5]), &rows).unwrap_err();
+    assert_eq!(wrong.diagnostics().next().unwrap().code(), "reshape-size");
+    Ok(())
+}
+
+#[test]
+fn trees_become_vectors_and_back() -> Result<()> {
+    let params = (vec![array(&[[1.0f32, 2.0], [3.0, 4.0]]), zeros([0, 3], F32)], scalar(5.0, F32));
+    let (flat, unravel) = tree::ravel(&params);
+    assert_eq!(flat.to_vec::<f32>()?, [1.0, 2.0, 3.0, 4.0, 5.0]);
+    let (list, number) = unravel.tree(&(&flat * 2.0));
+    assert_eq!(list[0].to_vec2::<f32>()?, [[2.0, 4.0], [6.0, 8.0]]);
+    assert_eq!((list[1].ty().to_string(), number.item::<f32>()?), ("f32[0,3]".into(), 10.0));
+    let loss = |flat: &Array| unravel.tree(flat).0[0].square().sum(..);
+    assert_eq!(shardwise::grad(loss)(&flat).to_vec::<f32>()?, [2.0, 4.0, 6.0, 8.0, 0.0]);
+    let inside = jit(|x: &Array| {
+        let (flat, unravel) = tree::ravel(&(x.clone(), x + 1.0));
+        unravel.tree(&flat.flip(0)).1
+    });
+    assert_eq!(inside(&array(&[1.0f32, 2.0]))?.to_vec::<f32>()?, [2.0, 1.0]);
+    let code = |x: &Array| x.check().unwrap_err().diagnostics().next().unwrap().code().to_string();
+    assert_eq!(code(&tree::ravel(&(scalar(1, I32), scalar(1, F32))).0), "dtype-mixed");
+    assert_eq!(code(&unravel.tree(&zeros([4], F32)).1), "ravel-size");
+    assert_eq!(tree::ravel(&Vec::<Array>::new()).0.ty().to_string(), "f32[0]");
+    Ok(())
+}

@@ -9,12 +9,14 @@ use shardwise::prelude::*;
 use shardwise::{bits, grad, linalg};
 use std::collections::BTreeSet;
 
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 21] = [
     include_str!("../../src/control.rs"),
     include_str!("../../src/create.rs"),
+    include_str!("../../src/diagonal.rs"),
     include_str!("../../src/einsum.rs"),
     include_str!("../../src/index.rs"),
     include_str!("../../src/linalg.rs"),
+    include_str!("../../src/linalg/triangular.rs"),
     include_str!("../../src/nn/activation.rs"),
     include_str!("../../src/nn/attention.rs"),
     include_str!("../../src/nn/conv.rs"),
@@ -24,8 +26,11 @@ const SOURCES: [&str; 16] = [
     include_str!("../../src/ops.rs"),
     include_str!("../../src/optim/clip.rs"),
     include_str!("../../src/random.rs"),
+    include_str!("../../src/random/choice.rs"),
     include_str!("../../src/reduce.rs"),
+    include_str!("../../src/search.rs"),
     include_str!("../../src/shape.rs"),
+    include_str!("../../src/statistics.rs"),
 ];
 
 /// Returns the names of the public functions that return arrays: `pub fn f(..) -> Array`, and rows of tables, as in
@@ -40,7 +45,9 @@ fn name(line: &str) -> Option<String> {
     if let Some(function) = line.trim_start().strip_prefix("pub fn ") {
         let name = function.split(['(', '<']).next().filter(is_name)?;
         let result = function.rsplit_once("-> ").map_or("", |(_, ty)| ty);
-        let gives_arrays = ["Array", "(Array", "C ", "(C,", "R "].iter().any(|ty| result.starts_with(ty));
+        let gives_arrays = ["Array", "(Array", "[Array", "Vec<Array>", "C ", "(C,", "R ", "Y "]
+            .iter()
+            .any(|ty| result.starts_with(ty));
         return gives_arrays.then(|| name.to_string());
     }
     let mut words = line.strip_prefix("    ")?.split(' ');
@@ -112,6 +119,30 @@ const CASES: &[Case] = &[
     ("permutation", |x| x + permutation(key(), 16).astype(F32)), ("categorical", |x| categorical(key(), x, 1)),
     ("randint", |x| x + randint(key(), [8, 16], 0..9, I32).astype(F32)),
     ("truncated_normal", |x| x + truncated_normal(key(), -2.0, 2.0, [8, 16], F32)),
+    ("eye", |x| x + eye(8, 16, 1, F32)), ("identity", |x| x.matmul(identity(16, F32))), ("tri", |x| x * tri(8, 16, 0, F32)),
+    ("linspace", |x| x + linspace(0.0, 1.0, 16, F32)), ("tril", |x| x.tril(1)), ("triu", |x| x.triu(-1)),
+    ("diag", |x| x.diag(-1)), ("diagonal", |x| x.diagonal(2)), ("swapaxes", |x| x.swapaxes(0, 1)),
+    ("moveaxis", |x| x.moveaxis(0, -1)), ("tile", |x| x.tile([2, 1])), ("diff", |x| x.diff(1, 1)),
+    ("split", |x| x.split(2, 1).remove(1)), ("array_split", |x| x.array_split(3, 0).remove(0)),
+    ("meshgrid", |x| { let [a, b] = meshgrid([&x.i(0), &array(&[1.0f32, 2.0])], Indexing::Ij); a * b }),
+    ("outer", |x| x.i(0).outer(array(&[1.0f32, 2.0]))), ("kron", |x| x.kron(array(&[[1.0f32, 2.0]]))),
+    ("searchsorted", |x| linspace(0.0, 1.0, 9, F32).searchsorted(x, Side::Left)),
+    ("interp", |x| x.interp(linspace(0.0, 1.0, 5, F32), array(&[0.0f32, 3.0, 1.0, 2.0, 5.0]))),
+    ("unique", |x| ints(x).unique(30, -1)), ("unique_counts", |x| ints(x).unique_counts(30, -1).1),
+    ("nonzero", |x| x.gt(0.5).nonzero(40, -1).remove(1)), ("histogram", |x| x.histogram(linspace(0.0, 1.0, 5, F32))),
+    ("quantile", |x| x.quantile(0.3, 0)), ("quantile_by", |x| x.quantile_by(0.3, 1, Interpolation::Nearest)),
+    ("percentile", |x| x.percentile(array(&[10.0f32, 70.0]), 0)), ("median", |x| x.median(1)),
+    ("cov", |x| x.i(0).cov(1)), ("corrcoef", |x| x.i((.., 0)).corrcoef()),
+    ("gumbel", |x| x + gumbel(key(), [8, 16], F32)), ("exponential", |x| x + exponential(key(), [8, 16], F32)),
+    ("laplace", |x| x + laplace(key(), [8, 16], F32)), ("logistic", |x| x + logistic(key(), [8, 16], F32)),
+    ("choice", |x| x + choice(key(), 9, [8, 16], Choice::new()).astype(F32)),
+    ("relu6", |x| (x * 10.0).relu6()), ("hard_sigmoid", |x| x.hard_sigmoid()), ("hard_silu", |x| x.hard_silu()),
+    ("hard_tanh", |x| (x * 3.0).hard_tanh()), ("soft_sign", |x| x.soft_sign()), ("mish", |x| x.mish()), ("selu", |x| x.selu()),
+    ("celu", |x| x.celu(0.5)), ("squareplus", |x| x.squareplus(4.0)), ("glu", |x| x.glu(1)),
+    ("l2_loss", |x| nn::l2_loss(x, &x.square())), ("huber_loss", |x| nn::huber_loss(x, &(x * 5.0), 1.0)),
+    ("sigmoid_binary_cross_entropy", |x| nn::sigmoid_binary_cross_entropy(x, x)),
+    ("group_norm", |x| nn::group_norm(x, &ones([16], F32), &ones([16], F32), 4, 1e-5)),
+    ("batch_norm", |x| nn::batch_norm(x, &nn::BatchStatistics::of(x), &ones([16], F32), &ones([16], F32), 1e-5)),
     ("elu", |x| x.elu(1.0)), ("leaky_relu", |x| x.leaky_relu(0.1)), ("gelu_exact", |x| x.gelu_exact()),
     ("log_sigmoid", |x| x.log_sigmoid()), ("standardize", |x| nn::standardize(x, -1, 1e-5)),
     ("layer_norm", |x| nn::layer_norm(x, &ones([16], F32), &ones([16], F32), 1e-5)),
@@ -135,6 +166,7 @@ const CASES: &[Case] = &[
     ("svd", |x| linalg::svd(positive(x)).1),
     ("solve", |x| linalg::solve(positive(x), positive(x) * 0.5)),
     ("inv", |x| linalg::inv(positive(x))),
+    ("solve_triangular", |x| linalg::solve_triangular(positive(x), positive(x), linalg::Triangular::lower())),
     ("det", |x| linalg::det(positive(x))),
     ("slogdet", |x| linalg::slogdet(positive(x)).1),
     ("pinv", |x| linalg::pinv(positive(x))),
@@ -143,6 +175,9 @@ const CASES: &[Case] = &[
     ("matrix_power", |x| linalg::matrix_power(positive(x), -3)),
     ("expm", |x| linalg::expm(positive(x) * 0.1)),
     ("cond", |x| cond(scalar(1, I32).eq(1), || x * 2.0, || x.clone())),
+    ("scan_n", |x| scan_n(x.clone(), 3, |c, i| (&c + i.astype(F32), ())).0),
+    ("scan_reversed", |x| scan_reversed(zeros_like(&x.i(0)), x.clone(), |c, r| (&c + r, c)).0),
+    ("map", |x| map(x.clone(), |r| r.exp())),
     ("switch", |x| switch(scalar(1, I32), 2, |i| x * (i as f64 + 1.0))),
 ];
 

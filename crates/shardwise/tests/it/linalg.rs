@@ -1,5 +1,6 @@
 //! `linalg`: properties of decompositions, derivatives against differences, batches and layouts.
 
+use shardwise::linalg::Triangular;
 use shardwise::prelude::*;
 use shardwise::{grad, jvp, vmap};
 
@@ -22,6 +23,9 @@ const FUNCTIONS: &[(&str, Unary)] = &[
         (u * s.expand_dims(-2).sqrt()).matmul(vh)
     }),
     ("solve", |a| linalg::solve(a, a.square())),
+    ("solve_triangular", |a| linalg::solve_triangular(a, a.square(), Triangular::lower())),
+    ("solve_transposed", |a| linalg::solve_triangular(a, a.square(), Triangular::upper().transposed())),
+    ("solve_unit", |a| linalg::solve_triangular(a, a.square(), Triangular::upper().unit_diagonal())),
     ("inv", |a| linalg::inv(a)),
     ("det", |a| linalg::det(a)),
     ("slogdet", |a| linalg::slogdet(a).1),

@@ -493,3 +493,129 @@ fn words_of_optimizers() {
            = help: give both the same form; values that the program computes belong in arrays"#]],
     );
 }
+
+#[test]
+fn words_of_functions_that_rearrange_and_count() {
+    let x = ones([4, 6], F32);
+    let v = ones([5], F32);
+    check(
+        x.split(4, 1).remove(0),
+        expect![[r#"
+        error[split]: `split`: dimension 1 of size 6 cannot be split into 4 parts
+          --> here
+           | f32[4,6]
+           = help: `array_split` makes parts whose sizes differ by one"#]],
+    );
+    check(
+        x.moveaxis([0, 1], 1),
+        expect![[r#"
+        error[moveaxis]: `moveaxis` is to move 2 dimensions to 1 place
+          --> here
+           | f32[4,6]
+           = help: name one place for each dimension"#]],
+    );
+    check(
+        ones([2, 2, 2], F32).diag(0),
+        expect![[r#"
+        error[diag-rank]: `diag` needs a vector or a matrix
+          --> here
+           | f32[2,2,2]
+           = help: use `.diagonal(k)` for the diagonals of a batch of matrices"#]],
+    );
+    check(
+        meshgrid([&v, &x], Indexing::Ij)[0].clone(),
+        expect![[r#"
+        error[vector]: `meshgrid` needs an array with one dimension here
+          --> here
+           | f32[4,6]
+           = help: arrange the elements along one dimension: `.reshape([INFER])`"#]],
+    );
+    check(
+        v.diff(2000, 0) + ones([5000], F32).diff(2000, 0).sum(0),
+        expect![[r#"
+        error[too-large]: `diff` takes differences at most 1024 times, and is to take them 2000 times
+          --> here
+           | f32[5000]"#]],
+    );
+    check(
+        x.unique(3, &v),
+        expect![[r#"
+        error[fill-value]: `unique` needs a number or a scalar array to fill the result with
+          --> here
+           | f32[4,6] filled with f32[5]"#]],
+    );
+    check(
+        scalar(1, I32).nonzero(3, 0).remove(0),
+        expect![[r#"
+        error[nonzero-rank]: `nonzero` needs an array with at least one dimension
+          --> here
+           | i32[]
+           = help: use `.ne(0)` for a scalar"#]],
+    );
+    check(
+        v.interp(&v, ones([4], F32)),
+        expect![[r#"
+        error[interp]: `interp` needs as many values as points
+          --> here
+           | f32[5] and f32[4]"#]],
+    );
+    check(
+        x.quantile(1.5, 0),
+        expect![[r#"
+        error[quantile]: `quantile` needs a number between 0 and 1, and is given 1.5
+          --> here
+           | f32[4,6]"#]],
+    );
+    check(
+        x.quantile(&x, 0),
+        expect![[r#"
+        error[quantile]: `quantile` needs a scalar or a vector of quantiles
+          --> here
+           | f32[4,6]"#]],
+    );
+    check(
+        ones([2, 2, 2], F32).cov(1),
+        expect![[r#"
+        error[cov-rank]: `cov` needs a vector, or a matrix with a row for each variable
+          --> here
+           | f32[2,2,2]"#]],
+    );
+    check(
+        choice(Key::new(0), 3, [4], Choice::new().without_replacement()),
+        expect![[r#"
+        error[choice]: `choice` cannot draw 4 of 3 numbers without replacement
+          --> here
+           | i32[4]"#]],
+    );
+    check(
+        choice(Key::new(0), 3, [4], Choice::new().p(&v)),
+        expect![[r#"
+        error[choice-p]: `choice` needs 3 probabilities
+          --> here
+           | f32[5]
+           = help: give a probability for each number"#]],
+    );
+    check(
+        nn::group_norm(&x, &ones([6], F32), &ones([6], F32), 4, 1e-6),
+        expect![[r#"
+        error[group-norm]: `group_norm`: the features cannot be split into 4 groups
+          --> here
+           | f32[4,6]
+           = help: the last dimension is the features, the first is the batch, and the number of groups must divide that of features"#]],
+    );
+    check(
+        x.i((.., ..3)).glu(1),
+        expect![[r#"
+        error[split]: `glu`: dimension 1 of size 3 cannot be split into 2 parts
+          --> here
+           | f32[4,3]
+           = help: one half is multiplied with the other: the size must be even"#]],
+    );
+    check(
+        tree::ravel(&(v.clone(), v)).1.tree(&ones([9], F32)).0,
+        expect![[r#"
+        error[ravel-size]: `unravel`: the tree needs a vector of 10 elements
+          --> here
+           | f32[9]"#]],
+    );
+}

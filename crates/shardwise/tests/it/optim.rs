@@ -2,7 +2,9 @@
 //! compared with optax's in `optim_cases`.
 
 use shardwise::float0;
-use shardwise::optim::{self, adafactor, adam, adamw, chain, clip, clip_by_global_norm, lion, sgd};
+use shardwise::optim::{
+    self, adafactor, adagrad, adam, adamw, chain, clip, clip_by_global_norm, lamb, lion, rmsprop, sgd,
+};
 use shardwise::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,9 @@ fn all() -> Vec<(&'static str, optim::Chain)> {
         ("adam", chain((adam(0.1).nesterov(),))),
         ("adamw", chain((clip_by_global_norm(1.0), adamw(0.1).weight_decay(0.1)))),
         ("lion", chain((clip(0.5), lion(0.1)))),
+        ("lamb", chain((lamb(0.1).weight_decay(0.1),))),
+        ("rmsprop", chain((rmsprop(0.1).momentum(0.9),))),
+        ("adagrad", chain((adagrad(0.1),))),
         ("adafactor", chain((adafactor(0.1).min_size_to_factor(4).momentum(0.9),))),
         ("every", chain((adamw(0.1).every(2),))),
         ("over", chain((adamw(0.1).states_over("Y"),))),

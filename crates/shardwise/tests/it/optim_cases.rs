@@ -1,8 +1,8 @@
 //! Tests the steps of optimizers and the schedules against `testdata/optim.txt`, which `oracle/optimizers.py` makes.
 
 use crate::nn::{floats, recorded, ulps};
-use shardwise::optim::{self, Chain, Schedule, adafactor, adam, adamw, add_decayed_weights, chain, clip};
-use shardwise::optim::{clip_by_global_norm, constant, cosine, linear, lion, scale, sgd, warmup_cosine};
+use shardwise::optim::{self, Chain, Schedule, adafactor, adagrad, adam, adamw, add_decayed_weights, chain, clip};
+use shardwise::optim::{clip_by_global_norm, constant, cosine, lamb, linear, lion, rmsprop, scale, sgd, warmup_cosine};
 use shardwise::prelude::*;
 
 /// The distance from optax's values that is allowed, in ulps of the largest value of the case: a parameter after any
@@ -29,6 +29,13 @@ fn optimizer(name: &str) -> Chain {
         "adamw" => chain((adamw(0.01).b1(0.8).b2(0.95).eps(1e-6).eps_root(1e-5).weight_decay(0.1),)),
         "adamw_mask" => chain((adamw(0.01).weight_decay(0.1).decay_mask(is_matrix),)),
         "lion" => chain((lion(0.01),)),
+        "lamb" => chain((lamb(0.01),)),
+        "lamb_decay" => chain((lamb(0.01).weight_decay(0.1).decay_mask(is_matrix),)),
+        "rmsprop" => chain((rmsprop(0.01),)),
+        "rmsprop_momentum" => chain((rmsprop(0.01).decay(0.8).eps(1e-6).momentum(0.9),)),
+        "rmsprop_nesterov" => chain((rmsprop(0.01).momentum(0.9).nesterov(),)),
+        "adagrad" => chain((adagrad(0.1),)),
+        "adagrad_none" => chain((adagrad(0.1).initial_accumulator_value(0.0).eps(1e-5),)),
         "adafactor" => chain((adafactor(0.01),)),
         "adafactor_factored" => chain((factored,)),
         "adafactor_all" => {
@@ -85,5 +92,5 @@ fn steps_are_optaxs() {
             wrong.push(format!("{name}: {worst:.2} ulp"));
         }
     }
-    assert!(wrong.is_empty() && count == 21, "{count} cases\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty() && count == 28, "{count} cases\n{}", wrong.join("\n"));
 }

@@ -72,6 +72,19 @@ const SIZED: &[Sized] = &[
     ("einsum wrong", |n| shardwise::einsum(&"a".repeat(n.min(10_000)), [x()])), ("ragged_dot", |n| shardwise::ragged_dot(zeros([n, 2], F32), zeros([1, 2, 3], F32), zeros([1], I32))),
     ("fori_loop", |n| jit(move || fori_loop(0..n, scalar(0, I32), |_, x| x)).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
     ("scan", |n| scan(zeros([], F32), zeros([n], F32), |c, x| (c + &x, x)).1), ("scan results", |n| scan(zeros([], F32), zeros([3], F32), move |c, x| (c, x.broadcast_to([n]))).1),
+    ("eye", |n| eye(n, 2, -1, F32)), ("eye columns", |n| eye(2, n, n as isize, I8)), ("identity", |n| identity(n, F64)), ("tri", |n| tri(n, n, -(n as i64 as isize), Bool)),
+    ("linspace", |n| linspace(0.0, 1.0, n, F32)), ("meshgrid", |n| { let [a, b] = meshgrid([zeros([n], F32), zeros([n], F32)], Indexing::Xy); a + b }),
+    ("diag", |n| zeros([2], F32).diag(n as isize)), ("diag down", |n| zeros([2], F32).diag((n as isize).wrapping_neg())), ("diag of a vector", |n| zeros([n], F32).diag(0)),
+    ("diag of a matrix", |n| x().diag(n as isize)), ("diagonal", |n| x().diagonal((n as isize).wrapping_neg())), ("tril", |n| x().tril(n as isize)), ("triu", |n| x().triu(n as isize)),
+    ("swapaxes", |n| x().swapaxes(n, 0)), ("moveaxis", |n| x().moveaxis(n, 0)), ("tile", |n| x().tile([n, 1])), ("tile twice", |n| x().tile([n, n, 1])), ("tile many", |n| x().tile(vec![1; n.min(70_000)])),
+    ("split", |n| x().split(n, 1).remove(0)), ("split at", |n| x().split([n], 1).remove(1)), ("split dim", |n| x().split(2, n).remove(0)), ("array_split", |n| x().array_split(n, 1).remove(0)),
+    ("outer", |n| zeros([n], F32).outer(zeros([n], F32))), ("kron", |n| zeros([n, 2], F32).kron(zeros([2, n], F32))), ("diff", |n| x().diff(n, 1)), ("diff dim", |n| x().diff(1, n)),
+    ("searchsorted", |n| zeros([n], I32).searchsorted(x(), Side::Left)), ("unique", |n| x().unique(n, 0)), ("unique_counts", |n| x().unique_counts(n, 0).1), ("nonzero", |n| x().nonzero(n, 0).remove(0)),
+    ("quantile", |n| x().quantile(0.5, n)), ("quantile of", |n| x().quantile(n, 0)), ("cov", |n| x().cov(n)), ("histogram", |n| x().histogram(zeros([n], I32))), ("interp", |n| zeros([2], F32).interp(zeros([n], F32), zeros([n], F32))),
+    ("gumbel", |n| gumbel(key(), [n], F32)), ("exponential", |n| exponential(key(), [n], F16)), ("laplace", |n| laplace(key(), [n], F32)), ("logistic", |n| logistic(key(), [n], F32)),
+    ("choice of", |n| choice(key(), n, [2], Choice::new())), ("choice", |n| choice(key(), 3, [n], Choice::new())), ("choice once", |n| choice(key(), n, [2], Choice::new().without_replacement())), ("choice p", |n| choice(key(), 3, [n], Choice::new().p(&ones([3], F32)))),
+    ("choice of p", |n| choice(key(), n, [2], Choice::new().p(&zeros([n], F32)).without_replacement())),
+    ("scan_n", |n| jit(move || scan_n(scalar(0, I32), n, |c, i| (c + i, ())).0).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
     ("fori_loop of the end", |n| jit(move || fori_loop(n.saturating_sub(2)..n, scalar(0, I32), |i, x| x + i)).lower(()).map_or_else(|e| Array::of_type([], I32).shard(no_mesh(e)), |_| scalar(0, I32))),
 ];
 
@@ -121,6 +134,9 @@ const OF_LARGE: &[OfLarge] = &[
     ("one_hot", |x| x.one_hot(1 << 10, F32)), ("bincount", |x| x.bincount(3)), ("softmax", |x| x.astype(F32).softmax(0)), ("convert", |x| x.astype(C128)), ("stack", |x| stack([x, x], 0)),
     ("take_along", |x| x.take_along(zeros_like(x), 0)), ("scan", |x| scan(zeros([2], I32), x.clone(), |c, x| (c + &x, x)).1), ("scan over none", |x| scan(zeros([], I32), x.t(), |c, x| (c, x)).1),
     ("loop", |x| fori_loop(0..3, x.clone(), |_, x| x + 1)), ("cond", |x| cond(x.sum(..).gt(0), || x.clone(), || x * 2)), ("dims", |x| x.expand_dims(-1)), ("transpose", |x| x.transpose([1, 0])),
+    ("tril", |x| x.tril(0)), ("diag", |x| x.diag(-1)), ("tile", |x| x.tile([1 << 10, 2])), ("split", |x| x.split(2, 1).remove(0)), ("diff", |x| x.diff(1, 0)), ("kron", |x| x.kron(x)), ("outer", |x| x.outer(x)),
+    ("searchsorted", |x| x.i((.., 0)).searchsorted(3, Side::Right)), ("unique", |x| x.unique(3, 0)), ("nonzero", |x| x.nonzero(3, 0).remove(0)), ("median", |x| x.median(0)), ("histogram", |x| x.histogram(array(&[0, 1, 2]))), ("cov", |x| x.t().cov(1)),
+    ("scan_reversed", |x| scan_reversed(zeros([2], I32), x.clone(), |c, x| (c + &x, x)).1), ("map", |x| map(x.clone(), |x| x + 1)),
     ("categorical", |x| shardwise::categorical(key(), &x.astype(F32), 0)), ("noise", |x| x + randint(key(), x.shape(), 0..3, I32)), ("squares", |x| x.square().max(keep(0))), ("logsumexp", |x| x.astype(F32).logsumexp(0)),
 ];
 
@@ -132,7 +148,7 @@ fn functions_of_large_arrays() {
             let traced = problem(|| jit(|x: &Array| f(x)).lower(&Array::of_type([n, 2], I32)).map(|_| ()));
             problems.extend(traced.map(|p| format!("{name} {n}, traced: {p}")));
             let typed = problem(|| f(&Array::of_type([n, 2], I32)).check().map(|_| ()));
-            let is_loop = ["loop", "cond", "scan", "scan over none"].contains(name);
+            let is_loop = ["loop", "cond", "scan", "scan over none", "scan_reversed", "map"].contains(name);
             problems.extend(typed.filter(|_| !is_loop).map(|p| format!("{name} {n}, of a type: {p}")));
         }
     }

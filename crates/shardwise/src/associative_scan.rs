@@ -1,0 +1,157 @@
+//! Scans with an associative function, in a number of steps that is the logarithm of the length.
+
+use crate::array::Array;
+use crate::control::{give_up, traced};
+use crate::ops::Dim;
+use crate::tree::{self, Tree};
+use crate::{context, explicit, hlo, mistakes};
+use std::panic::Location;
+
+type At = &'static Location<'static>;
+
+const NAME: &str = "associative_scan";
+
+/// Combines the elements along a dimension of `xs` with all elements before them, by a function that is associative:
+/// `combine(combine(a, b), c)` is `combine(a, combine(b, c))`. Element `i` of the result is that of elements `0..=i` in
+/// their order. As `jax.lax.associative_scan`, it applies the function to many elements at once, about twice the
+/// logarithm of the length times.
+///
+/// The function gets parts of the arrays, and must combine them element by element along the dimension. `xs` is a tree
+/// of arrays whose dimensions `dim` have the same size. For a scan from the end, flip the arrays before and after it.
+///
+/// # Errors
+///
+/// - `dimension` if an array has no dimension `dim`.
+/// - `scan-length` if there are no arrays, or the dimensions differ in size.
+/// - `tree-form` if the function changes the form of the tree, and `combined-type` if it changes the type of an array.
+///
+/// These end the trace. Outside of a trace, this function panics with them.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let products = associative_scan(|a, b| a * b, array(&[1, 2, 3, 4]), 0);
+/// assert_eq!(products.to_vec::<i32>()?, [1, 2, 6, 24]);
+/// // The states of `s = a * s + b`: two steps are again one of this form.
+/// let step = |(a, b): (Array, Array), (c, d): (Array, Array)| (a * &c, b * c + d);
+/// let (_, states) = associative_scan(step, (array(&[2, 2, 2]), array(&[1, 1, 1])), 0);
+/// assert_eq!(states.to_vec::<i32>()?, [1, 3, 7]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl Dim) -> T {
+    let at = context::caller(Location::caller());
+    traced(NAME, at, || {
+        let scan = Scan { combine: &combine, dims: dims(&xs, dim, at), at };
+        let length = length(&xs, &scan.dims, at);
+        scan.prefixes(xs, length)
+    })
+}
+
+/// Returns the index of the dimension for each array. Ends the trace if it does not exist.
+fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
+    let index = |x: &Array| match dim.of(x.tensor().rank()) {
+        Some(dim) => dim,
+        None => give_up(mistakes::dimension(&dim.to_string(), &x.short_type(), &context::loc(at)), at),
+    };
+    tree::leaves(xs).into_iter().map(index).collect()
+}
+
+/// Returns the size of the dimensions. Ends the trace unless there is one, which is that of all arrays.
+fn length<T: Tree>(xs: &T, dims: &[usize], at: At) -> usize {
+    let leaves = tree::leaves(xs);
+    let sizes: Vec<usize> = leaves.iter().zip(dims).map(|(x, &d)| x.tensor().shape[d]).collect();
+    match sizes.first() {
+        Some(&n) if sizes.iter().all(|&size| size == n) => n,
+        _ => {
+            let facts: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
+            let message = format!("`{NAME}` needs one or more arrays whose scanned dimensions have the same size");
+            give_up(mistakes::with_facts("scan-length", message, facts.join(", "), "", &context::loc(at)), at)
+        }
+    }
+}
+
+struct Scan<'a, T> {
+    combine: &'a dyn Fn(T, T) -> T,
+    /// The scanned dimension of each array.
+    dims: Vec<usize>,
+    at: At,
+}
+
+impl<T: Tree> Scan<'_, T> {
+    /// Returns the combination of each of `n` elements with all before it. Pairs of neighbours are combined first. The
+    /// combinations of the pairs are those of the elements at odd positions. Each of the others is that of the one
+    /// before it and its own element.
+    fn prefixes(&self, xs: T, n: usize) -> T {
+        if n < 2 {
+            return xs;
+        }
+        let pairs = self.combined(self.part(&xs, 0, n - 1, 2), self.part(&xs, 1, n, 2));
+        let odd = self.prefixes(pairs, n / 2);
+        let first = self.part(&xs, 0, 1, 1);
+        let even = match (n - 1) / 2 {
+            0 => first,
+            others => {
+                let rest = self.combined(self.part(&odd, 0, others, 1), self.part(&xs, 2, n, 2));
+                self.zip(&first, &rest, |first, rest, dim| hlo::concatenate(&[first, rest], dim))
+            }
+        };
+        self.zip(&even, &odd, interleaved)
+    }
+
+    fn combined(&self, a: T, b: T) -> T {
+        let before = a.rebuild(&mut Array::clone);
+        let out = context::outside(self.at, || (self.combine)(a, b));
+        let loc = context::loc(self.at);
+        if tree::form(&before) != tree::form(&out) {
+            give_up(mistakes::form(NAME, "the function changes the form of the tree", &loc), self.at);
+        }
+        for ((path, a), b) in tree::paths(&before).into_iter().zip(tree::leaves(&out)) {
+            if a.tensor() != b.tensor() {
+                let d = mistakes::combined_type(&path.to_string(), &a.short_type(), &b.short_type(), &loc);
+                give_up(d, self.at);
+            }
+        }
+        out
+    }
+
+    /// Returns every `by`-th element of `from..to`.
+    fn part(&self, xs: &T, from: usize, to: usize, by: usize) -> T {
+        let mut dims = self.dims.iter();
+        xs.rebuild(&mut |x| {
+            let (ty, dim) = (x.tensor(), *dims.next().expect("one for each array"));
+            let (mut start, mut limit, mut strides) = (vec![0; ty.rank()], ty.shape.clone(), vec![1; ty.rank()]);
+            (start[dim], limit[dim], strides[dim]) = (from, to, by);
+            explicit::one(NAME, || hlo::slice(x, &start, &limit, &strides))
+        })
+    }
+
+    fn zip(&self, a: &T, b: &T, f: impl Fn(&Array, &Array, usize) -> Array) -> T {
+        let mut others = tree::leaves(b).into_iter().zip(&self.dims);
+        a.rebuild(&mut |a| {
+            let (b, &dim) = others.next().expect("trees of one form");
+            explicit::one(NAME, || f(a, b, dim))
+        })
+    }
+}
+
+/// Returns the elements of both arrays in turn. `even` may have one more than `odd`.
+fn interleaved(even: &Array, odd: &Array, dim: usize) -> Array {
+    let shape = &odd.tensor().shape;
+    let rank = shape.len();
+    let mut limit = shape.clone();
+    let both = hlo::slice(even, &vec![0; rank], &limit, &vec![1; rank]);
+    let mut apart = shape.clone();
+    apart.insert(dim + 1, 1);
+    let pairs = hlo::concatenate(&[&hlo::reshape(&both, &apart), &hlo::reshape(odd, &apart)], dim + 1);
+    limit[dim] *= 2;
+    let pairs = hlo::reshape(&pairs, &limit);
+    if even.tensor().shape == *shape {
+        return pairs;
+    }
+    let mut start = vec![0; rank];
+    start[dim] = shape[dim];
+    let last = hlo::slice(even, &start, &even.tensor().shape.clone(), &vec![1; rank]);
+    hlo::concatenate(&[&pairs, &last], dim)
+}
