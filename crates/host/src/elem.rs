@@ -1,7 +1,10 @@
 //! The element types that kernels read and write.
 #![forbid(unsafe_code)]
 
+use bytemuck::Pod;
+use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
+use shardwise_ops::elementwise::{narrow, widen};
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -108,5 +111,29 @@ impl Elem {
             Elem::BF16 | Elem::F16 => Elem::F32,
             _ => self,
         }
+    }
+}
+
+/// A complex type. Numbers are combined as pairs of `f64`.
+pub trait ComplexNumber: Pod {
+    fn widen(self) -> Complex64;
+    fn narrow(wide: Complex64) -> Self;
+}
+
+impl ComplexNumber for Complex32 {
+    fn widen(self) -> Complex64 {
+        widen(self)
+    }
+    fn narrow(wide: Complex64) -> Complex32 {
+        narrow(wide)
+    }
+}
+
+impl ComplexNumber for Complex64 {
+    fn widen(self) -> Complex64 {
+        self
+    }
+    fn narrow(wide: Complex64) -> Complex64 {
+        wide
     }
 }

@@ -116,7 +116,7 @@ struct Pending {
 #[derive(Clone)]
 struct Cause {
     why: Why,
-    /// What needs the communication, or has the ambiguous layout.
+    /// The op or the function whose layout is not decided.
     step: Step,
     level: Communicate,
     /// The axes over which the value can be left unreduced, because it is a sum over them or may become one.

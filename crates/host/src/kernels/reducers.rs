@@ -46,8 +46,7 @@ macro_rules! by_reducer {
         }
     };
     ($elem:expr, $kind:expr, $with:ident) => {{
-        use crate::elem::Elem;
-        use crate::kernels::complex::Number;
+        use crate::elem::{ComplexNumber, Elem};
         use half::{bf16, f16};
         use num_complex::{Complex32, Complex64};
         use shardwise_mathfn::{max_f32, max_f64, min_f32, min_f64};

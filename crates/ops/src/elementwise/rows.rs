@@ -238,7 +238,7 @@ fn make_complex(part: DType) -> Option<Zip> {
     }
 }
 
-/// Returns the power for a type of integers of 8 bits and more.
+/// Returns the power for a type of integers, or `None` for one with fewer than 8 bits.
 fn integer_power(dtype: DType) -> Option<Zip> {
     macro_rules! by {
         ($T:ty, $f:ident) => {

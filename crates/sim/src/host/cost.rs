@@ -218,7 +218,7 @@ impl<'a> Costs<'a> {
         if CollectiveView::of(root).is_some() {
             return self.collective(root, sizes, instances);
         }
-        if let Some(product) = Product::of(root) {
+        if let Some(product) = Product::of(root).filter(|_| kind(root) != Kind::Elementwise) {
             return (self.product(root, product, sizes, instances), Class::Product);
         }
         match kind(root) {

@@ -79,9 +79,15 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
         () if is_reduction(view) => Kind::Reduce,
         () if !is_plain => Kind::Other,
         () if class == PropagationClass::Elementwise || view.operands().is_empty() => Kind::Elementwise,
+        () if is_multiplication(view) => Kind::Elementwise,
         () if view.operands().len() == 1 && is_fusible(view) => Kind::View,
         () => Kind::Other,
     }
+}
+
+/// Returns true for a product without a sum: an element of the result is the product of an element of each operand.
+fn is_multiplication(view: &OpView<'_>) -> bool {
+    Product::of(view).is_some_and(|product| product.k == 1.0)
 }
 
 /// Returns true if the result is the operand under another shape. Arrays of a host have no tiles.

@@ -447,6 +447,24 @@ fn a_batch_of_products_is_shared_by_the_workers() {
     assert!((product(10_000) - (6.0 + 10_240.0 / 1.9)).abs() < 1.0, "{}", product(10_000));
 }
 
+/// Tests that a product without a sum runs with the elementwise ops that use it, as one instruction that takes as long
+/// as its data.
+#[test]
+fn products_without_a_sum_are_multiplications() {
+    let ty = "tensor<4096x64xf32>";
+    let source = format!(
+        "func.func @main(%x: {ty}, %y: tensor<4096xf32>) -> {ty} {{
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [] x [] : ({ty}, tensor<4096xf32>) -> {ty}
+  %1 = stablehlo.add %0, %x : {ty}
+  return %1 : {ty}
+}}"
+    );
+    let host = host_with("element.stablehlo.add.f32 1e12 | by hand\nproduct.f32.8x8x8 1e6 | by hand\n");
+    let timeline = simulate(&localized(&source), &host, &Options::default()).unwrap();
+    assert_eq!(timeline.spans.len(), 1, "{}", listing(&timeline));
+    assert!(timeline.end() < 300_000_000, "{}", listing(&timeline));
+}
+
 /// Tests that windows as large as a dimension are running sums only if each starts at the first element.
 #[test]
 fn running_sums_have_a_rate_of_their_own() {

@@ -8,41 +8,15 @@ pub use reduce::step as reduce;
 use super::context::PlanCx;
 use super::factors::Factors;
 use super::small::Rows;
-use crate::elem::Elem;
+use crate::elem::{ComplexNumber, Elem};
 use crate::small::Routine;
-use bytemuck::Pod;
 use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_mathfn::order::{LANES_64, fold};
 use shardwise_ops::dot::DotDims;
-use shardwise_ops::elementwise::{narrow, widen};
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Opcode, ReduceKind};
-
-/// A complex type. Numbers are combined as pairs of `f64`.
-pub trait Number: Pod {
-    fn widen(self) -> Complex64;
-    fn narrow(wide: Complex64) -> Self;
-}
-
-impl Number for Complex32 {
-    fn widen(self) -> Complex64 {
-        widen(self)
-    }
-    fn narrow(wide: Complex64) -> Complex32 {
-        narrow(wide)
-    }
-}
-
-impl Number for Complex64 {
-    fn widen(self) -> Complex64 {
-        self
-    }
-    fn narrow(wide: Complex64) -> Complex64 {
-        wide
-    }
-}
 
 /// The most products of elements in a product of arrays.
 const MAX_PRODUCTS: usize = 1 << 13;
@@ -79,7 +53,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn compute<T: Number>(&self, x: &[u8], init: &[u8], to: &mut [u8]) {
+    fn compute<T: ComplexNumber>(&self, x: &[u8], init: &[u8], to: &mut [u8]) {
         let (x, init): (&[T], &[T]) = (bytemuck::cast_slice(x), bytemuck::cast_slice(init));
         let (rows, row_len) = (self.rows.count, self.rows.row_len);
         for (i, to) in bytemuck::cast_slice_mut::<u8, T>(to).iter_mut().enumerate() {
@@ -109,7 +83,7 @@ struct Product {
 }
 
 impl Product {
-    fn compute<T: Number>(&self, [a, b]: [&[u8]; 2], to: &mut [u8]) {
+    fn compute<T: ComplexNumber>(&self, [a, b]: [&[u8]; 2], to: &mut [u8]) {
         let (a, b): (&[T], &[T]) = (bytemuck::cast_slice(a), bytemuck::cast_slice(b));
         let to = bytemuck::cast_slice_mut::<u8, T>(to);
         for (i, to) in to.iter_mut().enumerate() {

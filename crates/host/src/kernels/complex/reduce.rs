@@ -1,8 +1,7 @@
 //! Sums and products of complex numbers along dimensions. Workers share the results, whose elements are combined in the
 //! order that `shardwise_mathfn::order` defines.
 
-use super::Number;
-use crate::elem::Elem;
+use crate::elem::{ComplexNumber, Elem};
 use crate::kernels::buffers::{output_bytes, written};
 use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::folded;
@@ -104,7 +103,7 @@ impl Reduction {
     }
 
     #[inline(always)]
-    fn results<T: Number>(&self, first: usize, x: &[u8], init: &[u8], to: &mut [u8]) {
+    fn results<T: ComplexNumber>(&self, first: usize, x: &[u8], init: &[u8], to: &mut [u8]) {
         let (x, init) = (bytemuck::cast_slice(x), bytemuck::cast_slice::<u8, T>(init)[0].widen());
         let to = bytemuck::cast_slice_mut::<u8, T>(to);
         if self.is_sum {
@@ -116,7 +115,7 @@ impl Reduction {
 
     /// Computes results from number `first` on.
     #[inline(always)]
-    fn combined<T: Number>(
+    fn combined<T: ComplexNumber>(
         &self,
         first: usize,
         x: &[T],
@@ -150,7 +149,7 @@ impl Reduction {
 
     /// Returns `width` totals, of which the elements in each row follow each other. `x` starts with the first of them.
     #[inline(always)]
-    fn columns<T: Number>(
+    fn columns<T: ComplexNumber>(
         &self,
         x: &[T],
         width: usize,
