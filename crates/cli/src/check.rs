@@ -89,8 +89,9 @@ pub fn nearness(got: &Literal, want: &Literal) -> String {
     format!("largest difference {apart:.3e} ({share:.3e} of the largest element)")
 }
 
-/// Returns how far each element may be from `want` after sums of at most `terms` terms. `moved` are the results for
-/// terms that were moved by [`places`] units in the last place.
+/// Returns for each element of `want` the largest distance from it that rounding explains, if no sum has more than
+/// `terms` terms. `moved` holds the results of further runs, in which the operands of all sums and products in the
+/// program were moved by [`places`] units in the last place.
 fn bounds(want: &Literal, terms: usize, moved: &[&Literal]) -> Vec<f64> {
     let moves = |i: usize| moved.iter().map(|m| compare::gap(m, want, i)).fold(0.0, f64::max);
     let most = match is_noise(want, moves) {

@@ -160,8 +160,8 @@ impl<'m> Machine<'m> {
     }
 
     /// Returns operand `from`, whose data are `value`, in the layout of result `to`. A value that is not an array is
-    /// returned unchanged. Devices have no result if a device that holds the same global value has no operand. Fails if
-    /// devices that should hold equal parts of the operand do not.
+    /// returned unchanged. If a device has no operand, no device that holds the same global value has a result. Fails
+    /// if devices that should hold equal parts of the operand do not.
     fn relayout(
         &self,
         value: &PerProcess,

@@ -133,8 +133,9 @@ impl<T: Scalar> Triangle<'_, T> {
         x
     }
 
-    /// Returns a vector with `T^H x = conj(w) x`, where `w` is the eigenvalue in row `j`. Its elements before those of
-    /// `w` are zero, and those behind are computed from the first to the last.
+    /// Returns a vector `x` with `T^H x = conj(w) x`. The eigenvalue `w` is that of row `j`, or the first one of the
+    /// pair in rows `j` and `j + 1` if `is_pair` is true. The elements of `x` before row `j` are zero. Those after the
+    /// rows of `w` are computed from the first to the last.
     fn left_vector(&self, j: usize, is_pair: bool) -> Data<Complex64> {
         let mut x = self.start(j, is_pair);
         let mut i = if is_pair { j + 2 } else { j + 1 };

@@ -30,6 +30,7 @@ pub const LANES_64: usize = 32;
 ///
 /// `get(i)` is the element `i` in row-major order of the reduced dimensions. `lanes` is the number of partial results
 /// of a row, which is a power of two.
+#[inline]
 pub fn fold<T: Copy>(
     rows: usize,
     row_len: usize,
@@ -64,8 +65,10 @@ pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usi
         .unwrap_or(identity)
 }
 
+/// Folds the elements from number `start` to number `end` of a row, which are one segment, as step 1 of the module
+/// states for a longer row. `lanes` is at most [`LANES_32`].
 #[inline]
-fn fold_segment<T: Copy>(
+pub fn fold_segment<T: Copy>(
     start: usize,
     end: usize,
     lanes: usize,
@@ -73,7 +76,8 @@ fn fold_segment<T: Copy>(
     get: impl Fn(usize) -> T,
     op: impl Fn(T, T) -> T,
 ) -> T {
-    let mut partials = vec![identity; lanes];
+    let mut partials = [identity; LANES_32];
+    let partials = &mut partials[..lanes];
     for first in (start..end).step_by(lanes) {
         for (lane, partial) in partials[..lanes.min(end - first)].iter_mut().enumerate() {
             *partial = op(*partial, get(first + lane));

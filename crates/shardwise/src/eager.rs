@@ -352,7 +352,7 @@ pub(crate) fn argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
 fn number_or_argument(ty: &ShardedType, loc: &base::Loc, at: At) -> Array {
     let arg = argument(ty, loc, at);
     if ty.sharding.is_none() && ty.ty.rank() == 0 {
-        trace::with(|t| t.forget_sharding(&arg));
+        trace::with(|t| t.forget_sharding(arg.traced().expect("an argument is traced")));
         return arg.with_current_type();
     }
     arg

@@ -6,7 +6,7 @@
 //! `.shard` decides its layout in place. Any other use takes the obvious layout if there is one and the mesh allows the
 //! communication, and is a mistake otherwise. A library function is typed as a whole: a value that is pending inside it
 //! becomes its pending result. Functions whose steps do not show the layouts of their results have rules of their own
-//! (`rules`). The steps of derivatives take the obvious layouts, also where a program would be asked.
+//! (`rules`). The steps that transforms add take the obvious layouts, also where a program would be asked.
 //!
 //! Over Auto axes, dimensions stay open. Nothing here concerns axes that are Auto or Manual.
 
@@ -460,7 +460,7 @@ fn give(t: &mut Trace, op: Op, typed: Typed, results: SmallVec<[Value; 1]>) {
         }
         Typed::Pending(candidates, cause) => {
             let loc = t.view(op).loc().clone();
-            // No line of the program could decide the layout of a derivative's step.
+            // No line of the program could decide the layout of a step that a transform adds.
             let cause = if context::is_copying() { cause.decided() } else { cause };
             let (name, first_op) = match &t.explicit.function {
                 Some(f) => (f.callee.name, f.first_op),

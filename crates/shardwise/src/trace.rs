@@ -518,12 +518,9 @@ impl Trace {
         Some(ShardedType { ty, sharding: explicit::expected(self, t).or_else(|| data.sharding.clone()) })
     }
 
-    /// Leaves the layout of an array to the compiler. Does nothing unless the array is a value of a function that is
-    /// being built.
-    pub fn forget_sharding(&mut self, array: &Array) {
-        if let Some(t) = array.traced()
-            && let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame)
-        {
+    /// Leaves the layout of a value to the compiler. Does nothing unless the function of the value is being built.
+    pub fn forget_sharding(&mut self, t: Traced) {
+        if let Some(frame) = self.frames.iter_mut().find(|f| f.id == t.frame) {
             frame.func.body.value_mut(t.value).sharding = None;
         }
     }

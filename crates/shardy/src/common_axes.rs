@@ -63,9 +63,9 @@ fn agreed_axes(projection: &Projection, factor: Factor) -> Option<Option<&AxisLi
     all.all(|axes| Some(axes) == first).then_some(first)
 }
 
-/// Makes one of two tensors follow the other, and returns the axes of all factors. The leader is the one without split
-/// permutation factors, then the larger, then the more sharded, then the first. A factor that only the follower has
-/// keeps its axes up to the first part that the leader uses.
+/// Returns the axes of all factors. One of two tensors, the leader, keeps all of its axes. It is the tensor that splits
+/// no permutation factor; if both or none do, it is that with more elements, then that with more shards, then the first
+/// one. A factor that only the other tensor has keeps its axes up to where they first overlap those of the leader.
 fn follow_one(
     rule: &Rule,
     mesh: &Mesh,

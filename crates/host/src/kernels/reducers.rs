@@ -40,8 +40,8 @@ macro_rules! by_reducer {
     };
     (@complex $T:ty, $kind:expr, $with:ident) => {
         match $kind {
-            Add => $with!($T, |x| x, |a: $T, b: $T| <$T>::narrow(a.widen() + b.widen()), |x| x),
-            Mul => $with!($T, |x| x, |a: $T, b: $T| <$T>::narrow(a.widen() * b.widen()), |x| x),
+            Add => $with!($T, <$T>::widen, |a: Complex64, b: Complex64| a + b, <$T>::narrow),
+            Mul => $with!($T, <$T>::widen, |a: Complex64, b: Complex64| a * b, <$T>::narrow),
             Max | Min | And | Or => None,
         }
     };

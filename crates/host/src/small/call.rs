@@ -22,7 +22,7 @@ pub(crate) struct Call {
     results: Vec<Array>,
 }
 
-/// An array in words, which a routine reads or writes.
+/// The place of an array in the words of a program, and its number of elements. A routine reads or writes the array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array {
     pub place: Place,

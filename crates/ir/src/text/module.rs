@@ -553,11 +553,7 @@ impl<'t> Parser<'t> {
         for (arg, mut attrs) in args.into_iter().zip(arg_attrs) {
             let (at, name) = (arg.at, format!("`%{}`", arg.name));
             if arg.name == UNNAMED {
-                return Err(self.fail(
-                    at,
-                    "text-syntax",
-                    "an argument of a function with a body needs a name".to_string(),
-                ));
+                return Err(self.fail(at, "text-syntax", "an argument of a function needs a name".to_string()));
             }
             let v = self.add_arg(entry, arg);
             self.apply_arg_facts(v, &name, &mut attrs, at)?;

@@ -153,10 +153,10 @@ impl Transform {
 }
 
 impl Step {
-    /// Returns the step that reads an array of complex numbers with the dimensions `dims` (number and size of each),
-    /// transforms its lines along dimension `d`, and writes the first `written` elements of each. A line has `n`
-    /// elements, of which the array may have only the first. Lines are copied if `is_transformed` is false. Changes
-    /// `dims` to the dimensions of the array that it writes.
+    /// Returns the step that transforms all lines of an array of complex numbers along dimension `d`, and writes the
+    /// first `written` elements of each. `dims` lists the dimensions of the array in order, each as its index and its
+    /// size. A line has `n` elements, of which the array may have only the first. Lines are copied if `is_transformed`
+    /// is false. Changes `dims` to the dimensions of the array that the step writes.
     fn new(dims: &mut Vec<(usize, usize)>, d: usize, [n, written]: [usize; 2], is_transformed: bool) -> Step {
         let mut step = Step {
             from: DType::C128,

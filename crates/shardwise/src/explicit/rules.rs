@@ -1,7 +1,7 @@
 //! Library functions with layout rules of their own: the layouts of their results do not follow from their steps.
 
 use super::typing::{is_plain, with_whole_dims};
-use super::{Cause, Pending, Step, Sums, Why, given, is_pending, is_typing, silently};
+use super::{Cause, Pending, Step, Sums, Why, forget, given, is_pending, is_typing, silently};
 use crate::array::{Array, ArrayType};
 use crate::replay;
 use crate::trace::{self, Trace, Traced};
@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// Runs a function whose result has the layout of `x`. If `dim` is sharded or `x` is pending, the result is pending,
-/// because elements move. Outside of Explicit mode, and if `x` is not a value of the trace with a layout, only runs `f`.
+/// because elements move. Outside of Explicit mode, and if `x` is not a value of the trace with a layout, only runs
+/// `f`.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| is_typing()) else { return f() };
@@ -38,8 +39,8 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 ///
 /// If data moves for this, `f` runs on operands that are moved first, and the results are pending. Where the layouts of
 /// the operands contradict each other, `f` runs on operands in the first of the possible layouts, which the caller is
-/// asked to confirm. If nothing moves, outside of Explicit mode, and if operands have no layouts, are pending, unreduced
-/// or reduced, only runs `f` on the operands.
+/// asked to confirm. If nothing moves, outside of Explicit mode, and if operands have no layouts, are pending,
+/// unreduced or reduced, only runs `f` on the operands.
 pub(crate) fn by_rule(
     name: &'static str,
     operands: &[Array],
@@ -57,7 +58,9 @@ pub(crate) fn by_rule(
     let rule = rule();
     let ResultLayouts { candidates, verdict } = trace::with(|t| results_of(t, &rule, &layouts));
     if verdict == Verdict::Clear {
-        return f(operands);
+        let out = f(operands);
+        trace::with(|t| out.iter().zip(&candidates[0]).for_each(|(result, layout)| complete(t, result, layout)));
+        return out.into_iter().map(Array::with_current_type).collect();
     }
     let inner = |((a, own), mapping): ((&Array, &Option<Sharding>), &Mapping)| match own {
         Some(own) => moved(a, own, &layout_in(mapping, &rule, &candidates[0])),
@@ -75,7 +78,6 @@ pub(crate) fn by_rule(
         let cause = Rc::new(Cause { why: Why::Verdict(verdict), step, level: t.explicit.level(), sums });
         for (i, result) in out.iter().enumerate() {
             let Some(traced) = result.traced() else { continue };
-            t.forget_sharding(result);
             let candidates = candidates.iter().map(|c| t.explicit.sharding(&c[i], Sums::default())).collect();
             wait(t, traced, candidates, cause.clone());
         }
@@ -110,9 +112,20 @@ fn moved(a: &Array, own: &Sharding, layout: &[AxisList]) -> Array {
     if to.same_layout(own) { a.clone() } else { replay::reshard(a, &to) }
 }
 
-/// Makes the result of an op pending. Does nothing for an argument.
+/// Sets the layout of a result that has none because it was made of constants, as the power 0 of a matrix.
+fn complete(t: &mut Trace, result: &Array, layout: &[AxisList]) {
+    let traced = result.traced().filter(|v| !is_pending(t, *v));
+    if let Some(traced) = traced.filter(|v| t.value_type(*v).is_some_and(|ty| ty.sharding.is_none())) {
+        let layout = t.explicit.sharding(layout, Sums::default());
+        t.set_sharding(traced, layout);
+    }
+}
+
+/// Makes the result of an op pending, in place of the layout that its own op has. Does nothing for an argument.
 fn wait(t: &mut Trace, traced: Traced, mut candidates: SmallVec<[Sharding; 1]>, cause: Rc<Cause>) {
     let Some((loc, op)) = t.def(traced) else { return };
+    forget(t, traced);
+    t.forget_sharding(traced);
     if cause.has_default() {
         candidates.truncate(1);
     }

@@ -1,7 +1,7 @@
 //! How long an instruction takes on a host, by the rates that were measured.
 
 use super::Subject;
-use super::groups::{Kind, kind};
+use super::groups::{Kind, is_multiplication, kind};
 use crate::op::Product;
 use crate::rates::{
     BATCHED, INSTANCE, LAUNCH, PRODUCT, Rates, SMALL_ELEMENT, SMALL_MOVED, SMALL_OP, SMALL_PRODUCT, SMALL_PROGRAM,
@@ -218,7 +218,7 @@ impl<'a> Costs<'a> {
         if CollectiveView::of(root).is_some() {
             return self.collective(root, sizes, instances);
         }
-        if let Some(product) = Product::of(root).filter(|_| kind(root) != Kind::Elementwise) {
+        if let Some(product) = Product::of(root).filter(|_| !is_multiplication(root)) {
             return (self.product(root, product, sizes, instances), Class::Product);
         }
         match kind(root) {
@@ -300,7 +300,8 @@ impl<'a> Costs<'a> {
     /// Returns the number of elements of an op that one worker computes in a second, as it was measured for the element
     /// type or a similar one. Returns `None` if it was not measured.
     fn element_rate(&self, view: &OpView<'_>) -> Option<f64> {
-        let rate = |dtype: DType| self.rates.get(&format!("element.{}.{}", view.name(), dtype.name()));
+        let name = if is_multiplication(view) { Opcode::Multiply.name() } else { view.name() };
+        let rate = |dtype: DType| self.rates.get(&format!("element.{name}.{}", dtype.name()));
         let dtype = element_type(view)?;
         rate(dtype).or_else(|| rate(similar(dtype))).filter(|rate| *rate > 0.0)
     }

@@ -7,15 +7,17 @@ use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::folded;
 use crate::kernels::strides::row_major;
 use crate::memory::OutOfMemory;
+use crate::parts::Pace;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use crate::simd::{AtLevel, Vector, run_words};
 use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
-use shardwise_mathfn::order::{CHUNK, LANES_64, fold_row, fold_rows};
+use shardwise_mathfn::order::{CHUNK, LANES_64, SEGMENT, fold_rows, fold_segment};
 use shardwise_ops::ReduceKind;
 use shardwise_ops::reducer::reduce_kind_of_op;
+use std::cell::RefCell;
 
 /// The number of results that follow each other and are computed together.
 const WIDTH: usize = 128;
@@ -43,8 +45,8 @@ struct Places {
     row_len: usize,
 }
 
-/// Returns the step of a `reduce` of an array of complex numbers by sums or products. Returns `None` for others, and for
-/// arrays without elements.
+/// Returns the step of a `reduce` of an array of complex numbers by sums or products. Returns `None` for others, and
+/// for arrays without elements.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let elem = Elem::of(view.operand_tensor(0).dtype).filter(|e| e.is_complex())?;
@@ -124,6 +126,7 @@ impl Reduction {
         op: impl Fn(Complex64, Complex64) -> Complex64 + Copy,
     ) {
         let Places { kept, run, reduced, row_len } = &self.places;
+        let pace = RefCell::new(Pace::default());
         let mut done = 0;
         while done < to.len() {
             let at = (first + done) % run;
@@ -131,7 +134,14 @@ impl Reduction {
             if *run == 1 {
                 let row = |r: usize| {
                     let row = &own[offset(r, reduced)..][..*row_len];
-                    fold_row(row.len(), LANES_64, self.identity, |i| row[i].widen(), op)
+                    let segment = |start: usize| {
+                        let end = (start + SEGMENT).min(*row_len);
+                        pace.borrow_mut().spend(end - start);
+                        fold_segment(start, end, LANES_64, self.identity, |i| row[i].widen(), op)
+                    };
+                    let total =
+                        if *row_len == 1 { None } else { (0..*row_len).step_by(SEGMENT).map(segment).reduce(op) };
+                    total.unwrap_or_else(|| row[0].widen())
                 };
                 let total = fold_rows(self.places.rows(), row, op);
                 to[done] = T::narrow(op(init, total.expect("there are elements")));
@@ -139,7 +149,7 @@ impl Reduction {
                 continue;
             }
             let width = WIDTH.min(run - at).min(to.len() - done);
-            let totals = self.columns(own, width, op);
+            let totals = self.columns(own, width, &mut pace.borrow_mut(), op);
             for (to, total) in to[done..][..width].iter_mut().zip(totals) {
                 *to = T::narrow(op(init, total));
             }
@@ -153,18 +163,19 @@ impl Reduction {
         &self,
         x: &[T],
         width: usize,
+        pace: &mut Pace,
         op: impl Fn(Complex64, Complex64) -> Complex64 + Copy,
     ) -> [Complex64; WIDTH] {
-        let (rows, mut totals) = (self.places.rows(), [Complex64::ZERO; WIDTH]);
+        let (rows, mut totals, mut part) = (self.places.rows(), [Complex64::ZERO; WIDTH], [Complex64::ZERO; WIDTH]);
         for start in (0..rows).step_by(CHUNK) {
-            let mut part = [Complex64::ZERO; WIDTH];
+            pace.spend(CHUNK * width);
             for r in start..rows.min(start + CHUNK) {
                 let row = &x[offset(r, &self.places.reduced)..][..width];
                 for (part, x) in part.iter_mut().zip(row) {
                     *part = if r == start { x.widen() } else { op(*part, x.widen()) };
                 }
             }
-            for (total, part) in totals.iter_mut().zip(part) {
+            for (total, &part) in totals[..width].iter_mut().zip(&part) {
                 *total = if start == 0 { part } else { op(*total, part) };
             }
         }

@@ -113,8 +113,8 @@ fn anything_that_can_be_said_runs_on_a_kernel() {
     assert!(cases > 120, "{cases}");
 }
 
-/// Compares convolutions with an input feature in each group, in the usual layout, for numbers of features that fill no
-/// vectors, and for lines that several workers compute.
+/// Compares convolutions whose groups have one input feature each with the interpreter. The features are innermost.
+/// Some cases have numbers of features that fill no vectors, others have lines so long that several workers share one.
 #[test]
 fn each_feature_alone() {
     let cases = [

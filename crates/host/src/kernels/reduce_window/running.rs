@@ -65,7 +65,7 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
         && w.low >= 0
         && w.low as usize == w.size - 1
         && out.shape[dim] == n;
-    if !others || !is_running || x.dtype != out.dtype || !changes_nothing(plan, kind, view.operand(1)) {
+    if !others || !is_running || x.dtype != out.dtype || !is_repeatable(plan, kind, view.operand(1)) {
         return None;
     }
     let elem = Elem::of(x.dtype)?;
@@ -80,7 +80,7 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
 
 /// Returns true if it is known that combining an initial value with itself does not change it: the reducer is idempotent,
 /// or the value is a constant such as the 0 of a sum.
-fn changes_nothing(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
+fn is_repeatable(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;
     }

@@ -64,8 +64,9 @@ struct Open<'a, 'm> {
 }
 
 impl Open<'_, '_> {
-    /// Records that a unit with these results has joined. If the program reads large arrays, its step comes at once, so
-    /// that they are not in use for longer than without it.
+    /// Records that a unit with these results has joined the run. If the run now reads a large array and has no place
+    /// yet, its place is directly after this unit, so that the array is not in use for longer than without the run.
+    /// Units that join later run at that place, too.
     fn joined(&mut self, unit: usize, results: Vec<Value>) {
         self.units.push(unit);
         self.own.extend(results);

@@ -52,8 +52,8 @@ fn bytes(is_wide: bool, words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes().into_iter().take(width)).collect()
 }
 
-/// Runs a program with one output of `size` bytes by the interpreter, and then by machine code, for each list of
-/// inputs. Calls `check` with both results.
+/// Runs a program with one output of `size` bytes on each list of inputs: on all by the interpreter, then on all by
+/// machine code. For each list, calls `check` with the result of the machine code and that of the interpreter.
 fn compare(code: Code, inputs: &[Vec<Vec<u8>>], size: usize, check: impl Fn(&[u8], &[u8])) {
     let program = Program::new(code);
     let run = |is_eager: bool| {
