@@ -16,6 +16,8 @@
 //!
 //! Sums of `bf16` and `f16` are computed in `f32` and rounded once, after step 4.
 
+use std::ops::Range;
+
 /// The largest number of elements of a row that is folded at once. A longer row is cut into segments of this length.
 pub const SEGMENT: usize = 16_384;
 /// The number of rows of a result element that are folded into one chunk.
@@ -56,30 +58,34 @@ pub fn fold_rows<T>(rows: usize, row: impl Fn(usize) -> T, op: impl Fn(T, T) -> 
 /// an empty row.
 #[inline]
 pub fn fold_row<T: Copy>(len: usize, lanes: usize, identity: T, get: impl Fn(usize) -> T, op: impl Fn(T, T) -> T) -> T {
-    if len == 1 {
-        return get(0);
-    }
-    (0..len.div_ceil(SEGMENT))
-        .map(|s| fold_segment(s * SEGMENT, len.min((s + 1) * SEGMENT), lanes, identity, &get, &op))
-        .reduce(&op)
-        .unwrap_or(identity)
+    fold_segments(len, |segment| fold_segment(segment, len, lanes, identity, &get, &op), &op).unwrap_or(identity)
 }
 
-/// Folds the elements from number `start` to number `end` of a row, which are one segment, as step 1 of the module
-/// states for a longer row. `lanes` is at most [`LANES_32`].
+/// Folds the results of the segments of a row of `len` elements, as step 2 of the module states. `segment` gets the
+/// numbers of the elements of one segment. Returns `None` for an empty row.
+#[inline]
+pub fn fold_segments<T>(len: usize, segment: impl Fn(Range<usize>) -> T, op: impl Fn(T, T) -> T) -> Option<T> {
+    (0..len).step_by(SEGMENT).map(|start| segment(start..len.min(start + SEGMENT))).reduce(op)
+}
+
+/// Folds the elements of one segment of a row of `len` elements, as step 1 of the module states. `lanes` is at most
+/// [`LANES_32`].
 #[inline]
 pub fn fold_segment<T: Copy>(
-    start: usize,
-    end: usize,
+    segment: Range<usize>,
+    len: usize,
     lanes: usize,
     identity: T,
     get: impl Fn(usize) -> T,
     op: impl Fn(T, T) -> T,
 ) -> T {
+    if len == 1 {
+        return get(0);
+    }
     let mut partials = [identity; LANES_32];
     let partials = &mut partials[..lanes];
-    for first in (start..end).step_by(lanes) {
-        for (lane, partial) in partials[..lanes.min(end - first)].iter_mut().enumerate() {
+    for first in segment.clone().step_by(lanes) {
+        for (lane, partial) in partials[..lanes.min(segment.end - first)].iter_mut().enumerate() {
             *partial = op(*partial, get(first + lane));
         }
     }

@@ -103,6 +103,12 @@ impl DotDims {
     }
 }
 
+/// Returns true for a `dot` or `dot_general` that contracts no dimension of more than one element: an element of the
+/// result is the product of an element of each operand.
+pub fn has_no_sum(op: &OpView<'_>) -> bool {
+    DotDims::of(op).is_some_and(|dims| dims.lhs_contract.iter().all(|&d| op.operand_shape(0)[d] == 1))
+}
+
 impl DotDims {
     /// Returns the cotangent of operand `i`: the product of the result's cotangent and the other operand, summed over
     /// the other operand's free dimensions, with its dimensions in the order of the operand.

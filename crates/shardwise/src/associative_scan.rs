@@ -120,10 +120,8 @@ impl<T: Tree> Scan<'_, T> {
     fn part(&self, xs: &T, from: usize, to: usize, by: usize) -> T {
         let mut dims = self.dims.iter();
         xs.rebuild(&mut |x| {
-            let (ty, dim) = (x.tensor(), *dims.next().expect("one for each array"));
-            let (mut start, mut limit, mut strides) = (vec![0; ty.rank()], ty.shape.clone(), vec![1; ty.rank()]);
-            (start[dim], limit[dim], strides[dim]) = (from, to, by);
-            explicit::one(NAME, || hlo::slice(x, &start, &limit, &strides))
+            let dim = *dims.next().expect("one for each array");
+            explicit::one(NAME, || hlo::slice_dim(x, dim, from..to, by))
         })
     }
 
@@ -139,19 +137,15 @@ impl<T: Tree> Scan<'_, T> {
 /// Returns the elements of both arrays in turn. `even` may have one more than `odd`.
 fn interleaved(even: &Array, odd: &Array, dim: usize) -> Array {
     let shape = &odd.tensor().shape;
-    let rank = shape.len();
-    let mut limit = shape.clone();
-    let both = hlo::slice(even, &vec![0; rank], &limit, &vec![1; rank]);
-    let mut apart = shape.clone();
+    let n = shape[dim];
+    let both = hlo::slice_dim(even, dim, 0..n, 1);
+    let (mut apart, mut merged) = (shape.clone(), shape.clone());
     apart.insert(dim + 1, 1);
+    merged[dim] *= 2;
     let pairs = hlo::concatenate(&[&hlo::reshape(&both, &apart), &hlo::reshape(odd, &apart)], dim + 1);
-    limit[dim] *= 2;
-    let pairs = hlo::reshape(&pairs, &limit);
+    let pairs = hlo::reshape(&pairs, &merged);
     if even.tensor().shape == *shape {
         return pairs;
     }
-    let mut start = vec![0; rank];
-    start[dim] = shape[dim];
-    let last = hlo::slice(even, &start, &even.tensor().shape.clone(), &vec![1; rank]);
-    hlo::concatenate(&[&pairs, &last], dim)
+    hlo::concatenate(&[&pairs, &hlo::slice_dim(even, dim, n..n + 1, 1)], dim)
 }

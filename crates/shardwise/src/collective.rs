@@ -1215,10 +1215,7 @@ fn nothing_like(x: &Array) -> Array {
 }
 
 fn row(list: &Array, i: usize) -> Array {
-    let shape = &list.tensor().shape;
-    let (mut start, mut limit) = (vec![0; shape.len()], shape.clone());
-    (start[0], limit[0]) = (i, i + 1);
-    hlo::slice(list, &start, &limit, &vec![1; shape.len()])
+    hlo::slice_dim(list, 0, i..i + 1, 1)
 }
 
 /// Returns an array of the rows of `list` at the indices `sources`, in this order. A row for `None` has zeros.

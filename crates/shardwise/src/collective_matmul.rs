@@ -382,9 +382,7 @@ impl Matmul {
         }
         whole.extend(gather.map(|g| g.joined(chunk)));
         let out = hlo::concatenate(&whole.iter().collect::<Vec<_>>(), self.out_dim());
-        let (rank, mut limit) = (out.tensor().rank(), out.tensor().shape.clone());
-        limit[self.out_dim()] = self.size;
-        let out = hlo::slice(&out, &vec![0; rank], &limit, &vec![1; rank]);
+        let out = hlo::slice_dim(&out, self.out_dim(), 0..self.size, 1);
         // Each part was summed on one device and copied to the others.
         out.in_state(Some(out.manual_in(&self.over.scope).without(&self.over.set)))
     }

@@ -657,6 +657,11 @@ pub(crate) fn is_pending(t: &Trace, traced: Traced) -> bool {
     t.explicit.find(frame, value).is_some()
 }
 
+/// Returns true if the layout of a value of the active trace is pending.
+pub(crate) fn waits(x: &Array) -> bool {
+    x.traced().is_some_and(|v| crate::trace::with(|t| is_pending(t, v)))
+}
+
 /// Returns the layout that a pending value has by default, or `None` if the value is not pending or has no default.
 pub(crate) fn expected(t: &Trace, traced: Traced) -> Option<Sharding> {
     let (frame, value) = traced.key();

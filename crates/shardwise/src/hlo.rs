@@ -19,6 +19,7 @@ use shardwise_ops::reduce::Reduce;
 use shardwise_ops::sort::Sort;
 use shardwise_ops::window::ReduceWindow;
 use shardwise_ops::{Opcode, shapes};
+use std::ops::Range;
 use std::panic::Location;
 
 fn here() -> &'static Location<'static> {
@@ -320,6 +321,14 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     }
     let attrs = shapes::Slice::attrs(start, limit, strides);
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
+}
+
+/// Returns every `step`-th element of `x` along dimension `dim`, from number `range.start` to number `range.end`.
+pub(crate) fn slice_dim(x: &Array, dim: usize, range: Range<usize>, step: usize) -> Array {
+    let ty = x.tensor();
+    let (mut start, mut limit, mut strides) = (vec![0; ty.rank()], ty.shape.clone(), vec![1; ty.rank()]);
+    (start[dim], limit[dim], strides[dim]) = (range.start, range.end, step);
+    slice(x, &start, &limit, &strides)
 }
 
 pub(crate) fn dynamic_slice(x: &Array, start: &[Array], sizes: &[usize]) -> Array {

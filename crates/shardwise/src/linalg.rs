@@ -31,7 +31,7 @@ pub use triangular::{Triangular, solve_triangular};
 
 use crate::diagonal::{diagonals, mask};
 use crate::eager::call_many;
-use crate::ops::{AsArray, Checked, Dims, Site, keep, select, site};
+use crate::ops::{AsArray, Checked, Dims, Site, checked, keep, select};
 use crate::{Array, DType, Transform, context, create, custom_jvp, explicit, float0, hlo, mistakes};
 use shardwise_base as base;
 use shardwise_ir::{Attr, Attrs, TensorType};
@@ -99,10 +99,8 @@ fn many<const N: usize>(
 ) -> [Array; N] {
     let at = context::caller(Location::caller());
     context::within(at, || {
-        let is_wrong = operands.iter().any(|a| a.is_wrong());
-        let ok = site(name, operands, |s| check(s).map(|()| operands[0].clone()));
-        if ok.node().ty.is_none() || (!is_wrong && ok.is_wrong()) {
-            return std::array::from_fn(|_| ok.clone());
+        if let Err(bad) = checked(name, operands, &check) {
+            return std::array::from_fn(|_| bad.clone());
         }
         let results = call_many(name, constants, operands, N, |x| {
             explicit::by_rule(name, x, || rule(x, &ranks), |x| f(x).into())

@@ -206,6 +206,22 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     site_of(name, [operands, &[]], f)
 }
 
+/// Checks the operands of a function with several results, as [`site`] does. Returns what `check` returns, or the array
+/// that all results are if it fails or the type of an operand is not known.
+#[track_caller]
+pub(crate) fn checked<T>(
+    name: &'static str,
+    operands: &[&Array],
+    check: impl FnOnce(&Site<'_>) -> Checked<T>,
+) -> Result<T, Array> {
+    let mut found = None;
+    let bad = site(name, operands, |s| {
+        found = Some(check(s)?);
+        Ok(operands[0].clone())
+    });
+    found.ok_or(bad)
+}
+
 /// Runs a function of the operands in both lists as [`site`] does.
 #[track_caller]
 fn site_of(name: &'static str, operands: [&[&Array]; 2], f: impl FnOnce(&Site<'_>) -> Checked) -> Array {

@@ -4,7 +4,7 @@ use crate::array::Array;
 use crate::dtype::Number;
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
-use crate::ops::{Checked, Dim, Dims, Kinds, Site, element, site};
+use crate::ops::{Checked, Dim, Dims, Kinds, Site, checked, element, site};
 use crate::{context, hlo, mistakes};
 use shardwise_base::{DType, DTypeKind, Literal};
 use shardwise_ir::TensorType;
@@ -369,11 +369,7 @@ impl Array {
             s.has(self, Kinds::Numbers)?;
             let size = self.tensor().shape[dim];
             if n >= size {
-                let mut shape = self.tensor().shape.clone();
-                shape[dim] = 0;
-                return Ok(call(decided("diff"), (n, dim), [self], |[x]| {
-                    hlo::slice(x, &vec![0; x.rank()], &shape, &vec![1; x.rank()])
-                }));
+                return Ok(call(decided("diff"), (n, dim), [self], |[x]| hlo::slice_dim(x, dim, 0..0, 1)));
             }
             if n > MAX_DIFFERENCES {
                 let message =
@@ -401,9 +397,8 @@ impl Array {
     pub fn top_k(&self, k: usize) -> (Array, Array) {
         let at = context::caller(Location::caller());
         context::within(at, || {
-            let ok = site("top_k", &[self], |s| top_k_check(s, self, k).map(|()| self.clone()));
-            if ok.node().ty.is_none() || (!self.is_wrong() && ok.is_wrong()) {
-                return (ok.clone(), ok);
+            if let Err(bad) = checked("top_k", &[self], |s| top_k_check(s, self, k)) {
+                return (bad.clone(), bad);
             }
             let mut out = call_many(decided("top_k"), k, &[self], 2, |x| {
                 let x = &x[0];
@@ -422,14 +417,8 @@ impl Array {
 const MAX_DIFFERENCES: usize = 1024;
 
 fn difference(x: &Array, dim: usize) -> Array {
-    let ty = x.tensor();
-    let n = ty.shape[dim];
-    let part = |from: usize, to: usize| {
-        let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
-        (start[dim], limit[dim]) = (from, to);
-        hlo::slice(x, &start, &limit, &vec![1; ty.rank()])
-    };
-    part(1, n) - part(0, n - 1)
+    let n = x.tensor().shape[dim];
+    hlo::slice_dim(x, dim, 1..n, 1) - hlo::slice_dim(x, dim, 0..n - 1, 1)
 }
 
 fn top_k_check(s: &Site<'_>, x: &Array, k: usize) -> Checked<()> {

@@ -222,8 +222,7 @@ fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if !explicit::is_typing() {
         return hlo::laid_out(array, sharding);
     }
-    let is_pending = array.traced().is_some_and(|v| trace::with(|t| explicit::is_pending(t, v)));
-    if is_pending { reshard(array, sharding) } else { array.clone() }
+    if explicit::waits(array) { reshard(array, sharding) } else { array.clone() }
 }
 
 /// Returns the array in a layout that a traced function states for it: a value whose layout is pending is computed in

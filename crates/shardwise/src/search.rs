@@ -6,7 +6,7 @@
 use crate::array::Array;
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
-use crate::ops::{AsArray, Checked, Kinds, Operand, Site, element, select, site};
+use crate::ops::{AsArray, Checked, Kinds, Operand, Site, checked, element, select, site};
 use crate::reduce::{before, has_elements};
 use crate::shape::same_dtype;
 use crate::{context, hlo, mistakes};
@@ -168,12 +168,10 @@ impl Array {
         let array = fill.array().cloned();
         let given: Vec<&Array> = std::iter::once(self).chain(&array).collect();
         context::within(at, || {
-            let mut found = None;
-            let ok = site("unique_counts", &given, |s| {
-                found = Some(check_unique(s, self, size, fill)?);
-                Ok(self.clone())
-            });
-            let Some(fill) = found else { return (ok.clone(), ok) };
+            let fill = match checked("unique_counts", &given, |s| check_unique(s, self, size, fill)) {
+                Ok(fill) => fill,
+                Err(bad) => return (bad.clone(), bad),
+            };
             let mut out = call_many(decided("unique_counts"), size, &[self, &fill], 2, |x| {
                 let runs = Runs::of(&x[0]);
                 vec![runs.firsts(size, &x[1]), runs.lengths(size)]
@@ -212,8 +210,7 @@ impl Array {
     pub fn nonzero(&self, size: usize, fill: i32) -> Vec<Array> {
         let at = context::caller(Location::caller());
         context::within(at, || {
-            let mut rank = None;
-            let ok = site("nonzero", &[self], |s| {
+            let rank = checked("nonzero", &[self], |s| {
                 s.has(self, Kinds::Any)?;
                 if self.tensor().rank() == 0 {
                     let message = "`nonzero` needs an array with at least one dimension".to_string();
@@ -222,12 +219,11 @@ impl Array {
                         .fail(None, mistakes::with_facts("nonzero-rank", message, self.short_type(), help, &s.loc));
                 }
                 check_size(s, self, size, DType::I32)?;
-                rank = Some(self.tensor().rank());
-                Ok(self.clone())
+                Ok(self.tensor().rank())
             });
-            let Some(rank) = rank else {
-                let count = self.node().ty.as_ref().map_or(1, |ty| ty.ty.rank().max(1));
-                return vec![ok; count];
+            let rank = match rank {
+                Ok(rank) => rank,
+                Err(bad) => return vec![bad; self.node().ty.as_ref().map_or(1, |ty| ty.ty.rank().max(1))],
             };
             call_many(decided("nonzero"), (size, fill), &[self], rank, |x| nonzero(&x[0], size, fill))
         })

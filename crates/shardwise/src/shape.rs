@@ -3,11 +3,12 @@
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
-use crate::ops::{AsArray, Checked, Dim, Dims, EitherKind, Operand, Site, site};
+use crate::ops::{AsArray, Checked, Dim, Dims, EitherKind, Operand, Site, checked, site};
 use crate::{DType, context, explicit, hlo, mistakes};
 use shardwise_base::{self as base, counted};
 use shardwise_ir::TensorType;
 use std::borrow::Borrow;
+use std::ops::Range;
 use std::panic::Location;
 
 /// The size in a shape for [`Array::reshape`] or [`Array::from_vec`] that is computed from the others.
@@ -484,14 +485,9 @@ fn roll_known(x: &Array, by: usize, dim: usize) -> Array {
 }
 
 fn roll_by_parts(x: &Array, by: usize, dim: usize) -> Array {
-    let ty = x.tensor().clone();
-    let part = |from: usize, to: usize| {
-        let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
-        (start[dim], limit[dim]) = (from, to);
-        hlo::slice(x, &start, &limit, &vec![1; ty.rank()])
-    };
-    let n = ty.shape[dim];
-    hlo::concatenate(&[&part(n - by, n), &part(0, n - by)], dim)
+    let n = x.tensor().shape[dim];
+    let part = |range| hlo::slice_dim(x, dim, range, 1);
+    hlo::concatenate(&[&part(n - by..n), &part(0..n - by)], dim)
 }
 
 /// Rotates the elements along `dim` towards higher indices, by the number of positions in a scalar array of integers:
@@ -579,16 +575,16 @@ impl PartsKind {
     }
 
     /// Returns the start and the end of each part of a dimension of size `n`.
-    fn ranges(&self, n: usize) -> Vec<(usize, usize)> {
+    fn ranges(&self, n: usize) -> Vec<Range<usize>> {
         match self {
             PartsKind::Equal(parts) | PartsKind::Uneven(parts) => {
                 let start = |i: usize| i * (n / parts) + i.min(n % parts);
-                (0..*parts).map(|i| (start(i), start(i + 1))).collect()
+                (0..*parts).map(|i| start(i)..start(i + 1)).collect()
             }
             PartsKind::Before(positions) => {
                 let ends = positions.iter().map(|&p| p.min(n)).chain([n]);
                 let starts = std::iter::once(0).chain(positions.iter().map(|&p| p.min(n)));
-                starts.zip(ends).map(|(start, end)| (start, end.max(start))).collect()
+                starts.zip(ends).map(|(start, end)| start..end.max(start)).collect()
             }
         }
     }
@@ -598,21 +594,17 @@ impl PartsKind {
 fn split_of(name: &'static str, x: &Array, parts: PartsKind, dim: impl Dim) -> Vec<Array> {
     let at = context::caller(Location::caller());
     context::within(at, || {
-        let mut found = None;
-        let ok = site(name, &[x], |s| {
-            found = Some((s.dim(x, dim)?, check_parts(s, x, &parts, dim)?));
-            Ok(x.clone())
+        let found = checked(name, &[x], |s| {
+            let dim = s.dim(x, dim)?;
+            check_parts(s, x, &parts, dim).map(|()| dim)
         });
-        let Some((dim, count)) = found else { return vec![ok; parts.count().clamp(1, MAX_PARTS)] };
+        let dim = match found {
+            Ok(dim) => dim,
+            Err(bad) => return vec![bad; parts.count().clamp(1, MAX_PARTS)],
+        };
         let ranges = parts.ranges(x.tensor().shape[dim]);
-        call_many(decided(name), (dim, &ranges), &[x], count, |x| {
-            let ty = x[0].tensor();
-            let part = |&(from, to): &(usize, usize)| {
-                let (mut start, mut limit) = (vec![0; ty.rank()], ty.shape.clone());
-                (start[dim], limit[dim]) = (from, to);
-                hlo::slice(&x[0], &start, &limit, &vec![1; ty.rank()])
-            };
-            ranges.iter().map(part).collect()
+        call_many(decided(name), (dim, &ranges), &[x], ranges.len(), |x| {
+            ranges.iter().map(|range| hlo::slice_dim(&x[0], dim, range.clone(), 1)).collect()
         })
     })
 }
@@ -620,9 +612,8 @@ fn split_of(name: &'static str, x: &Array, parts: PartsKind, dim: impl Dim) -> V
 /// Returns the number of parts into which `x` is split along `dim`, which must exist.
 ///
 /// Errors: `split`, `too-large`.
-fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: impl Dim) -> Checked<usize> {
-    let (count, dim) = (parts.count(), s.dim(x, dim)?);
-    let n = x.tensor().shape[dim];
+fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: usize) -> Checked<()> {
+    let (count, n) = (parts.count(), x.tensor().shape[dim]);
     if count > MAX_PARTS {
         let message = format!("`{}` makes at most {MAX_PARTS} parts", s.name);
         let help = "reshape the array, so that the parts become a dimension";
@@ -637,7 +628,7 @@ fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: impl Dim) -> Che
         };
         return s.fail(None, mistakes::with_facts("split", message, x.short_type(), help, &s.loc));
     }
-    Ok(count)
+    Ok(())
 }
 
 /// Concatenates arrays along `dim`.

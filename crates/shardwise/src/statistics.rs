@@ -74,7 +74,7 @@ impl Array {
 
     /// Returns the quantiles of the elements: the value below which a part `q` of them is, interpolated linearly. `q` is
     /// a number from 0 to 1, or an array of them, with one dimension or none, which becomes the first dimension of the
-    /// result. If an element is NaN, the result is NaN. Those of integers are computed as `f32`.
+    /// result. If an element is NaN, the result is NaN. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -125,7 +125,7 @@ impl Array {
     }
 
     /// Returns the median of the elements: the one in the middle, or the mean of the two in the middle. If an element is
-    /// NaN, the result is NaN. Those of integers are computed as `f32`.
+    /// NaN, the result is NaN. Integers are converted to `f32`.
     ///
     /// # Errors
     ///
@@ -139,8 +139,7 @@ impl Array {
     }
 
     /// Returns the covariances of variables, whose observations are the rows of the array. The sums are divided by the
-    /// number of observations less `ddof`, which is 1 by default in NumPy and JAX. Those of integers are computed as
-    /// `f32`.
+    /// number of observations less `ddof`, which is 1 by default in NumPy and JAX. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -174,7 +173,7 @@ impl Array {
 
     /// Returns the correlation coefficients of variables, whose observations are the rows of the array: their covariances,
     /// divided by the standard deviations of both. They are between -1 and 1, and NaN for a variable that is constant.
-    /// Those of integers are computed as `f32`.
+    /// Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -346,7 +345,7 @@ impl Rows {
     }
 }
 
-/// Where the quantiles are: the part of the elements before each.
+/// The places of the quantiles. A place is the part of the elements that are before it.
 enum Place {
     Known(f64),
     Traced(Array),

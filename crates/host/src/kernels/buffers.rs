@@ -48,6 +48,28 @@ pub fn targets(outputs: &mut [Buffer], start: usize) -> Vec<Target<'_>> {
     outputs.iter_mut().map(|output| Target::at(written(output), start)).collect()
 }
 
+/// A part of the result of one instance, for writing.
+pub struct Piece<'a> {
+    pub instance: usize,
+    /// The number of the piece among those of its instance.
+    pub number: usize,
+    pub to: &'a mut [u8],
+}
+
+/// Divides the results of the instances that are to be computed into pieces of `bytes` bytes. The last piece of a result
+/// may be smaller. `outputs` has the results of these instances, in order.
+///
+/// # Panics
+/// Panics if a buffer has another owner, or if `bytes` is 0.
+pub fn pieces<'a>(cx: &KernelCx<'_>, outputs: &'a mut [Buffer], bytes: usize) -> Vec<Piece<'a>> {
+    let mut all = vec![];
+    for (&instance, output) in cx.instances.iter().zip(outputs) {
+        let own = written(output).chunks_mut(bytes).enumerate();
+        all.extend(own.map(|(number, to)| Piece { instance, number, to }));
+    }
+    all
+}
+
 /// Returns, for each instance that is to be computed, a buffer for overwriting with the contents of input `index`,
 /// which must have `bytes` bytes. This is the input's own buffer, taken from `cx`, if [`KernelCx::take_input`] returns
 /// it. Otherwise it is a copy.

@@ -3,7 +3,7 @@
 use super::factors::{Factors, Firsts, MIN_RUN};
 use super::fusion::is_view;
 use crate::elem::Elem;
-use crate::kernels::buffers::{output_bytes, written};
+use crate::kernels::buffers::{Piece, output_bytes, pieces};
 use crate::kernels::context::PlanCx;
 use crate::memory::OutOfMemory;
 use crate::plan::{Kernel, KernelCx, Step};
@@ -77,16 +77,13 @@ impl Kernel for FewKernel {
         // The table has two numbers for each product of elements in a run.
         let each = self.table.len() / 2 * self.run;
         let count = (PART / each).max(1);
-        let mut parts = vec![];
-        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            let from = [0, 1].map(|k| cx.input(k, i).bytes());
-            let pieces = written(output).chunks_mut(count * self.size * self.elem.size());
-            parts.extend(pieces.enumerate().map(|(part, to)| (part * count, from, to)));
-        }
+        let parts = pieces(cx, &mut outputs, count * self.size * self.elem.size());
         let is_large = each * self.count * cx.instances.len() > 2 * PART;
         let effort = if is_large { Effort::Large } else { Effort::Small };
-        let run = |(first, from, to)| run_words(Batch { kernel: self, first, from, to });
-        Workers::global().run_each(parts, effort, run);
+        Workers::global().run_each(parts, effort, |Piece { instance, number, to }| {
+            let from = [0, 1].map(|k| cx.input(k, instance).bytes());
+            run_words(Batch { kernel: self, first: number * count, from, to });
+        });
         cx.set(0, outputs);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Elementwise ops that block programs do not compute, such as those on complex numbers: workers share the elements,
 //! which are computed by the functions of the reference.
 
-use super::buffers::{element_bytes, output_bytes, written};
+use super::buffers::{Piece, element_bytes, output_bytes, pieces};
 use super::context::PlanCx;
 use super::copies::{Filler, Moves};
 use crate::memory::{Buffer, OutOfMemory};
@@ -67,15 +67,12 @@ impl Elements {
 impl Kernel for Elements {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
-        let mut parts = vec![];
-        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            let inputs: Vec<&Buffer> = (0..self.operands.len()).map(|k| cx.input(k, i)).collect();
-            for (part, to) in written(output).chunks_mut(PART * self.element_bytes).enumerate() {
-                parts.push((inputs.clone(), part * PART, to));
-            }
-        }
+        let parts = pieces(cx, &mut outputs, PART * self.element_bytes);
         let effort = if parts.len() > 2 { Effort::Large } else { Effort::Small };
-        Workers::global().run_each(parts, effort, |(inputs, first, to)| self.compute(&inputs, first, to));
+        Workers::global().run_each(parts, effort, |Piece { instance, number, to }| {
+            let inputs: Vec<&Buffer> = (0..self.operands.len()).map(|k| cx.input(k, instance)).collect();
+            self.compute(&inputs, number * PART, to);
+        });
         cx.set(0, outputs);
         Ok(())
     }

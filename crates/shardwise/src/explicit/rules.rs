@@ -1,12 +1,11 @@
 //! Library functions with layout rules of their own: the layouts of their results do not follow from their steps.
 
 use super::typing::{is_plain, with_whole_dims};
-use super::{Cause, Pending, Step, Sums, Why, forget, given, is_pending, is_typing, silently};
-use crate::array::{Array, ArrayType};
+use super::{Cause, Pending, Step, Sums, Why, forget, given, is_pending, is_typing, silently, waits, words};
+use crate::array::Array;
 use crate::replay;
 use crate::trace::{self, Trace, Traced};
 use shardwise_base::Sharding;
-use shardwise_engine::ShardedType;
 use shardwise_sharding::explicit::{Layout, Move, ResultLayouts, TypingQuery, Verdict, infer};
 use shardwise_sharding::{AxisList, Mapping, Rule};
 use smallvec::SmallVec;
@@ -18,13 +17,13 @@ use std::rc::Rc;
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| is_typing()) else { return f() };
-    let waits = x.traced().is_some_and(|v| trace::with(|t| is_pending(t, v)));
+    let is_waiting = waits(x);
     let out = silently(f);
     let Some(traced) = out.traced() else { return out };
     trace::with(|t| {
         let own = t.explicit.typed(&own).into_owned();
         let axes = AxisList::from_slice(&own.dims[dim].axes);
-        let def = t.def(traced).filter(|_| !axes.is_empty() || waits);
+        let def = t.def(traced).filter(|_| !axes.is_empty() || is_waiting);
         let Some((_, op)) = def else { return t.set_sharding(traced, own) };
         let verdict = Verdict::Moves(Move::Shift { operand: 0, dim, axes });
         let cause =
@@ -47,8 +46,7 @@ pub(crate) fn by_rule(
     rule: impl FnOnce() -> Rule,
     f: impl FnOnce(&[Array]) -> Vec<Array>,
 ) -> Vec<Array> {
-    let is_waiting = |a: &Array| a.traced().is_some_and(|v| trace::with(|t| is_pending(t, v)));
-    if !is_typing() || operands.iter().any(is_waiting) {
+    if !is_typing() || operands.iter().any(waits) {
         return f(operands);
     }
     let layouts: Vec<Option<Sharding>> = operands.iter().map(given).collect();
@@ -68,13 +66,11 @@ pub(crate) fn by_rule(
     };
     let inner: Vec<Array> = operands.iter().zip(&layouts).zip(&rule.operands).map(inner).collect();
     let out = f(&inner);
-    let shown = |(a, own): (&Array, &Option<Sharding>)| {
-        ArrayType::of(&ShardedType { ty: a.tensor().clone(), sharding: own.clone() }).to_string()
-    };
-    let shown: Vec<String> = operands.iter().zip(&layouts).map(shown).collect();
+    let types = operands.iter().zip(&layouts).map(|(a, own)| words::shown(a.tensor(), own.as_ref()));
+    let types = types.collect::<Vec<_>>().join(", ");
     trace::with(|t| {
         let sums = AxisList::new();
-        let step = Step::Function { name, operands: shown.join(", ") };
+        let step = Step::Function { name, operands: types };
         let cause = Rc::new(Cause { why: Why::Verdict(verdict), step, level: t.explicit.level(), sums });
         for (i, result) in out.iter().enumerate() {
             let Some(traced) = result.traced() else { continue };

@@ -7,7 +7,7 @@ use crate::trace::Trace;
 use crate::{mistakes, runtime};
 use shardwise_base::{Diagnostic, Mesh, Sharding};
 use shardwise_engine::ShardedType;
-use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Value};
+use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::{Effects, Opcode};
 use shardwise_sharding::AxisList;
 use shardwise_sharding::explicit::{Ambiguity, Move, Verdict};
@@ -33,7 +33,10 @@ pub(super) fn as_move(a: &Ambiguity) -> Verdict {
 }
 
 fn operand_type(view: &OpView<'_>, i: usize, sharding: Option<&Sharding>) -> String {
-    let Some(ty) = view.operand_type(i).as_tensor() else { return "?".into() };
+    view.operand_type(i).as_tensor().map_or_else(|| "?".into(), |ty| shown(ty, sharding))
+}
+
+pub(super) fn shown(ty: &TensorType, sharding: Option<&Sharding>) -> String {
     ArrayType::of(&ShardedType { ty: ty.clone(), sharding: sharding.cloned() }).to_string()
 }
 

@@ -7,6 +7,13 @@ use crate::ops::{Dim, Kinds, site};
 use crate::{hlo, mistakes};
 use shardwise_ops::Opcode;
 
+/// Returns `x` where it is positive, and `f(x)` elsewhere. `f` gets 0 in place of positive elements: their exponential
+/// could overflow, which would make the gradient NaN. `minimum` would halve the gradient at 0.
+fn below_zero(x: &Array, f: impl Fn(&Array) -> Array) -> Array {
+    let is_positive = x.gt(0.0);
+    is_positive.select(x, f(&is_positive.select(0.0, x)))
+}
+
 impl Array {
     /// Returns `x` where it is positive, and `alpha * (exp(x) - 1)` elsewhere. JAX's default for `alpha` is 1.
     ///
@@ -26,11 +33,7 @@ impl Array {
         site("elu", &[self], |s| {
             s.has(self, Kinds::Floats)?;
             Ok(call("elu", alpha.to_bits(), [self], |[x]| {
-                // The exponential of a positive element could overflow, which would make its gradient NaN. `minimum` would
-                // halve the gradient at 0.
-                let is_positive = x.gt(0.0);
-                let negative = is_positive.select(0.0, x);
-                is_positive.select(x, hlo::unary(Opcode::ExponentialMinusOne, &negative) * alpha)
+                below_zero(x, |x| hlo::unary(Opcode::ExponentialMinusOne, x) * alpha)
             }))
         })
     }
@@ -74,10 +77,7 @@ impl Array {
         site("celu", &[self], |s| {
             s.has(self, Kinds::Floats)?;
             Ok(call("celu", alpha.to_bits(), [self], |[x]| {
-                // As for `elu`, the exponential of a positive element could overflow.
-                let is_positive = x.gt(0.0);
-                let negative = is_positive.select(0.0, x) / alpha;
-                is_positive.select(x, hlo::unary(Opcode::ExponentialMinusOne, &negative) * alpha)
+                below_zero(x, |x| hlo::unary(Opcode::ExponentialMinusOne, &(x / alpha)) * alpha)
             }))
         })
     }

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
-use crate::ops::{Checked, Dims, Kinds, Site, keep, site};
+use crate::ops::{Checked, Dims, Kinds, Site, checked, keep, site};
 use crate::reduce::wide;
 use crate::{Tree, context, hlo, mistakes};
 
@@ -195,13 +195,14 @@ impl BatchStatistics {
         let at = context::caller(Location::caller());
         const NAME: &str = "BatchStatistics::of";
         context::within(at, || {
-            let mut last = None;
-            let ok = site(NAME, &[x], |s| {
+            let last = checked(NAME, &[x], |s| {
                 s.has(x, Kinds::Floats)?;
-                last = Some(s.dim(x, -1)?);
-                Ok(x.clone())
+                s.dim(x, -1)
             });
-            let Some(last) = last else { return BatchStatistics { mean: ok.clone(), var: ok } };
+            let last = match last {
+                Ok(last) => last,
+                Err(bad) => return BatchStatistics { mean: bad.clone(), var: bad },
+            };
             let mut found = call_many(decided(NAME), (), &[x], 2, |x| {
                 let x = hlo::convert(&x[0], wide(x[0].tensor().dtype));
                 let dims: Vec<usize> = (0..last).collect();

@@ -2,6 +2,7 @@
 
 use super::adam::moved;
 use super::settings::{descend, fractions, not_negative};
+use super::sgd::with_momentum;
 use super::state::Slot;
 use super::{Optimizer, Params, Part, Parts, Schedule};
 use crate::array::Array;
@@ -74,12 +75,7 @@ impl Optimizer for RmsProp {
         });
         let mut updates = descend(scaled.collect(), &self.rate, &step);
         if let Some(decay) = self.momentum {
-            let pairs = part.slot("trace").iter_mut().zip(&mut updates);
-            pairs.for_each(|(trace, update)| {
-                let ahead = |trace: &Array| &*update + trace * decay;
-                *trace = ahead(trace);
-                *update = if self.is_nesterov { ahead(trace) } else { trace.clone() };
-            });
+            updates = with_momentum(part.slot("trace"), &updates, decay, self.is_nesterov);
         }
         state.new.push(part);
         updates

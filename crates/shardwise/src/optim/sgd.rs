@@ -57,15 +57,7 @@ impl Optimizer for Sgd {
         let step = part.count();
         let updates = match self.momentum {
             None => grads,
-            Some(decay) => {
-                let ahead = |g: &Array, trace: &Array| g + trace * decay;
-                let pairs = part.slot("trace").iter_mut().zip(&grads);
-                let updates = pairs.map(|(trace, g)| {
-                    *trace = ahead(g, trace);
-                    if self.is_nesterov { ahead(g, trace) } else { trace.clone() }
-                });
-                updates.collect()
-            }
+            Some(decay) => with_momentum(part.slot("trace"), &grads, decay, self.is_nesterov),
         };
         state.new.push(part);
         descend(updates, &self.rate, &step)
@@ -73,4 +65,15 @@ impl Optimizer for Sgd {
     fn wrong_setting(&self) -> Option<[String; 3]> {
         fractions(&[("momentum", self.momentum.unwrap_or(0.0))])
     }
+}
+
+/// Adds to each update its trace, the decayed sum of those before, and stores the new trace. Returns the traces or, for
+/// Nesterov's momentum, the updates with the decayed new traces added.
+pub(super) fn with_momentum(traces: &mut [Array], updates: &[Array], decay: f64, is_nesterov: bool) -> Vec<Array> {
+    let ahead = |update: &Array, trace: &Array| update + trace * decay;
+    let pairs = traces.iter_mut().zip(updates).map(|(trace, update)| {
+        *trace = ahead(update, trace);
+        if is_nesterov { ahead(update, trace) } else { trace.clone() }
+    });
+    pairs.collect()
 }

@@ -257,8 +257,8 @@ fn every_function() {
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Where a function is accepted, so is its gradient. It has the layout of the argument, and the value of the gradient of
-/// the unsharded function.
+/// Tests that the gradient of a function is accepted wherever the function is. The gradient must have the layout of the
+/// argument, and the values that it has without a layout.
 #[test]
 fn every_gradient() {
     let mut wrong = vec![];

@@ -6,7 +6,7 @@ use crate::fuse::{is_fusible, keeps_order};
 use crate::op::Product;
 use shardwise_ir::{Op, OpView, Uses, Value};
 use shardwise_ops::collective::CollectiveView;
-use shardwise_ops::dot::DotDims;
+use shardwise_ops::dot::has_no_sum;
 use shardwise_ops::lapack;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use shardwise_ops::{Effects, Opcode, PropagationClass, Semantics};
@@ -86,11 +86,9 @@ pub(super) fn kind(view: &OpView<'_>) -> Kind {
     }
 }
 
-/// Returns true for a product of matrices without a sum: an element of the result is the product of an element of each
-/// operand. The engine multiplies real numbers.
+/// Returns true for a product without a sum that the engine fuses as a multiplication: one of real numbers.
 pub(super) fn is_multiplication(view: &OpView<'_>) -> bool {
-    let is_single = |product: Product| product.k == 1.0 && !product.dtype.is_complex();
-    DotDims::of(view).is_some() && Product::of(view).is_some_and(is_single)
+    has_no_sum(view) && view.result_type(0).as_tensor().is_some_and(|ty| !ty.dtype.is_complex())
 }
 
 /// Returns true if the result is the operand under another shape. Arrays of a host have no tiles.

@@ -1,5 +1,4 @@
-//! Reductions of complex numbers (`reduce`), and reductions and products of few of them, computed as the reference
-//! computes them.
+//! Reductions of complex numbers (`reduce`), and products of few of them, computed as the reference computes them.
 
 mod reduce;
 
@@ -7,34 +6,27 @@ pub use reduce::step as reduce;
 
 use super::context::PlanCx;
 use super::factors::Factors;
-use super::small::Rows;
 use crate::elem::{ComplexNumber, Elem};
 use crate::small::Routine;
 use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
-use shardwise_mathfn::order::{LANES_64, fold};
+use shardwise_ops::Opcode;
 use shardwise_ops::dot::DotDims;
-use shardwise_ops::reducer::reduce_kind_of_op;
-use shardwise_ops::{Opcode, ReduceKind};
 
 /// The most products of elements in a product of arrays.
 const MAX_PRODUCTS: usize = 1 << 13;
 
-/// Returns the routine of a `reduce` by sums or of a `dot_general`. An operand or a result must be complex, which is
-/// not checked. Returns `None` for other ops, if not all operands and results have the same type, for a product without
-/// results or with more than [`MAX_PRODUCTS`] products of elements, and for sums for which [`Rows::of`] does.
+/// Returns the routine of a `reduce` by sums or products, or of a `dot_general`. An operand or a result must be complex,
+/// which is not checked. Returns `None` for other ops, if not all operands and results have the same type, and for a
+/// product without results or with more than [`MAX_PRODUCTS`] products of elements.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor().map(|ty| ty.dtype));
     let types: Vec<DType> = types.collect::<Option<_>>()?;
     types.iter().all(|ty| *ty == types[0]).then_some(())?;
     let elem = Elem::of(types[0])?;
     match Opcode::of_view(view) {
-        Opcode::Reduce => {
-            (reduce_kind_of_op(view)? == ReduceKind::Add).then_some(())?;
-            let zero = ReduceKind::Add.neutral(DType::C128)?.get::<Complex64>(0);
-            Some(Box::new(Sum { elem, rows: Rows::of(view)?, zero }))
-        }
+        Opcode::Reduce => reduce::routine(view),
         Opcode::DotGeneral => {
             let factors = Factors::of(&DotDims::of(view)?, [0, 1].map(|i| view.operand_shape(i)));
             let count: usize = view.result_shape(0).iter().product();
@@ -43,34 +35,6 @@ pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
             Some(Box::new(Product { elem, products: numbers.len() / count, numbers }))
         }
         _ => None,
-    }
-}
-
-struct Sum {
-    elem: Elem,
-    rows: Rows,
-    zero: Complex64,
-}
-
-impl Sum {
-    fn compute<T: ComplexNumber>(&self, x: &[u8], init: &[u8], to: &mut [u8]) {
-        let (x, init): (&[T], &[T]) = (bytemuck::cast_slice(x), bytemuck::cast_slice(init));
-        let (rows, row_len) = (self.rows.count, self.rows.row_len);
-        for (i, to) in bytemuck::cast_slice_mut::<u8, T>(to).iter_mut().enumerate() {
-            let firsts = &self.rows.firsts[i / self.rows.run * rows..][..rows];
-            let get = |k: usize| x[firsts[k / row_len] + i % self.rows.run + k % row_len].widen();
-            let total = fold(rows, row_len, LANES_64, self.zero, get, |a, b| a + b);
-            *to = T::narrow(total.map_or(init[0].widen(), |total| init[0].widen() + total));
-        }
-    }
-}
-
-impl Routine for Sum {
-    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
-        match self.elem {
-            Elem::C64 => self.compute::<Complex32>(operands[0], operands[1], results[0]),
-            _ => self.compute::<Complex64>(operands[0], operands[1], results[0]),
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! order that `shardwise_mathfn::order` defines.
 
 use crate::elem::{ComplexNumber, Elem};
-use crate::kernels::buffers::{output_bytes, written};
+use crate::kernels::buffers::{Piece, output_bytes, pieces};
 use crate::kernels::context::PlanCx;
 use crate::kernels::fusion::folded;
 use crate::kernels::strides::row_major;
@@ -11,13 +11,15 @@ use crate::parts::Pace;
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use crate::simd::{AtLevel, Vector, run_words};
+use crate::small::Routine;
 use num_complex::{Complex32, Complex64};
 use shardwise_base::DType;
 use shardwise_ir::OpView;
-use shardwise_mathfn::order::{CHUNK, LANES_64, SEGMENT, fold_rows, fold_segment};
+use shardwise_mathfn::order::{CHUNK, LANES_64, fold_rows, fold_segment, fold_segments};
 use shardwise_ops::ReduceKind;
 use shardwise_ops::reducer::reduce_kind_of_op;
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// The number of results that follow each other and are computed together.
 const WIDTH: usize = 128;
@@ -41,31 +43,41 @@ struct Places {
     run: usize,
     /// The sizes and strides of the reduced dimensions, without those of `row_len`.
     reduced: Vec<[usize; 2]>,
-    /// The number of elements of a row, which follow each other: that of the innermost dimensions, if they are reduced.
+    /// The number of elements of a row, which follow each other: that of the innermost dimensions, if they are reduced,
+    /// or 0 if there are no elements.
     row_len: usize,
 }
 
-/// Returns the step of a `reduce` of an array of complex numbers by sums or products. Returns `None` for others, and
-/// for arrays without elements.
+/// Returns the step of a `reduce` of an array of complex numbers by sums or products, or `None` for others.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
-    let elem = Elem::of(view.operand_tensor(0).dtype).filter(|e| e.is_complex())?;
-    let is_sum = match kind {
-        ReduceKind::Add => true,
-        ReduceKind::Mul => false,
-        _ => return None,
-    };
-    let neutral = kind.neutral(DType::C128).unwrap_or_else(|| kind.identity(DType::C128));
-    let places = Places::of(view.operand_shape(0), &folded(view))?;
-    let (identity, output_bytes) = (neutral.get::<Complex64>(0), output_bytes(view));
-    Some(plan.kernel(view, Reduction { elem, is_sum, places, identity, output_bytes }))
+    Some(plan.kernel(view, Reduction::of(view)?))
+}
+
+/// Returns the routine of a `reduce` of which [`step`] returns the step. Returns `None` as it does.
+pub fn routine(view: &OpView<'_>) -> Option<Box<dyn Routine>> {
+    Some(Box::new(Reduction::of(view)?))
+}
+
+impl Reduction {
+    fn of(view: &OpView<'_>) -> Option<Reduction> {
+        let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
+        let elem = Elem::of(view.operand_tensor(0).dtype).filter(|e| e.is_complex())?;
+        let is_sum = match kind {
+            ReduceKind::Add => true,
+            ReduceKind::Mul => false,
+            _ => return None,
+        };
+        let neutral = kind.neutral(DType::C128).unwrap_or_else(|| kind.identity(DType::C128));
+        let places = Places::of(view.operand_shape(0), &folded(view));
+        let (identity, output_bytes) = (neutral.get::<Complex64>(0), output_bytes(view));
+        Some(Reduction { elem, is_sum, places, identity, output_bytes })
+    }
 }
 
 impl Places {
-    /// Returns `None` if there are no elements.
-    fn of(shape: &[usize], dims: &[usize]) -> Option<Places> {
+    fn of(shape: &[usize], dims: &[usize]) -> Places {
         if shape.contains(&0) {
-            return None;
+            return Places { kept: vec![], run: 1, reduced: vec![], row_len: 0 };
         }
         let strides = row_major(shape);
         let all: Vec<usize> = (0..shape.len()).filter(|&d| shape[d] != 1).collect();
@@ -78,7 +90,7 @@ impl Places {
             own.map(|&d| [shape[d], strides[d] as usize]).collect()
         };
         let [run, row_len] = if is_row { [1, count] } else { [count, 1] };
-        Some(Places { kept: pick(false), run, reduced: pick(true), row_len })
+        Places { kept: pick(false), run, reduced: pick(true), row_len }
     }
 
     fn rows(&self) -> usize {
@@ -126,6 +138,9 @@ impl Reduction {
         op: impl Fn(Complex64, Complex64) -> Complex64 + Copy,
     ) {
         let Places { kept, run, reduced, row_len } = &self.places;
+        if *row_len == 0 {
+            return to.fill(T::narrow(init));
+        }
         let pace = RefCell::new(Pace::default());
         let mut done = 0;
         while done < to.len() {
@@ -134,14 +149,11 @@ impl Reduction {
             if *run == 1 {
                 let row = |r: usize| {
                     let row = &own[offset(r, reduced)..][..*row_len];
-                    let segment = |start: usize| {
-                        let end = (start + SEGMENT).min(*row_len);
-                        pace.borrow_mut().spend(end - start);
-                        fold_segment(start, end, LANES_64, self.identity, |i| row[i].widen(), op)
+                    let segment = |segment: Range<usize>| {
+                        pace.borrow_mut().spend(segment.len());
+                        fold_segment(segment, *row_len, LANES_64, self.identity, |i| row[i].widen(), op)
                     };
-                    let total =
-                        if *row_len == 1 { None } else { (0..*row_len).step_by(SEGMENT).map(segment).reduce(op) };
-                    total.unwrap_or_else(|| row[0].widen())
+                    fold_segments(*row_len, segment, op).expect("there are elements")
                 };
                 let total = fold_rows(self.places.rows(), row, op);
                 to[done] = T::narrow(op(init, total.expect("there are elements")));
@@ -199,21 +211,25 @@ impl AtLevel for Part<'_> {
     }
 }
 
+impl Routine for Reduction {
+    fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
+        let (x, init, to) = (operands[0], operands[1], &mut *results[0]);
+        run_words(Part { reduction: self, first: 0, x, init, to });
+    }
+}
+
 impl Kernel for Reduction {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
         let Places { run, row_len, .. } = self.places;
         let at_once = if run == 1 { 1 } else { WIDTH };
-        let results = (MANY / (self.places.rows() * row_len)).max(1).next_multiple_of(at_once);
-        let mut parts = vec![];
-        for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            let [x, init] = [0, 1].map(|k| cx.input(k, i).bytes());
-            for (k, to) in written(output).chunks_mut(results * self.elem.size()).enumerate() {
-                parts.push(Part { reduction: self, first: k * results, x, init, to });
-            }
-        }
+        let results = (MANY / (self.places.rows() * row_len).max(1)).max(1).next_multiple_of(at_once);
+        let parts = pieces(cx, &mut outputs, results * self.elem.size());
         let effort = if parts.len() > 1 { Effort::Large } else { Effort::Small };
-        Workers::global().run_each(parts, effort, run_words);
+        Workers::global().run_each(parts, effort, |Piece { instance, number, to }| {
+            let [x, init] = [0, 1].map(|k| cx.input(k, instance).bytes());
+            run_words(Part { reduction: self, first: number * results, x, init, to });
+        });
         cx.set(0, outputs);
         Ok(())
     }
@@ -253,8 +269,8 @@ mod tests {
 
     #[test]
     fn over_any_dimensions() {
-        let shapes: [&[usize]; 6] =
-            [&[6, 5, 7], &[3, 1, 4, 1], &[2, 600, 3, 20], &[2, 3, 2, 3, 70], &[300, 33], &[1, 1]];
+        let shapes: [&[usize]; 7] =
+            [&[6, 5, 7], &[3, 1, 4, 1], &[2, 600, 3, 20], &[2, 3, 2, 3, 70], &[300, 33], &[1, 1], &[3, 0]];
         for shape in shapes {
             for set in 0..1 << shape.len() {
                 let dims: Vec<usize> = (0..shape.len()).filter(|d| set >> d & 1 == 1).collect();

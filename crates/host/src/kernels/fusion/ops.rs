@@ -6,7 +6,7 @@ use crate::kernels::context::{Fused, PlanCx};
 use crate::kernels::empty::is_empty;
 use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::Opcode;
-use shardwise_ops::dot::DotDims;
+use shardwise_ops::dot::has_no_sum;
 use shardwise_ops::elementwise::Compare;
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reduce::Reduce;
@@ -30,15 +30,13 @@ pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
 /// Returns true if a product contracts no dimension of more than one element, and if an element of the result is the
 /// product of two elements that are converted to its type first.
 pub fn is_multiplication(dot: &OpView<'_>) -> bool {
-    let shape = dot.operand_shape(0);
-    let is_single = DotDims::of(dot).is_some_and(|dims| dims.lhs_contract.iter().all(|&d| shape[d] == 1));
     let elem = |ty: &TensorType| Elem::of(ty.dtype);
     let Some(to) = elem(dot.result_tensor(0)).filter(|&to| to != Elem::Bool && !to.is_complex()) else { return false };
     let is_exact = |from: Elem| {
         let is_narrower = from != Elem::Bool && from.size() < to.size() && from.is_float() == to.is_float();
         from == to || (is_narrower && from.is_signed() == to.is_signed())
     };
-    is_single && (0..2).all(|i| elem(dot.operand_tensor(i)).is_some_and(is_exact))
+    has_no_sum(dot) && (0..2).all(|i| elem(dot.operand_tensor(i)).is_some_and(is_exact))
 }
 
 /// Returns true if the first result of the op has the shape of its first operand.

@@ -15,6 +15,5 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub use elements::Rows;
 pub use runs::runs;
 pub use step::step;
