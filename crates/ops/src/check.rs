@@ -27,6 +27,14 @@ impl<'a, 'v> Check<'a, 'v> {
         self
     }
 
+    /// Reports that the constraint `label` is broken if a region computes with elements that those of an input cannot be
+    /// converted to. `pairs` are the types of an input's elements and of the region's.
+    pub fn promotes(&mut self, label: &'static str, mut pairs: impl Iterator<Item = (DType, DType)>) -> &mut Self {
+        let rule = "the region must compute with elements of the inputs' kind that are no narrower than the inputs': \
+                    integers, floats, complex numbers, booleans, or quantized elements of one expressed type";
+        self.that(label, pairs.all(|(from, to)| is_promotable(from, to)), rule)
+    }
+
     /// Returns `holds`. If it is false, reports that the constraint `label` is broken. `rule` is the constraint in
     /// words.
     pub fn holds(&mut self, label: &'static str, holds: bool, rule: &str) -> bool {

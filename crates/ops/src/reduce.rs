@@ -235,8 +235,7 @@ impl Facts for Reduce {
                 "the region must combine two scalars for each input into one of the same type",
             );
         let dtypes = dtypes.unwrap_or_default();
-        let takes = inputs.iter().zip(&dtypes).all(|(x, &to)| check::is_promotable(x.dtype, to));
-        c.that("reduce_c6", takes, "the region's elements must be of the inputs' kinds, and no narrower").so_far()?;
+        c.promotes("reduce_c6", inputs.iter().map(|x| x.dtype).zip(dtypes.iter().copied())).so_far()?;
         let kept = kept_shape(shape, &dims);
         c.give(dtypes.into_iter().map(|dtype| Type::tensor(dtype, kept.clone())))
     }

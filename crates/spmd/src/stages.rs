@@ -59,8 +59,10 @@ fn is_step(view: &OpView<'_>) -> bool {
 }
 
 fn broken(after: &str, pass: &Pass, guarantee: &Guarantee, loc: &Loc, what: &str) -> Diagnostic {
-    let message = format!("after `{after}` a guarantee of `{}` does not hold: {}", pass.name, guarantee.says);
-    Diagnostic::error("stage-guarantee", loc, message).facts(what)
+    let message =
+        format!("after the pass `{after}`, what the pass `{}` guarantees does not hold: {}", pass.name, guarantee.says);
+    let help = format!("run all passes up to `{after}` in order; if they ran, this is a mistake in one of them");
+    Diagnostic::error("stage-guarantee", loc, message).facts(what).help(help)
 }
 
 macro_rules! guarantees {

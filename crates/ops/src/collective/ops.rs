@@ -202,9 +202,8 @@ fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static s
     let fits = args.len() == 2 && args[0] == args[1] && results.len() == 1 && results[0] == args[0];
     let rule = "the computation must be of type (tensor<E>, tensor<E>) -> tensor<E>";
     check.that(label, element.is_some() && fits, rule);
-    let mut data = data_operands(op).iter().filter_map(|&v| op.body.ty(v).as_tensor());
-    let takes = element.is_none_or(|to| data.all(|t| check::is_promotable(t.dtype, to)));
-    check.that(label, takes, "the computation's elements must be of the operands' kind, and no narrower");
+    let data = data_operands(op).iter().filter_map(|&v| op.body.ty(v).as_tensor());
+    check.promotes(label, data.filter_map(|t| Some((t.dtype, element?))));
     element.filter(|_| fits)
 }
 

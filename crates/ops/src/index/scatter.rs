@@ -422,8 +422,7 @@ fn check_computation(op: &OpView<'_>, check: &mut Check<'_, '_>, n: usize) -> Ve
     );
     let dtypes: Vec<_> = gives.iter().filter_map(|t| t.as_tensor()).map(|t| t.dtype).collect();
     let inputs = op.operands().iter().filter_map(|&v| op.body.ty(v).as_tensor());
-    let takes = inputs.zip(&dtypes).take(n).all(|(x, &to)| check::is_promotable(x.dtype, to));
-    check.that("scatter_c23", takes, "the computation's elements must be of the inputs' kinds, and no narrower");
+    check.promotes("scatter_c23", inputs.map(|x| x.dtype).zip(dtypes.iter().copied()).take(n));
     if fits { dtypes } else { vec![] }
 }
 
