@@ -6,6 +6,7 @@ use crate::{DType, DTypeKind, Literal, bf16, f16};
 const THRESHOLD: usize = 1000;
 /// The number of elements shown at each end of a summarized dimension.
 const EDGE: usize = 3;
+/// The largest number of characters of a line.
 const LINE: usize = 75;
 
 /// Formats an array as NumPy's `str` does.
@@ -174,7 +175,7 @@ impl Digits {
 
     /// Formats the number as `1250.` or `0.125`, rounded to this many decimals if it has more.
     fn positional(&self, decimals: usize) -> String {
-        // The nearest number has the fewest digits, so that this formats exactly these.
+        // An `f64` is formatted with the fewest digits that identify it, which are those of the mantissa.
         let shortest: f64 = format!("{}e{}", self.mantissa, self.exponent).parse().expect("a number");
         let text = format!("{shortest}");
         match text.split_once('.') {
@@ -200,7 +201,7 @@ impl Digits {
         (mantissa.to_string(), exponent.parse().expect("a number"))
     }
 
-    /// Formats the number as `1.250e-07`, with this many decimals and at least this many digits in the exponent.
+    /// Formats the number as `1.250e-07`, with `decimals` decimals and at least `width` digits in the exponent.
     fn scientific(&self, decimals: usize, width: usize) -> String {
         let is_short = self.mantissa.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= decimals);
         let (mantissa, exponent) = match is_short {

@@ -120,8 +120,8 @@ impl Drop for NewFile {
     }
 }
 
-/// Follows the symbolic links from `path`. Returns the first path that is no link that can be read. There need not be a
-/// file at it. Fails if there are [`MAX_LINKS`] links or more.
+/// Follows the symbolic links from `path`. Returns the first path that is not a readable symbolic link. There need not
+/// be a file at this path. Fails if there are [`MAX_LINKS`] links or more.
 fn followed(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..MAX_LINKS {

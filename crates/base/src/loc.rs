@@ -56,7 +56,7 @@ impl Loc {
     }
 
     /// Returns the location of a place in a Rust program, such as the caller of a `#[track_caller]` function. It is
-    /// unknown if the place is in Rust's standard library, which calls functions that it gets by name.
+    /// unknown if the place is in Rust's standard library, as when the function was passed to `Iterator::map` by name.
     pub fn caller(at: &std::panic::Location<'_>) -> Loc {
         let is_std = at.file().starts_with("/rustc/") || at.file().contains("/rustlib/src/rust/library/");
         if is_std { Loc::UNKNOWN } else { Loc::file(at.file(), at.line(), at.column()) }

@@ -312,7 +312,8 @@ impl Mesh {
     }
 
     /// Returns true if two meshes have the same axes by name and size, and equal lists of devices or both none. The
-    /// names of the meshes, the kinds of the axes, the topologies and the rules for communication may differ.
+    /// names of the meshes, the kinds of the axes, the topologies, the rates and the rules for communication may
+    /// differ.
     pub fn same_devices(&self, other: &Mesh) -> bool {
         std::ptr::eq(self, other)
             || self.axes.len() == other.axes.len()

@@ -57,8 +57,8 @@ impl QuantizedId {
         self.entry().0
     }
 
-    /// Returns the name in MLIR's syntax: `!quant.uniform<i8:f32, 2.0:15>`. Scales have their shortest decimal form, where
-    /// MLIR writes `2.000000e+00`. Types are equal if their names are.
+    /// Returns the name in MLIR's syntax: `!quant.uniform<i8:f32, 2.0:15>`. Scales have their shortest decimal form,
+    /// where MLIR writes `2.000000e+00`. Types are equal if their names are.
     pub fn name(self) -> &'static str {
         self.entry().1
     }

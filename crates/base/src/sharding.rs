@@ -12,8 +12,8 @@ pub struct DimSharding {
     pub axes: Vec<AxisRef>,
     /// States whether propagation may append axes to the dimension.
     pub is_open: bool,
-    /// The user priority, `p<N>`: the first round of propagation in which this dimension takes part. `None` is the same
-    /// as 0.
+    /// The user priority, `p<N>`: this dimension takes part in propagation after those with lower numbers.
+    /// `None` is the same as 0.
     pub priority: Option<u32>,
 }
 

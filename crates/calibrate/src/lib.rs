@@ -87,6 +87,7 @@ fn merged(rounds: &[Facts]) -> Facts {
     all.into_iter().map(one).collect()
 }
 
+/// Adds a constant, unless its value is not finite or not positive, as measured differences may be.
 fn add(facts: &mut Facts, name: impl Into<String>, value: f64, source: impl Into<String>) {
     if value.is_finite() && value > 0.0 {
         facts.insert(name.into(), (value, source.into()));

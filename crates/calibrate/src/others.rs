@@ -41,8 +41,8 @@ const SCATTER: &str = "<{indices_are_sorted = false, scatter_dimension_numbers =
 const CONVOLUTION: &str = "dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], \
     window = {stride = [1, 1], pad = [[1, 1], [1, 1]]}";
 
-/// The approximate numbers of elements of the arrays in the programs of [`others`]. Programs with windows leave out the
-/// largest.
+/// The approximate numbers of elements of the arrays in the programs of [`others`]. There are no programs with windows
+/// of more than `1 << 18`.
 const SIZES: [usize; 7] = [1 << 8, 1 << 11, 1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
 
 /// Returns the programs for all sizes.

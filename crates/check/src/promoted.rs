@@ -220,7 +220,7 @@ impl Program {
         let converted: String = (0..n).map(converted).collect();
         let results = list(n, |_| format!("tensor<{shape}{t}>"));
         let given = list(n, |i| format!("%r#{i}"));
-        // In the doubled halves of a manual computation, the reducer's constant has its own name.
+        // A manual computation defines a `%k` of its own.
         let constant = match self.op {
             Op::AllReduce | Op::ReduceScatter | Op::CollectiveReduce => String::new(),
             _ => format!("%k = stablehlo.convert %q0 : (tensor<i32>) -> tensor<{t}>\n"),

@@ -46,7 +46,7 @@ fn print(scheduled: &Scheduled) -> Result<(), Diagnostics> {
 }
 
 /// Returns the topology that the command states, or else the one that the program's mesh states. Returns `None` if
-/// neither states one. Fails if the topology of the mesh is not known.
+/// neither states one. Fails if the mesh states a machine that is not known, or a grid that is not one of the machine.
 pub fn chosen_topology(stated: Option<Topology>, module: &Module) -> Result<Option<Topology>, Diagnostics> {
     match stated {
         Some(topology) => Ok(Some(topology)),
@@ -54,7 +54,7 @@ pub fn chosen_topology(stated: Option<Topology>, module: &Module) -> Result<Opti
     }
 }
 
-/// Returns the topology as [`chosen_topology`] does. Fails if there is none, or if that of the mesh is not known.
+/// Returns the topology as [`chosen_topology`] does. Fails if there is none, or as that function does.
 pub fn needed_topology(stated: Option<Topology>, module: &Module) -> Result<Topology, Diagnostics> {
     Ok(chosen_topology(stated, module)?.ok_or_else(|| no_topology(module))?)
 }

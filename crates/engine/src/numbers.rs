@@ -3,7 +3,7 @@
 use shardwise_base::{DType, DTypeKind, Diagnostic, Literal, Loc, Mesh, listed};
 use shardwise_ir::{PaddedDim, TensorType};
 
-/// The numbers that end a run when an op makes them: it computes one although none of its operands has one.
+/// The numbers that end a run when an op makes them: if a result of the op has one, and none of its operands has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct NumberChecks {
     /// True if a NaN ends a run.
@@ -63,7 +63,8 @@ impl NumberChecks {
         (self.count_in_box(ty.dtype, &ty.shape, &part, bytes), size)
     }
 
-    /// Counts in the first elements along each dimension of an array of this shape, as many as those of `part`.
+    /// Returns the number of elements that a check refuses among the first `part[d]` elements along each dimension `d`
+    /// of an array of this shape.
     fn count_in_box(self, dtype: DType, shape: &[usize], part: &[usize], bytes: &[u8]) -> usize {
         match (shape, part) {
             ([whole, inner @ ..], [first, inner_part @ ..]) if *whole > 0 => {

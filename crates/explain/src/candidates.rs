@@ -62,9 +62,9 @@ fn listed(mesh: &Mesh, shape: &[usize], axes: &[AxisRef], limit: usize) -> Vec<V
     found.into_iter().map(|(dims, _)| dims).collect()
 }
 
-/// Returns how promising a layout is for a place that has the layout `now`, between 0 and 1. It promises most if one
-/// axis splits another dimension than now, or none: less if more axes do, and least if no axis does. Layouts with
-/// padding promise half as much.
+/// Returns how promising a layout is for a place that has the layout `now`, between 0 and 1. A layout promises most if
+/// a single axis splits another dimension than now, or none where it splits one now. It promises less if several axes
+/// do, and least if no axis does. Layouts with padding promise half as much.
 pub(crate) fn promise(now: Option<&Sharding>, layout: &Sharding, shape: &[usize]) -> f64 {
     let dim_of = |sharding: Option<&Sharding>, axis: AxisRef| {
         sharding.and_then(|s| s.dims.iter().position(|d| d.axes.iter().any(|a| a.overlaps(axis))))

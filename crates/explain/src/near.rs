@@ -6,7 +6,7 @@ use shardwise_ir::{Body, Module, Op, Value};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The factor of a source's weight at a value that no path connects with the source. For other values, it is 1 divided
-/// by the length of the path.
+/// by 1 more than the number of ops in between.
 const UNKNOWN: f64 = 0.1;
 
 /// The largest number of ops in [`Nearness::around`].

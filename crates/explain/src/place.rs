@@ -128,12 +128,12 @@ pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
 }
 
 impl Change {
-    /// Returns the program with this change. A position that no argument or result has changes nothing, and neither
-    /// does stating no layout after an op.
+    /// Returns the program with this change. A position that no argument or result has changes nothing. Neither does
+    /// stating no layout after an op, or any layout after an op that is in no region of its function.
     ///
     /// # Panics
-    /// Panics if the place names a function or an op that the program does not have, if the op has no result, or if the
-    /// op of a [`Place::Constraint`] has no operand.
+    /// Panics if the place names a function that the program does not have, or an op without a result. Also panics if
+    /// the op of a [`Place::Constraint`] has no operand or does not exist.
     pub fn apply(&self, module: &Module) -> Module {
         let mut out = module.clone();
         let Some((main, _)) = main_of(module) else { return out };
@@ -244,7 +244,8 @@ pub fn rust_spec(layout: &Sharding) -> String {
     }
 }
 
-/// Returns names as one expression of Rust. Tuples of more than three names are not accepted.
+/// Returns names as one expression of Rust that `P!` accepts: a name, a tuple of two or three names, or a slice of
+/// more.
 fn listed(names: &[String]) -> String {
     match names {
         [one] => one.clone(),

@@ -90,6 +90,7 @@ fn origins(reason: Option<&str>) -> impl Iterator<Item = Option<&str>> {
     std::iter::successors(Some(reason), |reason| Some(Some((*reason)?.rsplit_once("; ")?.0)))
 }
 
+/// Returns the union of periods, which must be in the order of their starts, as periods that are apart.
 fn merged(periods: impl Iterator<Item = Range<Picoseconds>>) -> Vec<Range<Picoseconds>> {
     let mut union: Vec<Range<Picoseconds>> = vec![];
     for period in periods {

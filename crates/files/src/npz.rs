@@ -15,8 +15,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// The largest length of an array's header, in bytes, as the file states it: without the 10 or 12 bytes that end with
-/// this number.
+/// The largest length of an array's header, in bytes, as the file states it: without the first 10 or 12 bytes, which
+/// end with the stated length.
 const MAX_HEADER: usize = 1 << 16;
 
 // ── reading

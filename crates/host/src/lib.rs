@@ -9,8 +9,9 @@
 //! `matmul` multiplies matrices, and `movement` copies elements. [`pool`] is public for tests that check it under
 //! faults.
 //!
-//! **A result never depends on timing or on the number of workers.** Every kernel is divided into parts by its shape
-//! alone, and a sum over several parts has a fixed order (`shardwise_mathfn::order`).
+//! **A result never depends on timing or on the number of workers.** The parts into which a kernel is divided may
+//! depend on the number of workers, but no sum does: a sum is computed in one part, or it is divided by the shape alone
+//! and has a fixed order (`shardwise_mathfn::order`).
 #![deny(unsafe_code)]
 
 mod block;

@@ -4,8 +4,8 @@
 //! page costs more than most kernels that fill it, so memory that a buffer frees is kept, by size, for the next buffer.
 //! The kept memory is bounded: the written pages exceed the most bytes that buffers held at one time by about 32 MiB at
 //! most, whatever sizes come later. Only blocks of less than 64 KiB may add to that, if other blocks of their arenas
-//! are in use. Buffers start at 64-byte boundaries. Those of 64 KiB or more start at different offsets within their
-//! pages, so that eight of them that are read together do not compete for the same cache sets.
+//! are in use. Buffers that are not guarded start at 64-byte boundaries. Those of 64 KiB or more start at different
+//! offsets within their pages, so that eight of them that are read together do not compete for the same cache sets.
 //!
 //! **Guarded memory** ([`Memory::guarded`], or the variable `SHARDWISE_GUARD` for [`Memory::default`]) is for tests.
 //! Each buffer has its own mapping, is filled with a given byte when it is made, ends at an inaccessible page, and is
@@ -160,8 +160,8 @@ impl Memory {
     }
 
     /// Returns memory that finds accesses outside of buffers. Each buffer ends at an inaccessible page. The buffer, and
-    /// the bytes in front of it from the start of its first page on, are filled with `fill`. When the buffer's last
-    /// owner is dropped, it panics if those in front were changed.
+    /// the bytes in front of it from the start of its first page on, are filled with `fill`. Dropping the last owner of
+    /// a buffer panics if the bytes in front were changed.
     pub fn guarded(fill: u8) -> Memory {
         Memory::of_kind(BufferSource::Guarded { fill, alignment: 1 })
     }

@@ -1,9 +1,9 @@
 //! The workers of the process: one pool of threads, in which the calling thread works too.
 //!
-//! [`Workers::run`] calls a function for each part of a kernel. The kernel determines the parts by its shape; workers
-//! only take them. Helpers spin for 50 microseconds after their last part and then sleep. There are no other threads,
-//! and nothing ever waits for a part that has not begun. A call from within a part that helpers may share, or while
-//! another thread uses the helpers, runs on its own thread.
+//! [`Workers::run`] calls a function for each part of a kernel. The kernel determines the parts; workers only take
+//! them. Helpers spin for 50 microseconds after their last part and then sleep. There are no other threads, and nothing
+//! ever waits for a part that has not begun. A call from within a part that helpers may share, or while another thread
+//! uses the helpers, runs on its own thread.
 //!
 //! Helpers work under the caller's [`Budget`] and [`Guard`]. Between parts every worker polls this budget.
 //! After a part has panicked or was stopped, no other part begins, and the caller unwinds with the panic or the stop.

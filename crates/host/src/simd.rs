@@ -36,8 +36,8 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns the best level of this machine, or the level that the environment variable `SHARDWISE_LEVEL` names if it is
-    /// lower: `portable`, `avx2` or `avx512`. No matrix unit is used if it names one. Other names are ignored.
+    /// Returns the best level of this machine, or the level that the environment variable `SHARDWISE_LEVEL` names if it
+    /// is lower: `portable`, `avx2` or `avx512`. No matrix unit is used if it names one. Other names are ignored.
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
         *BEST.get_or_init(|| Level::strongest().min(Level::named().unwrap_or(Level::Avx512)))
@@ -101,7 +101,8 @@ pub(crate) trait AtLevel {
     fn run<V: Vector<Word = u32>>(self);
 }
 
-/// Runs code with the instructions of AVX2 if the best level has them. With more, few words are not faster.
+/// Runs code with the instructions of AVX2 if the best level has them, and otherwise with arrays. AVX-512 is not used:
+/// it does not make code for few words faster.
 pub(crate) fn run_words(code: impl AtLevel) {
     #[cfg(target_arch = "x86_64")]
     if Level::best() >= Level::Avx2 {

@@ -238,11 +238,11 @@ impl<'m> Machine<'m> {
         Ok(results)
     }
 
-    /// Returns the results of the op on device `p`, of which it has one partial result. The op is evaluated on the
-    /// device's slice along reduction factors and on the whole operands along all others. Unless this is partial result
-    /// 0, initial values are replaced by neutral elements of the reducer, and so are sums that are not computed from
-    /// slices. Other results that are not computed from slices are kept, because their reducers are idempotent. Fails
-    /// if the evaluation does.
+    /// Returns the results that device `p` computes, which are one of the partial results of the op. The op is
+    /// evaluated on the device's slice along reduction factors and on the whole operands along all others. Unless this
+    /// is partial result 0, initial values are replaced by neutral elements of the reducer, and so are sums that are
+    /// not computed from slices. Other results that are not computed from slices are kept, because their reducers are
+    /// idempotent. Fails if the evaluation does.
     fn evaluate_partial(
         &mut self,
         env: &mut Env<'m>,

@@ -112,6 +112,8 @@ impl Attr {
         }
     }
 
+    /// Returns the boolean, or true for [`Attr::Unit`], which is a flag that is set. Returns `None` for any other
+    /// attribute.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Attr::Bool(b) => Some(*b),
@@ -120,6 +122,8 @@ impl Attr {
         }
     }
 
+    /// Returns the text of a string, the name of a symbol without `@`, or the value of an enum, such as `LT`. Returns
+    /// `None` for any other attribute.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Attr::Str(s) | Attr::Symbol(s) => Some(s),
@@ -154,6 +158,7 @@ impl Attr {
         }
     }
 
+    /// Returns the fields of a record or the entries of a dictionary, or `None` for any other attribute.
     pub fn as_record(&self) -> Option<&Attrs> {
         match self {
             Attr::Record { fields, .. } | Attr::Dict(fields) => Some(fields),

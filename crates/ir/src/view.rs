@@ -126,6 +126,7 @@ impl<'a> OpView<'a> {
         self.attrs().sizes(name).unwrap_or_default()
     }
 
+    /// Returns the list of integers in attribute `name`. It is empty if the attribute is absent or not such a list.
     pub fn ints(&self, name: &str) -> Vec<i64> {
         self.attrs().ints(name).unwrap_or_default()
     }

@@ -14,13 +14,14 @@ pub struct Eigen {
     pub left: Option<Matrix<Complex64>>,
     /// The columns `v` with `A v = w v`, in the order of the eigenvalues `w`. `None` unless they were asked for.
     pub right: Option<Matrix<Complex64>>,
-    /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
+    /// 1 if the iteration fails or an element is not finite: then all results are NaN. Otherwise 0.
     pub info: i32,
 }
 
 /// Computes the eigenvalues of a square matrix, and the eigenvectors that are asked for. Complex eigenvalues of real
 /// matrices come in conjugate pairs, the one with the positive imaginary part first, and so do their vectors. If an
-/// element is not finite or the iteration fails, `info` is 1 and all numbers are NaN. (`geev`)
+/// element is not finite or the iteration fails, `info` is 1 and all numbers are NaN; otherwise it is 0. The matrix is
+/// not balanced first, so the order and the accuracy of the eigenvalues may differ from LAPACK's. (`geev`)
 pub fn eigen<T: SchurScalar>(a: Matrix<T>, with_left: bool, with_right: bool) -> Eigen {
     let n = a.rows();
     let form = schur(a, with_left || with_right);
@@ -117,8 +118,9 @@ impl<T: Scalar> Triangle<'_, T> {
         x
     }
 
-    /// Returns a vector with `T x = w x`, where `w` is the eigenvalue in row `j`. Its elements behind those of `w` are
-    /// zero, and those before are computed from the last to the first.
+    /// Returns a vector with `T x = w x`, where `w` is the eigenvalue in row `j`, or the first one of the pair in rows
+    /// `j` and `j + 1` if `is_pair` is true. The elements of `x` after the rows of `w` are zero. Those before row `j`
+    /// are computed from the last to the first.
     fn right_vector(&self, j: usize, is_pair: bool) -> Data<Complex64> {
         let mut x = self.start(j, is_pair);
         let last = if is_pair { j + 1 } else { j };

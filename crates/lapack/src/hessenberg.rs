@@ -8,7 +8,8 @@ use shardwise_base::budget::Meter;
 
 /// Overwrites a square matrix with `H` and the vectors of the reflectors whose product is `Q`, where `A = Q H Q^H`. The
 /// matrix must be upper triangular outside of rows and columns `low..high`, where `high` is at most the number of rows.
-/// Returns one scalar for each row but the last, which is zero outside of these. (`gehrd`)
+/// Returns the scalar of a reflector for each row but the last. The scalars of rows outside of `low..high - 1` are
+/// zero. (`gehrd`)
 pub fn hessenberg<T: Scalar>(a: &mut Matrix<T>, low: usize, high: usize) -> Vec<T> {
     let (n, mut meter) = (a.rows(), Meter::default());
     let mut taus = vec![T::ZERO; n.saturating_sub(1)];

@@ -4,7 +4,8 @@
 //! pivots. `info` is 0 if the routine succeeds. The algorithms are the unblocked ones of the references below. Results
 //! are functions of the elements alone: all sums have a fixed order, and nothing depends on the processor. So all
 //! engines that call this crate agree bit for bit. LAPACK divides large problems (`syevd` and `gesdd` of more than 25
-//! rows). The signs of their vectors may differ from LAPACK's.
+//! rows), so the signs of their vectors may differ from LAPACK's. LAPACK also balances a matrix before it computes a
+//! Schur form or eigenvectors, and no function here does.
 //!
 //! Elements that are NaN or infinite never lead to an endless loop: every iteration has a bound, after which `info`
 //! says that it failed.

@@ -145,8 +145,8 @@ pub(crate) fn triangular(f: f64, g: f64, h: f64) -> Triangular {
 }
 
 /// Decomposes `[f g; 0 h]` if the absolute value of `h` is not larger than that of `f`, and `g` is neither 0 nor much
-/// larger than `f`. Returns the smaller and the larger absolute value of a singular value, the cosine and the sine of
-/// the left rotation, and those of the right one.
+/// larger than `f`. Returns the absolute values of the smaller and of the larger singular value, the cosine and the
+/// sine of the left rotation, and those of the right one.
 fn ordinary(f: f64, g: f64, h: f64) -> [f64; 6] {
     let (size, other) = (f.abs(), h.abs());
     let difference = size - other;

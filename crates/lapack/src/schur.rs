@@ -14,7 +14,7 @@ pub struct Schur<T> {
     /// The eigenvalues, in the order of the diagonal of `t`. Of a conjugate pair of a real matrix, the one with the
     /// positive imaginary part is first.
     pub values: Vec<Complex64>,
-    /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
+    /// 1 if the iteration fails or an element is not finite: then all results are NaN. Otherwise 0.
     pub info: i32,
 }
 
@@ -39,7 +39,8 @@ impl SchurScalar for Complex64 {
 }
 
 /// Computes the Schur decomposition of a square matrix. If an element is not finite or the iteration fails, `info` is 1
-/// and all numbers are NaN. (`gees`)
+/// and all numbers are NaN; otherwise it is 0. The matrix is not balanced first, so the order of the eigenvalues may
+/// differ from LAPACK's. (`gees`)
 pub fn schur<T: SchurScalar>(mut a: Matrix<T>, with_vectors: bool) -> Schur<T> {
     let n = a.rows();
     let found = a.is_finite().then(|| decompose(&mut a, with_vectors)).flatten();

@@ -22,7 +22,7 @@ pub(crate) fn triangularize(h: &mut Matrix<f64>, q: &mut Matrix<f64>) -> Option<
     let n = h.rows();
     let mut values = vec![Complex64::default(); n];
     let mut iteration = Iteration { h, q, meter: Meter::default() };
-    // The rows behind `end` are done.
+    // The rows from `end` on are done.
     let mut end = n;
     while end > 0 {
         let start = iteration.deflate(end)?;

@@ -58,7 +58,8 @@ fn largest<T: Scalar>(x: &[T]) -> usize {
 /// Solves systems with a tridiagonal matrix by elimination with pivots. Element `i` of `lower` is left of `diagonal[i]`
 /// for `i` from 1 on, and that of `upper` is right of it. The vectors are overwritten with the factor `U`: its diagonal
 /// in `diagonal`, and the two diagonals above it in `upper` and `lower[1..]`. `b` becomes the solution. Returns `info`:
-/// 0, or the number of the first pivot that is zero, from 1; then there is no solution in `b`. (`gtsv`)
+/// 0, or the number of the first pivot that is zero, from 1. If a pivot is zero, `U` is not complete and `b` is not the
+/// solution. (`gtsv`)
 pub fn solve_tridiagonal<T: Scalar>(lower: &mut [T], diagonal: &mut [T], upper: &mut [T], b: &mut Matrix<T>) -> i32 {
     let (n, mut meter) = (diagonal.len(), Meter::default());
     for k in 0..n.saturating_sub(1) {

@@ -23,12 +23,12 @@ pub struct Svd<T> {
     pub u: Matrix<T>,
     /// The conjugate transpose of `V`.
     pub vh: Matrix<T>,
-    /// 0, or a positive number if the iteration fails or an element is not finite; then all results are NaN.
+    /// 1 if the iteration fails or an element is not finite: then all results are NaN. Otherwise 0.
     pub info: i32,
 }
 
 /// Computes a singular value decomposition. If an element is not finite or the iteration fails, `info` is 1 and all
-/// numbers are NaN. (`gesdd`, `gesvd`)
+/// numbers are NaN; otherwise it is 0. (`gesdd`, `gesvd`)
 pub fn svd<T: Scalar>(a: &Matrix<T>, vectors: Vectors) -> Svd<T> {
     let (m, n) = (a.rows(), a.columns());
     if m < n {

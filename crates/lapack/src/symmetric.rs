@@ -11,8 +11,9 @@ const MAX_ITERATIONS: usize = 30;
 
 /// Computes the eigenvalues of a Hermitian matrix, ascending, from one triangle. If `with_vectors`, the matrix is
 /// overwritten with the unit eigenvectors, as columns, else with arbitrary numbers. Returns the eigenvalues, and
-/// `info`: 0, or a positive number if the iteration fails or an element of the triangle or of its tridiagonal form is
-/// not finite; then all results are NaN. (`syevd`, `heevd`)
+/// `info`: 1 if the iteration fails or an element of the triangle or of its tridiagonal form is not finite, and 0
+/// otherwise. All results are NaN if it is 1. The upper triangle is reduced like a lower one, so the signs of its
+/// vectors may differ from LAPACK's. (`syevd`, `heevd`)
 pub fn eigh<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, with_vectors: bool) -> (Vec<f64>, i32) {
     let n = a.rows();
     if triangle == Triangle::Upper {

@@ -13,7 +13,8 @@ pub enum Triangle {
 
 /// Overwrites one triangle of a Hermitian matrix with its Cholesky factor: `L` of `L L^H`, or `U` of `U^H U`. The other
 /// triangle is unchanged. Returns `info`: 0, or the order of the first leading minor that is not positive or is NaN. If
-/// there is such a minor, the factor is not complete. (`potrf`)
+/// there is such a minor, of order `k`, the first `k - 1` columns are those of the factor, and the columns behind
+/// column `k` are unchanged. (`potrf`)
 pub fn cholesky<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle) -> i32 {
     let (n, mut meter) = (a.rows(), Meter::default());
     for j in 0..n {

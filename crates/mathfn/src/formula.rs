@@ -242,7 +242,7 @@ pub fn cos<V: Lanes>(x: V) -> V {
     y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::cos(f64::from(x)) as f32)
 }
 
-/// Returns `1 / sqrt(x)`, both rounded.
+/// Returns `1 / sqrt(x)`: the root is rounded, and so is the quotient.
 #[inline(always)]
 pub fn rsqrt<V: Lanes>(x: V) -> V {
     V::splat(1.0).div(x.sqrt())

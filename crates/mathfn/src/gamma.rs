@@ -13,7 +13,7 @@ pub fn lgamma_f32(x: f32) -> f32 {
 
 /// Returns `ln |gamma(x)|`; infinite at the poles.
 pub fn lgamma_f64(x: f64) -> f64 {
-    // Further left what cancels is small beside what stays: no number is near enough to a zero.
+    // Further left, the terms do not cancel: no number is near enough to a zero.
     let cancels = -30.0 < x && x < -2.0 && x != x.floor();
     if cancels { lgamma_by_shift(x).value() } else { libm::lgamma(x) }
 }
@@ -71,7 +71,7 @@ fn stirling(z: Double) -> Double {
 /// Returns the derivative of `ln gamma(x)`; NaN at its poles.
 pub fn digamma_f64(x: f64) -> f64 {
     let (y, part) = digamma_and_part(x);
-    // Digits are lost unless the part that is subtracted from the logarithm of 10 or more is small.
+    // `y` is the logarithm of a number of at least 10, minus another term. Digits are lost unless that term is small.
     if y.abs() < 0.9 * part.abs() { digamma_in_full(x).value() } else { y }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn near(a: f64, b: f64) {
-        // The second: what a sum of `Double`s of this size is off by.
+        // The second term is the error of a sum of `Double`s of this size.
         assert!((a - b).abs() <= 2.0 * f64::EPSILON * b.abs() + 1e-30, "{a:e} {b:e}");
     }
 

@@ -31,7 +31,7 @@ pub const LANES_64: usize = 32;
 /// there are no elements.
 ///
 /// `get(i)` is the element `i` in row-major order of the reduced dimensions. `lanes` is the number of partial results
-/// of a row, which is a power of two.
+/// of a row, which is a power of two and at most [`LANES_32`].
 #[inline]
 pub fn fold<T: Copy>(
     rows: usize,

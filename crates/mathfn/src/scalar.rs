@@ -33,7 +33,7 @@ from_formula! {
     sin_f32 = sin;
     /// Returns the cosine; NaN at infinities.
     cos_f32 = cos;
-    /// Returns `1 / sqrt(x)`, both rounded.
+    /// Returns `1 / sqrt(x)`: the root is rounded, and so is the quotient.
     rsqrt_f32 = rsqrt;
 }
 
@@ -97,7 +97,7 @@ pub fn square_minus_one_f64(x: f64, y: f64) -> f64 {
     (x * (x + 2.0.into()) + y * y).value()
 }
 
-/// Returns `1 / sqrt(x)`, both rounded.
+/// Returns `1 / sqrt(x)`: the root is rounded, and so is the quotient.
 pub fn rsqrt_f64(x: f64) -> f64 {
     1.0 / x.sqrt()
 }

@@ -41,7 +41,7 @@ fn asymptotic_series(x: f64) -> f64 {
         sum += term;
         k += 1.0;
     }
-    // The square of a quarter of the root, because 2 pi x may be infinite.
+    // Four times a quarter of the root, because `2 pi x` may be infinite.
     sum / (4.0 * libm::sqrt(2.0 * PI * (x / 16.0)))
 }
 

@@ -6,8 +6,9 @@
 //!     mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 3 : i64, ..}}
 //! ```
 //!
-//! The results are exact here, as they are on a CPU: the first elements of the sorted array. On a device, the call is a
-//! `sort` and slices. The initial values are those of elements beyond the end, of which there are none.
+//! The results are exact here, as they are on a CPU: the first elements of the sorted array. In a per-device program,
+//! the call becomes a `sort` and slices. The initial values are those of elements beyond the end, of which there are
+//! none.
 
 use crate::control::CustomCall;
 use crate::facts::*;

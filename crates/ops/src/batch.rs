@@ -89,7 +89,7 @@ impl BatchCx<'_, '_, '_> {
     }
 }
 
-/// Returns a tensor type with a leading dimension of this size. Returns other types unchanged.
+/// Returns a tensor type with a new leading dimension of this size added. Returns other types unchanged.
 pub fn leading_type(ty: &Type, size: usize) -> Type {
     match ty.as_tensor() {
         Some(t) => TensorType::new(t.dtype, [&[size], &t.shape[..]].concat()).into(),

@@ -27,8 +27,8 @@ impl<'a, 'v> Check<'a, 'v> {
         self
     }
 
-    /// Reports that the constraint `label` is broken if a region computes with elements that those of an input cannot be
-    /// converted to. `pairs` are the types of an input's elements and of the region's.
+    /// Reports that the constraint `label` is broken if the elements of an input cannot be promoted to those with which
+    /// the region computes. Each of the `pairs` consists of the element type of an input and that of the region.
     pub fn promotes(&mut self, label: &'static str, mut pairs: impl Iterator<Item = (DType, DType)>) -> &mut Self {
         let rule = "the region must compute with elements of the inputs' kind that are no narrower than the inputs': \
                     integers, floats, complex numbers, booleans, or quantized elements of one expressed type";

@@ -599,7 +599,8 @@ impl CustomCall {
         op.attrs().str("call_target_name").filter(|_| Opcode::of_view(op) == Opcode::CustomCall)
     }
 
-    /// Returns true if the op is a custom call without facts of its own, so that its cost is not known.
+    /// Returns true if the op is a custom call without facts of its own, such as a user's kernel. The cost of such a
+    /// call is not known, unless it returns its operands unchanged.
     pub fn is_unknown(op: &OpView<'_>) -> bool {
         Opcode::of_view(op) == Opcode::CustomCall && known(op).is_none()
     }

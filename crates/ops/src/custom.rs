@@ -144,7 +144,8 @@ pub struct LinearCall<'a> {
 
 impl<'a> LinearCall<'a> {
     /// Returns the linear function that an op calls. Returns `None` for other ops, if an attribute is missing or
-    /// broken, and if the module has no function of that name.
+    /// broken, and if the module has no function of that name. The numbers and the types of the operands are not
+    /// checked.
     pub fn of(op: &OpView<'a>) -> Option<LinearCall<'a>> {
         CustomCall::target(op).filter(|t| *t == LINEAR)?;
         let bwd = op.module.func(op.attrs().str("shardwise.bwd")?)?;

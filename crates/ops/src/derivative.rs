@@ -205,8 +205,9 @@ pub fn same_op<'s>(op: &OpView<'s>, operands: &[Value], cloner: &mut Cloner<'s>,
     b.body[new].results.to_vec()
 }
 
-/// Returns the cotangent of an operand that was repeated to the shape of the cotangent `x` if it is a scalar. It is
-/// then the sum of all elements of `x`, and otherwise `x` itself.
+/// Returns the cotangent of an operand of this shape, given the cotangent `x` for the operand as the op used it:
+/// repeated to the shape of `x` if it is a scalar. A scalar has the sum of all elements of `x` as its cotangent. Any
+/// other operand has the shape of `x`, and its cotangent is `x`.
 pub(crate) fn unbroadcast(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     let rank = b.body.ty(x).shape().len();
     if rank == shape.len() { x } else { make::reduce(b, crate::ReduceKind::Add, x, &(0..rank).collect::<Vec<_>>()) }

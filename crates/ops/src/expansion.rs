@@ -1,7 +1,8 @@
 //! Ops in terms of others: an op whose derivative or batch is that of ops that compute the same.
 //!
-//! Each op of an expansion has a derivative and a batch. The transform differentiates the expansion in place of the op.
-//! So ops with a region, such as a reduction by any associative function, need no derivative of their own.
+//! The transform differentiates or batches the expansion in place of the op, so the ops of the expansion must have a
+//! derivative or a batch. Ops with a region, such as a reduction by any associative function, then need none of their
+//! own.
 
 use crate::batch::{BatchCx, Batched};
 use crate::facts::Effects;
@@ -43,8 +44,8 @@ pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'stat
 
 impl ExpandCx<'_, '_, '_> {
     /// Builds the results of one of the op's regions, which computes with scalars, for each element of these arrays,
-    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once, or if the
-    /// region uses values from outside. Panics if there are no arrays.
+    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once, if the region
+    /// uses values from outside, or if it is empty. Panics if there are no arrays.
     pub fn each(&mut self, region: Region, args: &[Value]) -> Result<Vec<Value>, &'static str> {
         let shape = make::type_of(self.b, args[0]).shape.clone();
         each(self.b, self.op.module, self.op.body, region, args, &shape)

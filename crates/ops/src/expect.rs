@@ -377,9 +377,10 @@ pub(crate) fn is_check(target: &str) -> bool {
 }
 
 /// Runs the check that a custom call to `target` is, on the operands `x`. Returns `None` if `target` names no check of
-/// two values. Fails if the comparison fails, or if the operands or the results do not fit the check: only floats
-/// and complex numbers are compared with a tolerance. `check.eq` returns the outcome of the comparison, which is always
-/// true, since a failed one is an error.
+/// two values. Fails if the comparison fails, or if the operands or the results do not fit the check: only floats and
+/// complex numbers are compared with a tolerance. Here `check.expect_almost_eq` has a tolerance of 1e-3, and `check.eq`
+/// one of 1e-4 for floats and complex numbers, whatever the attributes state. `check.eq` returns the outcome of the
+/// comparison, which is always true, since a failed one is an error.
 pub(crate) fn custom_call(op: &OpView<'_>, target: &str, x: &[Literal]) -> Option<Result<Vec<Literal>, EvalError>> {
     let name = target.strip_prefix("check.")?;
     let is_exact = x.iter().all(|x| x.dtype().is_integer() || x.dtype().is_bool());

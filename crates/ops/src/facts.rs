@@ -188,10 +188,10 @@ pub enum ExplicitPolicy {
     Not(&'static str),
 }
 
-/// The factors along which an op may run on parts of its operands, among those that pass through it.
+/// The factors along which an op may run on parts of its operands, as far as the kinds of the factors allow it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Splits {
-    /// All factors that pass through.
+    /// All factors.
     Anywhere,
     /// The factors that split every tensor into equal parts. The results of the op depend on positions in the whole
     /// array, including its padding, or its rule states the sizes of the whole array.
@@ -218,8 +218,8 @@ pub enum PartialResult {
     /// The op computes it from slices of its operands along these factors. The operands `once` are initial values,
     /// which only one of the partial results may include.
     OfSlices { once: Range<usize> },
-    /// The op may not be evaluated on slices unchanged, for example because its attributes contain sizes or positions
-    /// along these factors. This is also the answer of ops without such factors.
+    /// The op does not compute it from slices, for example because its attributes contain sizes or positions along these
+    /// factors. This is also the answer of ops without such factors.
     Rewritten,
 }
 
@@ -234,8 +234,8 @@ pub enum Constness {
     No,
 }
 
-/// A value that the op itself keeps at or below `most`, so that an index is inside dimension `dim` of its first
-/// operand.
+/// The bound of an operand that is an index into dimension `dim` of the op's first operand. The op itself keeps operand
+/// `operand` at or below `most`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IndexBound {
     pub operand: usize,
@@ -513,7 +513,7 @@ macro_rules! answer {
         answer!(cost = streams(0.0));
         answer!(linear = Jointly);
     };
-    // The engine runs the op, and a device runs it as the program has it.
+    // The engine runs the op, and a device runs the same op with local types.
     (run_by_engine) => {
         answer!(class = Other);
         answer!(data_flow = none);

@@ -1,4 +1,4 @@
-//! The table of ops: the facts that every pass and engine needs to know of each op, without algorithms.
+//! The table of ops: the facts that every pass and engine needs to know of each op.
 //!
 //! An op is a row of the table in `table.rs`: a name, a [`Facts`] implementation, and a [`Schema`]. An implementation
 //! often serves a family of ops, such as all unary elementwise ops. Generic algorithms (propagation, partitioning,

@@ -137,8 +137,9 @@ pub(crate) fn lapack_system(op: &OpView<'_>) -> Option<lapack::System> {
     })
 }
 
-/// Builds matrices in which the elements below the diagonal, or above it, are those of `a`. Those of the diagonal are
-/// multiplied by `diagonal`, and the others are zero.
+/// Builds matrices in which the elements below the diagonal if `is_lower` is true, and otherwise above it, are those of
+/// `a`. The elements of the diagonal are those of `a` times `diagonal`, and zero if `diagonal` is 0. The others are
+/// zero.
 fn weighted_triangle(b: &mut Builder<'_>, a: Value, is_lower: bool, diagonal: f64) -> Value {
     let t = make::type_of(b, a);
     let n = t.rank();

@@ -7,8 +7,8 @@ use shardwise_base::{AxisRef, DType, Literal, Mesh};
 use shardwise_ir::{Attr, Attrs, Body, Builder, Region, TensorType, Type, Value};
 use std::sync::Arc;
 
-/// Returns the attribute `replica_groups` of a collective between the partitions of one program. The devices of a group
-/// differ in their coordinates along `axes` only.
+/// Returns attributes with the `replica_groups` of a collective over mesh axes. The devices of a group differ in their
+/// coordinates along `axes` only.
 fn collective_attrs(mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Attrs {
     Attrs::new().with("replica_groups", Attr::axes(mesh, axes))
 }
@@ -39,7 +39,8 @@ pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Me
     b.body[op].results[0]
 }
 
-/// Builds `[s, ..] -> [s / n, ..]`: an all-reduce of which each member keeps its part along `dim`.
+/// Builds `[s, ..] -> [s / n, ..]`: an all-reduce of which each of the `n` members of a group keeps its part along `dim`,
+/// whose size must be a multiple of `n`.
 pub fn reduce_scatter(
     b: &mut Builder<'_>,
     x: Value,
@@ -57,7 +58,7 @@ pub fn reduce_scatter(
 }
 
 /// Builds an all-to-all, which sends part `i` along `split_dim` to member `i` of the group, and joins the received
-/// parts along `concat_dim`.
+/// parts along `concat_dim`. The size of `split_dim` must be a multiple of the group's size.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,

@@ -6,12 +6,12 @@ use shardwise_base::{Reason, Sharding};
 use shardwise_ir::{Attrs, Builder, Value};
 use std::sync::Arc;
 
-/// Adds an `sdy.reshard` of `v` to the sharding `to`. Returns its result.
+/// Adds an `sdy.reshard` of `v` to the sharding `to`, with `reason`. Returns its result.
 pub fn reshard(b: &mut Builder<'_>, v: Value, to: &Sharding, reason: &Arc<Reason>) -> Value {
     identity(b, Opcode::Reshard, v, Attrs::new(), to, reason)
 }
 
-/// Adds the op of a step on `v`, which leads to the sharding `to`. Returns its result.
+/// Adds the op of `step` on `v`, with `reason`. Its result, which is returned, has the sharding `to`.
 pub fn step(b: &mut Builder<'_>, v: Value, step: &ShardyCollective, to: &Sharding, reason: &Arc<Reason>) -> Value {
     identity(b, step.opcode(), v, step.attrs(&to.mesh), to, reason)
 }

@@ -4,8 +4,9 @@
 //! stablehlo.custom_call @shardwise.print(%i, %x) {has_side_effect = true, shardwise.axes = ["X"],
 //!     shardwise.format = "x = {}"} : (tensor<i32>, tensor<2xf32>) -> ()
 //! ```
-//! prints `[X=0] x = [1. 2.]` on each device along the axis `X`, at which `%i` is the coordinate. The first operands are
-//! the coordinates along `shardwise.axes`. The other ones are printed in place of `{}`. `{{` and `}}` are braces.
+//! prints `[X=0] x = [1. 2.]` for the device at coordinate 0 along the axis `X`, and such a line for each other
+//! coordinate. The first operands, here `%i`, are the coordinates of the device along `shardwise.axes`. The other ones
+//! are printed in place of `{}`. `{{` and `}}` are braces.
 //!
 //! The devices at one list of coordinates print once. Outside of per-device code there are no coordinates, and the
 //! values are those of the whole arrays.

@@ -1,5 +1,5 @@
-//! Derivatives of products: the factor of an element is the product of all others, which is not the product divided by
-//! the element where that is zero.
+//! Derivatives of products: the derivative by one element is the product of all others. It is not computed as a quotient
+//! of the product and the element, because the element may be zero.
 
 use crate::facts::ReduceKind;
 use crate::index::IndexDims;

@@ -2,8 +2,8 @@
 //! result of `i32`.
 //!
 //! The specification allows the region of every reducing op to take a type that its operands promote to. Such an op is
-//! equal to the op on converted operands, which have equal types. [`decompose`] is the only place that builds this
-//! form: programs are rewritten with it before they are partitioned, and reference evaluation computes it.
+//! equal to the op on converted operands, which have equal types. [`decompose`] builds this form, by which programs are
+//! rewritten before they are partitioned. [`operand`] converts values for the reference evaluation.
 
 use crate::eval;
 use crate::facts::*;
@@ -30,7 +30,7 @@ fn reducer(op: &OpView<'_>) -> Option<Reducer> {
 }
 
 /// Builds the op on operands that are converted to the types that its reducer takes, and returns its results.
-/// `operands` replace its operands; `regions` are its regions, already in the body.
+/// `operands` replace the operands of `op`. `regions` are its regions, already in the body.
 ///
 /// ```text
 /// reduce(%x: 8xi8, %init: i8) by a sum of i32   ->   %0 = convert %x, %1 = convert %init, reduce(%0, %1)

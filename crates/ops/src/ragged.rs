@@ -6,8 +6,8 @@
 //! | contracting | `[b, m, k], [b, k, n], [g] -> [g, b, m, n]`: a sum for each group |
 //! | batching | `[b, m, k], [b, k, n], [g] -> [b, m, n]` |
 //!
-//! Unless the ragged dimension is batching, the sizes of groups may differ for each batch, `[b, g]`. Results for
-//! elements after the last group are zero.
+//! Unless the ragged dimension is batching, the sizes of groups may differ for each batch, `[b, g]`. Free and batching
+//! positions after the last group have zeros as results, and contracted elements after it are left out of the sums.
 
 use crate::batch::BatchCx;
 use crate::check::{self, Check};
@@ -439,7 +439,8 @@ impl Facts for RaggedDot {
     answer!(class = Other);
     answer!(localize = same_op);
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        // Both factors together are not linear, nor are the sizes of the groups.
+        // The op is linear in each factor, but not in the sizes of the groups. No value says so, and only the left
+        // factor is stated.
         if linear_product(op) == Linear::Each { Linear::In(1) } else { Linear::No }
     }
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {

@@ -4,8 +4,8 @@
 //! The state is a key and a counter of 64 bits; Philox may have a counter of 128 bits. With Threefry, element `i` of
 //! the output, counted row-major, has the counter `counter + i` if it is of 64 bits. Narrower elements take the two
 //! words of one counter: the first dimension of even size is divided into pairs of neighbours, and pair `i`, counted
-//! row-major, has the counter `counter + i`. If all sizes are odd, it is the first of the largest dimensions, and its
-//! last element is paired with none. With Philox, a block of four words has one counter.
+//! row-major, has the counter `counter + i`. If all sizes are odd, the first of the largest dimensions is divided, and
+//! its last element is paired with none. With Philox, a block of four words has one counter.
 
 use crate::check::{self, Check, counted_tensors};
 use crate::eval::{self, Number};
@@ -131,9 +131,9 @@ impl Facts for RngBitGenerator {
 }
 
 /// Computes the next state and an output of type `t` with Philox. The state has the key and the two halves of a counter
-/// of 128 bits, the low one first. If it has no high half, that is the key. Block `i` of four words has the counter
-/// `counter + i`. Elements of 64 bits take two words, the low one first. Narrower elements take the low bits of one
-/// word.
+/// of 128 bits, the low one first. If the state has no high half, the key is in its place. Block `i` of four words has
+/// the counter `counter + i`. Elements of 64 bits take two words, the low one first. Narrower elements take the low
+/// bits of one word.
 fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
     let words_of_element = if t.dtype.bits() == 64 { 2 } else { 1 };
     let blocks = (t.size() * words_of_element).div_ceil(4);
@@ -162,8 +162,8 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
 /// `stablehlo.rng`: random numbers of a distribution. The specification leaves their computation to the implementation.
 ///
 /// Element `i`, counted row-major, is computed from the Philox block with counter `i`. The key is the op's number among
-/// the `rng`s of its module: [`STREAM`], which all of them have once the module is being rewritten. Those without it
-/// have the numbers that are not written on others, in the order of the text. So a program
+/// the `rng`s of its module: the attribute [`STREAM`], which a pass before propagation sets on all of them. The ops
+/// without it have the numbers from 0 on that no other op has as this attribute, in the order of the text. So a program
 /// computes the same numbers in each run and on each mesh, and each `rng` computes its own. An `rng` in a loop or in a
 /// function computes the same numbers each time.
 pub struct Rng;

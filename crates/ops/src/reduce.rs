@@ -84,9 +84,10 @@ impl Reduce {
     }
 }
 
-/// Returns the index of the first input of integers that are known to be their own positions along the only reduced
-/// dimension, with a type that has all these numbers, if the region selects one element of each input, all at one
-/// position: the op finds the position of an element, as JAX's `argmax` does. Returns `None` for other ops.
+/// Returns the index of the input that counts positions, if the op finds the position of an element, as JAX's `argmax`
+/// does. The elements of such an input are integers that are known to be their own positions along the only reduced
+/// dimension, in a type that has all these numbers, and the region selects one element of each input, all at one
+/// position. Returns the first input of several, and `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
     let &[dim] = &Reduce::dims(op)[..] else { return None };
     let fits = |dtype: DType| dtype.is_integer() && op.operand_shape(0)[dim] as i128 <= dtype.integer_range().1 + 1;
@@ -448,8 +449,8 @@ folded! {
     Complex64, LANES_64: Add |a, b| a + b, Mul |a, b| a * b;
 }
 
-/// Reduces `x` along `dims` in the order that `shardwise_mathfn::order` defines, starting from `init`. Returns `None`
-/// if the reduction is not defined for this type.
+/// Reduces `x` along `dims` in the order that `shardwise_mathfn::order` defines, and combines `init` with each total.
+/// Returns `None` if the reduction is not defined for this type.
 pub(crate) fn reduce(kind: ReduceKind, x: &Literal, init: &Literal, dims: &[usize]) -> Option<Literal> {
     match x.dtype() {
         DType::F64 => reduce_in::<f64>(kind, x, init, dims),

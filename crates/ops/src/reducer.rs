@@ -220,7 +220,7 @@ pub fn reduce_kind_of(module: &Module, body: &Body, region: Region, index: usize
 /// `jnp.argmin` write it. Of equal values, the one with the least index counts, and its index is the result.
 ///
 /// The arguments `(a, i)` and `(b, j)` become `a` if `a > b`, else `b`, and `i` if `a > b`, or if `a = b` and `i < j`,
-/// else `j`. For the smallest value, it is `a < b`.
+/// else `j`. For the smallest value, `a < b` takes the place of `a > b`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArgReduce {
     /// True for the largest value, and false for the smallest one.
@@ -306,7 +306,7 @@ pub(crate) fn may_repeat_inits(op: &OpView<'_>) -> bool {
     is_plain && (is_idempotent() || repeatable_inits(op).is_some())
 }
 
-/// Returns the initial values if they are constants that the reducer combines with themselves to themselves, so that
+/// Returns the initial values if they are constants, and the reducer returns them if it combines them with themselves:
 /// they may be combined any number of times. Returns `None` if this is not known.
 pub(crate) fn repeatable_inits(op: &OpView<'_>) -> Option<Vec<Literal>> {
     let [region] = op.regions() else { return None };

@@ -116,7 +116,8 @@ impl Policy {
     }
 }
 
-/// Returns the attributes of the composite that runs the function `func`, of which this policy keeps values.
+/// Returns the attributes of the composite that runs the function `func`. Reverse mode keeps those values of the
+/// function that `policy` keeps.
 pub fn composite_attrs(func: Arc<str>, policy: &Policy) -> Attrs {
     Composite::attrs(CHECKPOINT, func, Attrs::new().with("policy", policy.attr()))
 }

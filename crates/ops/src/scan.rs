@@ -29,7 +29,8 @@ fn counts_results(op: &OpView<'_>, outputs: usize, carries: usize) -> bool {
 }
 
 /// Returns the number of steps: the size of the inputs along `dim`, or `scan_dim_size` if there are no inputs. Returns
-/// `None` if they do not determine it, or contradict each other.
+/// `None` if neither states it, if an input does not have this dimension, or if the sizes differ from each other or
+/// from `scan_dim_size`.
 fn step_count(op: &OpView<'_>, inputs: &[&[usize]], dim: usize) -> Option<usize> {
     let given = match op.attrs().contains("scan_dim_size") {
         true => Some(op.attrs().size("scan_dim_size")?),
@@ -243,7 +244,7 @@ fn place(out: &mut Literal, part: &Literal, dim: usize, at: usize) {
     eval::copy(&part.reshaped(&shape[..]), &Layout::whole(&shape), out, &to, &shape);
 }
 
-/// The attributes with the numbers of inputs and carries, and with those of outputs and carries.
+/// The names of the attributes with the numbers of inputs and carries, and of outputs and carries, in this order.
 pub(crate) const SEGMENTS: [&str; 2] = ["operandSegmentSizes", "resultSegmentSizes"];
 
 pub(crate) fn segments(inputs: usize, carries: usize) -> Attr {

@@ -54,10 +54,10 @@ impl Schema {
 
 /// An attribute of an op.
 ///
-/// An attribute that the text leaves out is absent, with two exceptions in the ops' own forms: readers set the strides
-/// of a slice to 1 where they are left out, and the numbers of a scan's operands and results, which are never written
-/// there. A field of a record that is an empty list means the same as an absent field. Readers leave it out, except in
-/// `stablehlo.output_operand_alias`.
+/// An attribute that the text leaves out is absent, with two exceptions in the ops' own forms. Where the strides of a
+/// slice are left out, readers set them to 1. Readers also set the numbers of a scan's operands and results, which are
+/// never written there. A field of a record that is an empty list means the same as an absent field. Readers leave it
+/// out, except in `stablehlo.output_operand_alias`.
 pub struct AttrSpec {
     pub name: &'static str,
     /// The label of the attribute among the specification's inputs of the op: `transpose_i2`. The library's own ops
@@ -78,7 +78,7 @@ impl AttrSpec {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     Required,
-    /// It may be absent. This text says what that means, as a value or in words.
+    /// The attribute may be absent. This text says what its absence means, as a value or in words.
     Optional(&'static str),
 }
 
@@ -363,7 +363,7 @@ impl OnQuantized {
 
 /// The labels of the constraints on quantized values of an op that adds its two operands.
 pub struct QuantizedSum {
-    /// The elements of the operands.
+    /// The label of the operands' elements.
     pub operand: &'static str,
     /// Operands and result must all be quantized.
     pub which: &'static str,

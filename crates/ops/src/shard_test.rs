@@ -77,8 +77,8 @@ pub(crate) fn run(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     run_body(module, &module.funcs[0].body, inputs, vec![])
 }
 
-/// Verifies the module, runs its first op whole and split along each factor that can be split, checks that the results
-/// are equal, and returns them.
+/// Verifies a module whose `@main` consists of one op and the return, such as one that [`module_of`] builds. Runs the
+/// op whole and split along each factor that can be split, checks that the results are equal, and returns them.
 pub(crate) fn run_split(module: &Module, inputs: &[Literal]) -> Vec<Literal> {
     let found = shardwise_ir::verify(module);
     assert!(found.is_empty(), "{found}");

@@ -1,7 +1,7 @@
 //! The closed list of ops, one line each. Everything that exists once per op is derived from it. The rows of unary
 //! elementwise ops, which have their facts in them, are beside the facts of the family.
 
-// This is a glob because every file of the crate has rows here.
+// This is a glob because the rows name items of most modules of the crate.
 use crate::*;
 use shardwise_base::{Diagnostic, Diagnostics};
 use shardwise_ir::text::Syntax;

@@ -263,7 +263,7 @@ impl Tuple {
         role: Role::Plain,
     };
 
-    /// Returns the index of the part that `get_tuple_element` returns. Returns `None` if the attribute is missing or
+    /// Returns the index of the element that `get_tuple_element` returns. Returns `None` if the attribute is missing or
     /// broken.
     pub fn index(op: &OpView<'_>) -> Option<usize> {
         op.attrs().size("index")

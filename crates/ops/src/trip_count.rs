@@ -40,7 +40,7 @@ pub fn counter(view: &OpView<'_>) -> Option<Counter> {
         _ => return None,
     };
     let count = (distance.max(0) + step - 1) / step;
-    // A counter that wraps around starts again.
+    // If the last sum overflows, the counter wraps around, and the loop goes on.
     let dtype = view.operand_tensor(index).dtype;
     let value_bits = dtype.bits() - usize::from(dtype.is_signed());
     let count = (first + count * step < 1 << value_bits).then_some(u64::try_from(count).ok()?)?;

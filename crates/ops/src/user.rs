@@ -1,7 +1,7 @@
 //! Kernels of users: the meanings of `stablehlo.custom_call`s, registered from Rust.
 //!
-//! A kernel has a shape function, a sharding rule, and a function of arrays. Every device runs it on its own shards,
-//! which are split as the rule allows. Without a rule all operands are whole.
+//! A kernel has a shape function and a function of arrays, and may have a sharding rule. Every device runs it on its
+//! own shards, which are split as the rule allows. Without a rule all operands are whole.
 //! ```
 //! use shardwise_ops::user::{Kernel, register};
 //! # use shardwise_base::Literal;
@@ -51,8 +51,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Builds a kernel. `infer` returns the types of the results, or a message if the operands are wrong. `run`
-    /// computes the results.
+    /// Builds a kernel. `infer` returns the types of the results, or a message if the operands are wrong. It is called
+    /// for whole arrays and for the shards of a device. `run` computes the results.
     pub fn new(
         infer: impl Fn(&[TensorType], &Attrs) -> Result<Vec<TensorType>, String> + Send + Sync + 'static,
         run: impl Fn(&Call<'_>) -> Result<Vec<Literal>, String> + Send + Sync + 'static,
@@ -62,7 +62,7 @@ impl Kernel {
 
     /// Sets the sharding rule, in Shardy's notation: `([i, k], [k, j])->([i, j]) reduction={k}`.
     ///
-    /// The sizes of the factors may be left out, all of them, if each dimension is one factor.
+    /// The rule states the sizes of all factors or of none. It may state none only if each dimension is one factor.
     pub fn with_rule(self, rule: &str) -> Kernel {
         Kernel { rule: Some(rule.into()), ..self }
     }
@@ -256,8 +256,8 @@ pub(crate) fn written_rule(op: &OpView<'_>) -> Option<Rule> {
     (fits(&rule, op) && kept_reduction(&rule).is_none()).then_some(rule)
 }
 
-/// Returns the first reduction factor that a result has, or `None` if no result has one, as must be: partial results
-/// are combined element by element, so they have all dimensions of the result.
+/// Returns the first reduction factor that a result has, or `None` if no result has one. A valid rule has none: partial
+/// results are combined element by element, so each of them has all dimensions of the result.
 fn kept_reduction(rule: &Rule) -> Option<Factor> {
     let is_kept = |f: &Factor| rule.kind(*f) == FactorKind::Reduction && rule.results.iter().any(|m| m.contains(*f));
     rule.all_factors().find(is_kept)

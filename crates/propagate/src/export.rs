@@ -1,7 +1,7 @@
 //! Converts the draft to functions, with the shardings that propagation found.
 //!
-//! In the plain shape there are no edges: owners and targets have the edge's sharding. There are no calls either: the
-//! bodies of their callees replace them. Ops that nothing needs are left out.
+//! In the plain shape there are no edges: owners and targets have the edge's sharding. In place of each call that
+//! import replaced there is the body of its callee. Ops that nothing needs are left out.
 
 use crate::draft::{BlockId, Def, Draft, FrameId, NodeKind, OpId, ValueId};
 use crate::graph::result_tensors;

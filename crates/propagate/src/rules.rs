@@ -1,4 +1,4 @@
-//! The sharding rules that propagation uses, which are Shardy's for every op.
+//! The sharding rules that propagation uses, which are Shardy's for every op for which Shardy has one.
 //!
 //! A rule is written on the op or is the op's `propagation_rule`. For most ops this is the rule that the partitioner
 //! uses too. Some propagate shardings through more than the partitioner can split.

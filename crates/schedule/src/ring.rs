@@ -89,8 +89,8 @@ impl<'a> Ring<'a> {
         start
     }
 
-    /// Returns the start in each dimension of a tensor of this rank, of the piece of the device `steps` steps up the
-    /// ring.
+    /// Returns the position, in each dimension of a tensor of this rank, at which the piece of the device `steps` steps
+    /// up the ring starts: that of [`Ring::start`] in dimension `dim`, and 0 in all others.
     fn starts_in(&mut self, rank: usize, dim: usize, steps: isize, b: &mut Builder<'_>) -> Vec<Value> {
         let (start, zero) = (self.start(steps, b), self.number(0, b));
         (0..rank).map(|d| if d == dim { start } else { zero }).collect()

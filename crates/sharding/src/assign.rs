@@ -6,8 +6,9 @@
 //! can be split in this way. Of all such choices it takes the one that costs least. If there are too many to compare,
 //! it decides the factors one after the other.
 //!
-//! The cost is that of the moves: operands are moved to the chosen sharding, results are moved from the chosen sharding
-//! to the one that they should have, and reduction factors are summed over. [`Prices`] knows what each of them costs.
+//! The cost is that of the moves and of the op's work on one device. Operands are moved to the chosen sharding, results
+//! are moved from the chosen sharding to the one that they should have, reduction factors are summed over, and windows
+//! are exchanged. [`Prices`] knows what each of these costs.
 //!
 //! This is simpler than Shardy's search in one point: overflow axes (of a reshape that no factor expresses) are never
 //! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors. For example,
@@ -260,7 +261,8 @@ struct Search<'a> {
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.
     candidates: AllCandidates,
-    /// The numbers of shards and the lower bounds of prices that belong to the candidates. Empty until [`Search::best`].
+    /// The numbers of shards and the lower bounds of prices that belong to the candidates. Empty until
+    /// [`Search::best`].
     bounds: Bounds,
     /// For each factor of which some candidate needs exchanges, what is exchanged with each candidate if all other
     /// factors are whole. The candidates that [`Search::widen`] adds are not in the list.

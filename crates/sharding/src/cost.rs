@@ -62,7 +62,7 @@ impl CollectiveCost {
     }
 
     /// Returns the price of `received` bytes that a member receives in a group over some axes of a mesh, which is
-    /// `received` if the mesh has no rates.
+    /// `received` if the mesh has no rates or the group has one member.
     ///
     /// Blocks are smallest along the slow axes: they are gathered along these first, and summed along them last. An
     /// all-to-all sends along a slow axis only what must cross it.
@@ -84,13 +84,13 @@ impl CollectiveCost {
 }
 
 /// Returns the price of starting one collective on a mesh: the time that it takes if the mesh has rates, and otherwise
-/// as much as that of few bytes.
+/// a constant, the price of 64 bytes.
 pub fn start(mesh: &Mesh) -> u64 {
     mesh.rates.as_ref().map_or(START_BYTES, |rates| rates.start.into())
 }
 
-/// Returns the price of starting one collective that is chosen for its bytes alone where bytes are compared, such as
-/// those of an exchange of windows: that of [`start`] if the mesh has rates, and otherwise 0.
+/// Returns the price of starting one collective of a kind whose starts count only if times are compared, such as those
+/// of an exchange of windows: that of [`start`] if the mesh has rates, and otherwise 0.
 pub fn start_if_timed(mesh: &Mesh) -> u64 {
     if mesh.rates.is_some() { start(mesh) } else { 0 }
 }
@@ -105,9 +105,9 @@ pub fn price_of_permute(received: u64, mesh: &Mesh, axes: impl IntoIterator<Item
 /// The largest price of the work of an op, so that sums of prices can be counted.
 const MOST_WORK: u64 = 1 << 48;
 
-/// Returns the bytes that could be moved between devices in the time of this work on one device, at most 2^48. The bytes
-/// for the operations and those for the memory traffic are each rounded down. Without rates of a mesh, those of a TPU
-/// v5e count.
+/// Returns the bytes that could be moved between devices in the time of this work on one device, at most 2^48. The
+/// bytes for the operations and those for the memory traffic are each rounded down. Without rates of a mesh, those of a
+/// TPU v5e count.
 pub fn local_work(flops: f64, memory_bytes: u64, rates: Option<&Rates>) -> u64 {
     let [per_flops, per_memory] =
         rates.map_or([FLOPS_PER_BYTE, MEMORY_BYTES_PER_BYTE], |rates| [rates.flops, rates.memory_bytes]);

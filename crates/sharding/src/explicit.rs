@@ -193,10 +193,12 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Returns the axes of each factor if the operands are considered in this order. A factor gets the axes of the
-    /// first of its [`speakers`](Held::speakers) that has any. If they overlap those of a factor that was decided
-    /// before, this operand is ignored for the factor, and `twice` is set to [`Ambiguity::Twice`] with the first of
-    /// these axes, unless it is set already. Factors that no result has are not split.
+    /// Returns the axes of each factor if the operands are considered one after the other in this order, each with all
+    /// of its factors. A factor without axes gets those that the operand has for it, if the operand is one of its
+    /// [`speakers`](Held::speakers). If these overlap the axes that another factor has already, the factor does not get
+    /// them, but may still get those of a later operand. Then `twice`, unless it is set already, is set to
+    /// [`Ambiguity::Twice`] with the first of the operand's axes that overlaps those of the other factor. Factors that
+    /// no result has are not split.
     fn choose(&self, order: &[usize], twice: &mut Option<Ambiguity>) -> Vec<AxisList> {
         let mut chosen = vec![AxisList::new(); self.factors.len()];
         for &operand in order {

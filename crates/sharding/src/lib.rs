@@ -1,4 +1,5 @@
-//! Propagation of shardings: a library on factors and mesh axes that depends on no IR and no op names.
+//! Propagation of shardings, and the choice of the sharding with which an op runs: a library on factors and mesh axes
+//! that depends on no IR and no op names.
 //!
 //! An op is treated as an einsum. Its [`Rule`] names the *factors* that the dimensions of its tensors consist of.
 //! Through the rule, the sharding of any tensor is a list of axes for each factor, and the axes of one tensor's factor
@@ -11,7 +12,8 @@
 //! assert_eq!(matmul.to_string(), "([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}");
 //! ```
 //!
-//! The semantics are Shardy's, including the order of work, because the results depend on it.
+//! The semantics of propagation ([`solve()`]) are Shardy's, including the order of work, because the results depend on
+//! it. The choice for one op ([`assign()`]) and the layouts of results in types ([`explicit`]) are our own.
 #![forbid(unsafe_code)]
 
 mod assign;

@@ -25,7 +25,7 @@ pub struct Options {
     pub strategies: Vec<Strategy>,
     /// True if there are five rounds, each of which adds to the ones before: pass-through ops whose operands have one
     /// use; pass-through ops; pass-through factors of all ops; all factors; everything. The first two rounds add slices
-    /// forward only, and the next two add broadcasts backward only. Otherwise there is one round with everything.
+    /// forward only, and the next two add broadcasts backward only. If false, there is one round with everything.
     pub op_priorities: bool,
     /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,

@@ -43,7 +43,7 @@ pub(crate) enum State {
     Undecided(Undecided),
 }
 
-/// The value of an array, or how to make it.
+/// The value of an array, how to make it, or that it was deleted.
 pub(crate) enum Held {
     Made(ArrayHandle),
     /// The function that makes the value when it is needed, so that `zeros(..).shard(..)` is made in its layout at
@@ -905,7 +905,8 @@ impl fmt::Debug for Array {
     }
 }
 
-/// Never implemented. Implementing `Index` for it makes the compiler print this message.
+/// No type implements this trait. `Array` is indexed by types that implement it, so that the compiler prints the
+/// message of the attribute for `x[..]`.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "an `Array` is indexed with `.i(…)`",

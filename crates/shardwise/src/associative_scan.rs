@@ -16,8 +16,9 @@ const NAME: &str = "associative_scan";
 /// their order. As `jax.lax.associative_scan`, it applies the function to many elements at once, about twice the
 /// logarithm of the length times.
 ///
-/// The function gets parts of the arrays, and must combine them element by element along the dimension. `xs` is a tree
-/// of arrays whose dimensions `dim` have the same size. For a scan from the end, flip the arrays before and after it.
+/// The function gets parts of the arrays, and must combine them element by element along the dimension. If there are
+/// fewer than two elements, it is not called. `xs` is a tree of arrays whose dimensions `dim` have the same size. For a
+/// scan from the end, flip the arrays before and after it.
 ///
 /// # Errors
 ///

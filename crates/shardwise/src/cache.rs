@@ -2,7 +2,7 @@
 //!
 //! All caches of this crate use them. Two belong to the process: programs by their structure (`runtime`), and library
 //! functions by name and types (`eager`). Each [`Jit`](crate::Jit) has one for what it has compiled. Explicit mode also
-//! remembers answers, in a store of its own: a fixed number of layouts for each op and thread, and no arrays.
+//! remembers answers, in a store of its own: a fixed number of layouts for each op code and thread, and no arrays.
 
 use shardwise_ir::Module;
 use shardwise_ops::shapes;

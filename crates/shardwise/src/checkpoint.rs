@@ -143,7 +143,7 @@ impl Options {
     /// # Memory
     ///
     /// 16 MiB in addition to the arrays: no array is gathered. Leaves that have not been made yet are made, and sums
-    /// over devices are reduced.
+    /// over devices are reduced, which takes the memory of these arrays.
     ///
     /// # Errors
     ///
@@ -204,7 +204,8 @@ impl Options {
     }
 
     /// Reads a tree from a folder. `like` is a tree of types ([`Array::of_type`](crate::Array::of_type)) or of arrays,
-    /// whose values are not used. The result has its types and layouts, on whatever mesh the checkpoint was written.
+    /// whose values are not used. The result has the types and layouts of `like`, on whatever mesh the checkpoint was
+    /// written.
     ///
     /// # Memory
     ///

@@ -1,8 +1,8 @@
 //! Matmuls that overlap with the communication that they need: while one piece is multiplied, the next one is sent.
 //!
-//! The functions are for per-device code and take the parts that the device holds. A product is an einsum of two
-//! operands. `letter` is the dimension that is split along the axes `Y`, and `·` sums over the letters that the result
-//! lacks:
+//! The functions are for per-device code and take the parts that the device holds. The axes cannot be axes of batches.
+//! A product is an einsum of two operands. `letter` is the dimension that is split along the axes `Y`, and `·` sums
+//! over the letters that the result lacks:
 //!
 //! | function | contracting | free | batch |
 //! |---|---|---|---|
@@ -10,9 +10,9 @@
 //! | [`reduce_scatter`] | `A[B, D_Y] · W[D_Y, F]`, and so below | `-> Out[B, F_Y]`, `-> Out[B_Y, F]` | `-> Out[G_Y, B, F]` |
 //! | [`all_reduce`] | | `-> Out[B, F]`, tiled over `F` or `B` | `-> Out[G, B, F]`, tiled over `G` |
 //!
-//! Each function takes an [`Overlap`]. All three have equal results, because they add the same products in the same
-//! dtype: `f32` for `bf16` and `f16`, rounded once at the end, and the operands' own dtype otherwise. Sums of floats
-//! that are not exact differ by the order in which they are taken.
+//! Each function takes an [`Overlap`]. With each of them, it adds the same products in the same dtype: `f32` for `bf16`
+//! and `f16`, rounded once at the end, and the operands' own dtype otherwise. So the results are equal, except that
+//! sums of floats that are not exact depend on the order in which they are taken.
 //!
 //! ```
 //! # use shardwise::prelude::*;
@@ -336,7 +336,8 @@ impl Matmul {
             self.product(&self.piece(0, a, &start, chunk), &self.piece(1, b, &start, chunk))
         };
         let reach = self.overlap.reach(self.n);
-        // A sum that is sent up the ring is for a device further up.
+        // The number of steps up the ring, or down if it is negative, from here to the device that a sum is for, once
+        // the sum has been sent `steps` times. A sum that is sent up the ring is for a device further up.
         let still = |side: usize, steps: usize| DIRECTIONS[side] * (reach[side] - steps) as isize;
         let mut sums = [0, 1].map(|side| (reach[side] > 0).then(|| part(still(side, 0))));
         let mut own = (reach[0] == 0).then(|| part(0));

@@ -75,7 +75,7 @@ pub(crate) fn outside<R>(at: &'static Location<'static>, f: impl FnOnce() -> R) 
 }
 
 /// Adds a name to the ops that `f` makes, for reports, traces and profiles. Nested scopes are joined:
-/// `encoder/softmax`.
+/// `encoder/softmax`. A program that is found in a cache keeps the names with which it was traced.
 pub fn named_scope<R>(name: &str, f: impl FnOnce() -> R) -> R {
     let inner = SCOPE.read(|outer| outer.as_ref().map_or(name.into(), |outer| format!("{outer}/{name}").into()));
     SCOPE.with(Some(inner), f)

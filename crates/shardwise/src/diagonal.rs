@@ -15,7 +15,7 @@ use shardwise_ir::TensorType;
 pub(crate) fn mask(shape: &[usize], direction: &str, k: isize) -> Array {
     let n = shape.len();
     let (rows, columns) = (shape[n - 2], shape[n - 1]);
-    // Beyond the corners, all diagonals are alike, so that the sums below fit the dtype.
+    // All diagonals beyond a corner are outside of the matrix, so `k` is limited, and the sums below fit the dtype.
     let (down, right) = (k.min(0).unsigned_abs().min(rows), k.max(0).unsigned_abs().min(columns));
     let ty = TensorType::new(position_dtype(rows.saturating_add(columns)), shape);
     let (row, column) = (hlo::iota(ty.clone(), n - 2), hlo::iota(ty, n - 1));
@@ -31,13 +31,15 @@ fn has_matrices(s: &Site<'_>, x: &Array) -> Checked<()> {
 }
 
 impl Array {
-    /// Returns the matrices of the last two dimensions with zeros above the `k`-th diagonal.
+    /// Returns the matrices of the last two dimensions with zeros above the `k`-th diagonal. Diagonal 0 is the main
+    /// one, positive numbers count from it to the right, and negative ones count downwards.
     ///
     /// # Errors
     ///
     /// - `dimension` if there are fewer than two dimensions.
     /// - `dtype-kind` if the dtype can only be stored.
-    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more.
+    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more, where a
+    ///   size of 0 counts as 1.
     ///
     /// # Examples
     ///
@@ -52,13 +54,15 @@ impl Array {
         triangle("tril", self, "GE", k)
     }
 
-    /// Returns the matrices of the last two dimensions with zeros below the `k`-th diagonal.
+    /// Returns the matrices of the last two dimensions with zeros below the `k`-th diagonal. Diagonals are numbered as
+    /// in [`Array::tril`].
     ///
     /// # Errors
     ///
     /// - `dimension` if there are fewer than two dimensions.
     /// - `dtype-kind` if the dtype can only be stored.
-    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more.
+    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more, where a
+    ///   size of 0 counts as 1.
     ///
     /// # Examples
     ///
@@ -73,13 +77,14 @@ impl Array {
         triangle("triu", self, "LE", k)
     }
 
-    /// Returns the matrix whose `k`-th diagonal is this vector and whose other elements are 0, or the `k`-th diagonal of
-    /// this matrix. A diagonal that does not exist is empty. [`Array::diagonal`] also takes batches of matrices.
+    /// Returns the matrix whose `k`-th diagonal is this vector and whose other elements are 0, or the `k`-th diagonal
+    /// of this matrix. Diagonals are numbered as in [`Array::tril`]. One that does not exist is empty.
+    /// [`Array::diagonal`] also takes batches of matrices.
     ///
     /// # Shapes
     ///
-    /// `f32[n] -> f32[n + |k|, n + |k|]`, or `f32[m, n] -> f32[d]`, where `d` is the length of the diagonal: the smaller
-    /// of `m` and `n` for square matrices and `k` 0.
+    /// `f32[n] -> f32[n + |k|, n + |k|]`, or `f32[m, n] -> f32[d]`, where `d` is the length of the diagonal: for `k` 0,
+    /// the smaller of `m` and `n`.
     ///
     /// # Errors
     ///
@@ -117,18 +122,19 @@ impl Array {
         })
     }
 
-    /// Returns the `k`-th diagonals of the matrices in the last two dimensions. A diagonal that does not exist is empty.
+    /// Returns the `k`-th diagonals of the matrices in the last two dimensions. Diagonals are numbered as in
+    /// [`Array::tril`]. One that does not exist is empty.
     ///
     /// # Shapes
     ///
-    /// `f32[.., m, n] -> f32[.., d]`, where `d` is the length of the diagonal: the smaller of `m` and `n` for square
-    /// matrices and `k` 0.
+    /// `f32[.., m, n] -> f32[.., d]`, where `d` is the length of the diagonal: for `k` 0, the smaller of `m` and `n`.
     ///
     /// # Errors
     ///
     /// - `dimension` if there are fewer than two dimensions.
     /// - `dtype-kind` if the dtype can only be stored.
-    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more.
+    /// - `too-large` if an array of positions, which is computed for the result, would have 2^59 bytes or more, where a
+    ///   size of 0 counts as 1.
     #[track_caller]
     pub fn diagonal(&self, k: isize) -> Array {
         site("diagonal", &[self], |s| {
@@ -162,8 +168,8 @@ fn with_diagonal(x: &Array, k: isize) -> Array {
     hlo::select(&mask(&[size, size], "EQ", k), &of_row, &hlo::zeros(of_row.tensor()))
 }
 
-/// Returns the `k`-th diagonals of matrices. They are cut out as the main diagonals of square matrices, in which all
-/// other elements are removed before the columns are combined. So each device reads only what it has.
+/// Returns the `k`-th diagonals of matrices. They are the main diagonals of square matrices, which are cut out. In
+/// these, all other elements are set to 0, and then the columns are combined. So each device reads only what it has.
 pub(crate) fn diagonals(x: &Array, k: isize) -> Array {
     let ty = x.tensor();
     let n = ty.rank();

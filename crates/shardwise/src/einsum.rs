@@ -75,8 +75,8 @@ impl Array {
     /// # Errors
     ///
     /// - `dtype-mixed` if the dtypes differ, and `dtype-kind` unless they are dtypes of numbers.
-    /// - `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or twice its dimensions
-    ///   would be more than 255.
+    /// - `too-large` if the result, or an array with two dimensions for each of its dimensions, one of each operand,
+    ///   would have 2^59 bytes or more, where a size of 0 counts as 1, or more than 255 dimensions.
     ///
     /// # Examples
     ///

@@ -1,7 +1,7 @@
 //! Explicit mode: while a program is traced, the layout of every value over the mesh's Explicit axes is part of its
 //! type.
 //!
-//! [`of_op`] is called once for each op that is made. It gives the op's results their layouts, by the op's factor rule
+//! [`of_op`] is called once for each op that is made. It sets the layouts of the op's results, by the op's factor rule
 //! ([`shardwise_sharding::explicit`]). If the layout is ambiguous, or data would have to move, the value is *pending*:
 //! `.shard` decides its layout in place. Any other use takes the obvious layout if there is one and the mesh allows the
 //! communication, and is a mistake otherwise. A library function is typed as a whole: a value that is pending inside it
@@ -62,7 +62,7 @@ struct Function {
     first_op: usize,
 }
 
-/// A library function as its callers see it.
+/// A library function whose results are typed as those of one op.
 #[derive(Clone, Copy)]
 pub(crate) struct Callee {
     pub name: &'static str,
@@ -74,7 +74,7 @@ pub(crate) struct Callee {
 pub(crate) enum Role {
     /// By the function's steps. Where a layout is ambiguous, the caller decides.
     Asks,
-    /// By the function itself, which knows how it runs. An ambiguous layout counts as one for which data moves.
+    /// By the function itself, which decides how it runs. An ambiguous layout counts as one for which data moves.
     Decides,
     /// By their users: the function makes arrays out of nothing.
     Makes,
@@ -102,7 +102,7 @@ struct Pending {
     candidates: SmallVec<[Sharding; 1]>,
     cause: Rc<Cause>,
     /// The name of the function whose result this is, or of the op if no function made it. Empty for a result of
-    /// [`like`] outside of a function.
+    /// [`like`] or [`by_rule`] outside of a function.
     name: &'static str,
     /// The index of the first op that this function made, or of the op.
     first_op: usize,

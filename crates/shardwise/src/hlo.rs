@@ -323,7 +323,8 @@ pub(crate) fn slice(x: &Array, start: &[usize], limit: &[usize], strides: &[usiz
     op(Opcode::Slice, &[x], attrs, TensorType::new(ty.dtype, shape))
 }
 
-/// Returns every `step`-th element of `x` along dimension `dim`, from number `range.start` to number `range.end`.
+/// Returns every `step`-th element of `x` along dimension `dim`, from index `range.start` up to, but not including,
+/// `range.end`.
 pub(crate) fn slice_dim(x: &Array, dim: usize, range: Range<usize>, step: usize) -> Array {
     let ty = x.tensor();
     let (mut start, mut limit, mut strides) = (vec![0; ty.rank()], ty.shape.clone(), vec![1; ty.rank()]);
@@ -376,7 +377,8 @@ pub(crate) fn region(args: &[TensorType], f: impl FnOnce(&[Array]) -> Vec<Array>
     trace::with(|t| t.close_region())
 }
 
-/// Reduces `x` over `dims` with `combine`, an elementwise binary op. `identity` has one element.
+/// Reduces `x` over `dims` with `combine`, an elementwise binary op. `identity` has one element. Returns `x` if there
+/// are no `dims`.
 pub(crate) fn reduce(x: &Array, combine: Opcode, identity: &Literal, dims: &[usize]) -> Array {
     if dims.is_empty() {
         return x.clone();
@@ -413,7 +415,7 @@ pub(crate) fn reduce_many(
     op_with(Opcode::Reduce, &operands, Reduce::attrs(dims), vec![body], &results)
 }
 
-/// Combines each element with those before it along `dim`.
+/// Combines each element with those before it along `dim`. `identity` has one element.
 pub(crate) fn cumulative(x: &Array, combine: Opcode, identity: &Literal, dim: usize) -> Array {
     let ty = x.tensor().clone();
     let init = splat(identity, &[]);

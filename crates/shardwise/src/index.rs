@@ -34,7 +34,8 @@ pub struct Ds {
 ///
 /// A negative `start` counts from the end. With a number, a slice that is out of bounds is a mistake. A start in an
 /// array is clamped so that the slice is within bounds, and only a `size` above that of the dimension is out of bounds.
-/// A start that is not an integer is a mistake.
+/// A start that is not an integer, or an array that is not a scalar, is a mistake. The function that gets the index
+/// reports the mistakes.
 pub fn ds(start: impl Operand, size: usize) -> Ds {
     let start = match start.operand() {
         Either(EitherKind::Array(a)) => Entry::Array(a),
@@ -177,7 +178,7 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Start {
     At(usize),
-    /// A scalar operand, by its number.
+    /// The position in the scalar operand with this number.
     By(usize),
 }
 
@@ -186,7 +187,7 @@ enum Start {
 enum Fate {
     Keep,
     Drop,
-    /// It is picked by an index array, by its number as an operand.
+    /// Elements of the dimension are picked by the index array that is the operand with this number.
     Pick(usize),
 }
 
@@ -386,10 +387,10 @@ impl Indexed {
         Ok(())
     }
 
-    /// Removes the dimensions that are dropped or picked from the result, and adds the picked ones. As in NumPy, an
-    /// integer beside index arrays counts as an index array. If the entries of these dimensions are adjacent, the
-    /// picked dimensions take their place. Otherwise, they come first. An `Ellipsis` separates entries even if it
-    /// stands for no dimension.
+    /// Removes from the result the dimensions that are dropped or picked, and adds those of the index arrays, if there
+    /// are any. As in NumPy, an integer beside index arrays counts as an index array. If the entries of the removed
+    /// dimensions are adjacent, the dimensions of the index arrays take their place. Otherwise, they come first. An
+    /// `Ellipsis` or a `NewAxis` separates entries, the former even if it stands for no dimension.
     fn place_picked(&mut self) {
         let (fates, result) = (&self.plan.fates, &self.plan.result);
         let is_removed = |p: &Origin| matches!(p, Origin::Box(d) if fates[*d] != Fate::Keep);
@@ -475,8 +476,8 @@ impl Plan {
         strided.cut(&[hlo::dynamic_slice(&x[0], &window.start_arrays(x), &window.sizes)])
     }
 
-    /// Splits the box into two boxes. The first one has the whole of all strided dimensions, which start at known
-    /// positions. The second one is cut out of the first one, and has only known starts.
+    /// Splits the box into two boxes. The first one has the whole of all strided dimensions. The second one is cut out
+    /// of the first one, and has only known starts: a strided dimension comes from a range, whose start is known.
     fn split_strides(&self, shape: &[usize]) -> (Plan, Plan) {
         let is_strided = |d: &usize| self.strides[*d] != 1;
         let dims = 0..shape.len();
@@ -612,7 +613,8 @@ impl Plan {
             let (window, strided) = self.split_strides(shape);
             return window.paste(x, &strided.paste(&[window.cut(x)], part));
         }
-        // Spread out to the array's own shape, and selected where a mask that is spread out in the same way is true.
+        // The part is spread out to the array's own shape. Its elements are selected where a mask, which is spread out
+        // in the same way, is true.
         let start = self.static_starts();
         let spread = |a: &Array| {
             let low = start.clone();

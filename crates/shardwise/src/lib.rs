@@ -18,12 +18,13 @@
 //! # }
 //! ```
 //!
-//! An [`Array`] is either a value or a step of a program that is being traced, and functions from arrays to arrays
-//! accept both. Outside of a trace, a function call is a small program of its own, which is compiled through the same
-//! pipeline and cached.
+//! An [`Array`] is a value, a step of a program that is being traced, a type without a value, or a mistake. Functions
+//! from arrays to arrays accept all of these. Outside of a trace, a call of such a function is a small program of its
+//! own, which is compiled through the same pipeline and cached.
 //!
-//! Such functions do not return `Result`. The array that they return records a mistake, with the line that made it. A
-//! function that needs a value returns the mistake: a [`jit`]ted call or [`Array::to_vec`], for example.
+//! Functions from arrays to arrays do not return `Result`. The array that they return records a mistake, with the line
+//! that made it. A function that needs a value returns the mistake as an error: a [`jit`]ted call or
+//! [`Array::to_vec`], for example.
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations)]
 

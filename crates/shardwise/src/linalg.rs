@@ -9,6 +9,7 @@
 //! not square, and for [`qr`] of matrices with more columns than rows. All have batches. They are defined for `F32` and
 //! `F64`, except for [`norm`], and decompositions are computed in 64 bits. The results for matrices for which a function
 //! is not defined have elements that are NaN or infinite, as in JAX: no function fails for the values of its operands.
+//! Rounding can hide that a matrix is singular: if no pivot is exactly 0, the results are large numbers instead.
 //!
 //! # Examples
 //!
@@ -306,6 +307,7 @@ fn qr_rule(a: &Array, da: &Array) -> (Pair, Pair) {
 ///
 /// - `linalg-shape` if there are fewer than two dimensions.
 /// - `dtype-kind` unless the dtype is `F32` or `F64`.
+/// - `too-large` if the permutation matrices would have 2^59 bytes or more, where a size of 0 counts as 1.
 ///
 /// # Examples
 ///
@@ -344,7 +346,7 @@ pub fn lu(a: impl AsArray) -> (Array, Array, Array) {
 struct Factors {
     /// Both triangular factors in one matrix.
     packed: Array,
-    /// The rows with which rows were exchanged, from 0.
+    /// The exchanges, in order: row `i` was exchanged with row `pivots[i]`. Rows count from 0.
     pivots: Array,
     /// The matrix that permutes rows as the exchanges do.
     exchange: Array,
@@ -352,8 +354,8 @@ struct Factors {
 
 static LU: Own<Three> = LazyLock::new(|| custom_jvp(packed_factors).defjvp(lu_rule));
 
-/// Returns both triangular factors of matrices in one, the rows with which rows were exchanged, and the order of the
-/// rows after all exchanges, both from 0.
+/// Returns both triangular factors of matrices in one matrix, the pivots (row `i` was exchanged with row `pivots[i]`,
+/// in order), and the order of the rows after all exchanges. Rows count from 0.
 fn packed_factors(a: &Array) -> Three {
     let mut found = routine(Routine::LuDecomposition, &[a]).into_iter();
     let mut next = || found.next().expect("three results");
@@ -409,7 +411,8 @@ impl Factors {
 }
 
 /// Returns the eigenvalues of symmetric matrices, ascending, and the unit eigenvectors, which are the columns of the
-/// second result. Both triangles of a matrix are read, and their mean is taken.
+/// second result. Both triangles of a matrix are read, and their mean is taken. Derivatives of eigenvectors are
+/// infinite or NaN if eigenvalues are equal.
 ///
 /// # Shapes
 ///
@@ -455,7 +458,8 @@ fn eigh_rule(a: &Array, da: &Array) -> (Pair, Pair) {
 }
 
 /// Returns singular value decompositions `u diag(s) vh`. The singular values are descending, and there are as many
-/// vectors as values.
+/// vectors as values. Derivatives of the vectors are infinite or NaN if singular values are equal, or, unless the
+/// matrices are square, if one is 0.
 ///
 /// # Shapes
 ///

@@ -1,5 +1,5 @@
-//! Meshes: devices in a grid with named axes. One mesh per thread is current; a `P` refers to it if neither the program
-//! nor the array has a mesh.
+//! Meshes: devices in a grid with named axes. A thread may have a current mesh. A `P` refers to it if neither the
+//! program nor the array has a mesh.
 
 use crate::ambient::scoped;
 use crate::{Error, P, Result, Sharding};
@@ -108,7 +108,8 @@ impl Mesh {
     }
 
     /// Sets the topology that connects the devices. If it has as many devices as the mesh, layouts are chosen for the
-    /// time that they take there, not for the bytes that they move. A host has no such times.
+    /// time that they take there, not for the bytes that they move. A host has no such times, and those of a machine of
+    /// a file are not used. A topology that the machine cannot have is not reported here, and has no effect.
     pub fn with_topology(self, topology: &crate::Topology) -> Mesh {
         Mesh(Arc::new(base::Mesh { topology: Some(topology.of_mesh()), ..base::Mesh::clone(&self.0) }))
     }

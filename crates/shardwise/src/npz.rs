@@ -32,7 +32,8 @@ use std::path::Path;
 ///
 /// # Memory
 ///
-/// 16 MiB in addition to the arrays. Leaves that have not been made yet are made, and sums over devices are reduced.
+/// 16 MiB in addition to the arrays. Leaves that have not been made yet are made, and sums over devices are reduced,
+/// which takes the memory of these arrays.
 ///
 /// # Errors
 ///
@@ -57,7 +58,7 @@ fn write(path: &Path, leaves: &[Leaf]) -> io::Result<()> {
 }
 
 /// Reads a tree from a file, which may be compressed. `like` is a tree of types ([`Array::of_type`]) or of arrays,
-/// whose values are not used. The result has its types and layouts.
+/// whose values are not used. The result has the types and layouts of `like`.
 ///
 /// # Memory
 ///

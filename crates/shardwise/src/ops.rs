@@ -206,8 +206,9 @@ pub(crate) fn site(name: &'static str, operands: &[&Array], f: impl FnOnce(&Site
     site_of(name, [operands, &[]], f)
 }
 
-/// Checks the operands of a function with several results, as [`site`] does. Returns what `check` returns, or the array
-/// that all results are if it fails or the type of an operand is not known.
+/// Checks the operands of a function with several results, as [`site`] does. There must be at least one operand.
+/// Returns what `check` returns. If `check` fails or the type of an operand is not known, fails with an array of the
+/// mistakes, which is to be each of the results.
 #[track_caller]
 pub(crate) fn checked<T>(
     name: &'static str,
@@ -244,7 +245,7 @@ fn wrong(operands: [&[&Array]; 2]) -> Option<Mistakes> {
 
 impl Site<'_> {
     /// Fails with an array that carries `mistake` and would have had type `ty`, which is `None` if it is not known. If
-    /// operands are mistakes, the array carries theirs instead.
+    /// operands are mistakes or `float0` arrays, the array carries their mistakes instead.
     pub fn fail<T>(&self, ty: Option<TensorType>, mistake: Diagnostic) -> Checked<T> {
         let ty = ty.map(|ty| ShardedType { ty, sharding: None });
         let wrong = wrong(self.operands).unwrap_or_else(|| Mistakes::one(mistake));
@@ -702,7 +703,8 @@ unary! {
         let inner = (x + x.square() * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt();
         x * ((inner.tanh() + 1.0) * 0.5)
     };
-    /// Returns GELU itself, `x * P(a normal number is below x)`. This is JAX's `gelu` with `approximate=False`.
+    /// Returns GELU itself, `x * P(a standard normal number is below x)`. This is JAX's `gelu` with
+    /// `approximate=False`.
     gelu_exact Floats |x| x * ((hlo::unary(Opcode::ChloErf, &(x * std::f64::consts::FRAC_1_SQRT_2)) + 1.0) * 0.5);
     /// Returns `ln(sigmoid(x))`, without overflow.
     log_sigmoid Floats |x| -softplus(&-x);
@@ -773,15 +775,16 @@ methods! {
     /// Returns the remainder with the sign of `b`, as Python's `%` does. For a positive `b`, this is Rust's
     /// `rem_euclid`. If `b` is 0, an integer stays as it is, and the remainder of a float is NaN.
     rem_euclid Ordered rem_euclid;
-    /// Raises the elements to the powers in `b`. A power of integers wraps. If its exponent is negative, it loses its
-    /// fraction, and it is 0 for a base of 0.
+    /// Raises the elements to the powers in `b`. A power of integers wraps. A power of integers with a negative
+    /// exponent is rounded towards 0: it is 0 unless the base is 1 or -1.
     pow Numbers prim::pow;
     /// Returns the angle of the points with `y` in `self` and `x` in `b`, in radians.
     atan2 Inexact prim::atan2;
     /// Shifts the bits to the left by `b`. A shift by the width, by more, or by a negative number shifts all bits out.
     shl Integers prim::shl;
     /// Shifts the bits to the right by `b`: arithmetically for signed integers, and logically for others. A shift by
-    /// the width, by more, or by a negative number shifts all bits out.
+    /// the width, by more, or by a negative number shifts all bits out: the result is -1 for a negative number, and 0
+    /// otherwise.
     shr Integers |a, b| match a.tensor().dtype.kind() {
         DTypeKind::Signed => hlo::binary(Opcode::ShiftRightArithmetic, a, b),
         _ => hlo::binary(Opcode::ShiftRightLogical, a, b),

@@ -21,16 +21,17 @@
 //! # }
 //! ```
 //!
-//! Names, defaults and numbers are optax's. An optimizer is a transformation of gradients, and [`chain`] runs one after
-//! the other. Its [`State`] has one type for all optimizers, so that it is easy to store.
+//! Names, defaults and numbers are optax's. An optimizer is a transformation of gradients, and [`chain`] runs several
+//! transformations one after the other. The [`State`] has one type for all optimizers, so that it is easy to store.
 //!
 //! **Layouts.** Each array of the state has the layout of its parameter, or is split over one more axis
-//! ([`Optimizer::states_over`]). An update keeps the layouts of the parameters and of the state where they are known:
-//! outside of traces, in Explicit mode, and in Auto mode for arguments of the traced function. In Auto mode, state the
-//! layouts of a traced function's results: [`specs`] makes those of the state.
+//! ([`Optimizer::states_over`]). One that lacks a dimension of its parameter ([`adafactor`]) has the layout of the
+//! other dimensions. An update keeps the layouts of the parameters and of the state where they are known: outside of
+//! traces, in Explicit mode, and in Auto mode for arguments of the traced function. In Auto mode, state the layouts of
+//! a traced function's results: [`specs`] makes those of the state.
 //!
-//! **Other leaves.** Parameters that are not floats, or that have no elements, are not updated. Their gradients may be
-//! any arrays, also `float0`.
+//! **Other leaves.** Parameters that are not floats, such as integers and complex numbers, or that have no elements,
+//! are not updated. Their gradients may be any arrays, also `float0`.
 
 mod adafactor;
 mod adam;
@@ -133,14 +134,14 @@ pub trait Optimizer: Send + Sync {
     ///
     /// # Errors
     ///
-    /// The new parameters carry them:
+    /// The new parameters carry them. If a setting or a form is wrong, the state is returned unchanged.
     ///
     /// - `gradient-type` if the gradient of a parameter that is updated does not have its shape and dtype.
     /// - `tree-form` if the gradients or the state do not have the form of the parameters, or the state is that of
     ///   another optimizer.
-    /// - `optimizer-setting` if a setting is out of range: momenta, `b1` and `b2` are at least 0 and less than 1, the
-    ///   steps of [`every`](Optimizer::every) are positive and fit an `i32`, and other numbers that are checked are
-    ///   finite and not negative.
+    /// - `optimizer-setting` if a setting is out of range: momenta, `b1`, `b2` and the `decay` of [`rmsprop`] are at
+    ///   least 0 and less than 1, the steps of [`every`](Optimizer::every) are positive and fit an `i32`, and other
+    ///   numbers that are checked are finite and not negative.
     /// - The errors of the learning rate, such as `schedule` if [`linear`] has no steps, and the mistakes of the
     ///   arguments.
     #[track_caller]

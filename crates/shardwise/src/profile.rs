@@ -14,7 +14,8 @@ scoped! {
 }
 
 /// Runs `f` twice: first to compile its programs, then to time each of their instructions. The profile has the times of
-/// the second run. Programs that run on other threads are not timed.
+/// the second run. Programs that run on other threads are not timed. Programs that differ only in their names and
+/// source lines are compiled once, so that a profile may have the name and the lines of an equal program.
 ///
 /// # Errors
 ///

@@ -84,7 +84,7 @@ pub enum DeviceGroups {
         /// The number of devices of the first group, or 0 if there are no groups.
         size: usize,
     },
-    /// One group of all devices.
+    /// One group of all devices, or the devices of a permute that names them by number.
     All,
 }
 
@@ -349,8 +349,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// Fails if something cannot be partitioned or run, such as an op, with an error at its line. Fails with `run-memory`,
-    /// `run-steps` or `run-cancelled` if a limit is reached.
+    /// Fails if something cannot be partitioned or run, such as an op, with an error at its line. Fails with
+    /// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn compile(&self) -> Result<CompiledProgram> {
         let compiled = limits::run(Location::caller(), || runtime::compile_own(&self.module))?;
@@ -437,8 +437,8 @@ impl CompiledProgram {
         self.simulate_with(topology, Overlap::Off)
     }
 
-    /// Predicts when each op runs on a machine if these collectives run beside other ops. The program that is predicted
-    /// is changed so that they do, and the notes of the timeline list the changes.
+    /// Predicts when each op runs on a machine if collectives run beside other ops as `overlap` says. The program that
+    /// is predicted is changed so that they do, and the notes of the timeline list the changes.
     ///
     /// # Errors
     ///
@@ -448,21 +448,21 @@ impl CompiledProgram {
         self.compiled.simulate(topology, overlap, Location::caller())
     }
 
-    /// Explains why the program communicates, and tries changes of one layout that would save some of it. If the mesh
-    /// states a topology, times are predicted on it, and changes are compared by time.
+    /// Explains why the program communicates, and tries changes of one layout that would save some of this
+    /// communication. If the mesh states a topology, times are predicted on it, and changes are compared by time.
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
-    /// `topology-grid` if no known chip has such a topology, and `run-memory`, `run-steps` or `run-cancelled` if a
-    /// limit is reached.
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` if
+    /// the machine of this topology is not known or is that of a file, `topology-grid` if the machine has no such grid,
+    /// and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.compiled.explain(None, Overlap::Off, Location::caller())
     }
 
-    /// Explains why the program communicates, and tries changes of one layout that would save time on a machine, with
-    /// these collectives beside other ops.
+    /// Explains why the program communicates, and tries changes of one layout that would save communication and time on
+    /// a machine on which collectives run beside other ops as `overlap` says.
     ///
     /// # Errors
     ///

@@ -157,9 +157,11 @@ macro_rules! reductions {
 }
 
 reductions! {
-    /// Returns the sum of the elements. It is 0 if there are none.
+    /// Returns the sum of the elements. It is 0 if there are none. The result has the dtype of `self`, and integers
+    /// wrap.
     sum Numbers Any sum;
-    /// Returns the product of the elements. It is 1 if there are none.
+    /// Returns the product of the elements. It is 1 if there are none. The result has the dtype of `self`, and integers
+    /// wrap.
     prod Numbers Any |x, dims| {
         let dtype = x.tensor().dtype;
         let to = wide(dtype);
@@ -315,13 +317,13 @@ macro_rules! alongs {
 }
 
 alongs! {
-    /// Returns the running sum.
+    /// Returns the running sum: each element is the sum of the elements up to and including it. Integers wrap.
     cumsum Numbers |x, dim| running(x, Opcode::Add, 0.0, dim);
-    /// Returns the running product.
+    /// Returns the running product: each element is the product of the elements up to and including it. Integers wrap.
     cumprod Numbers |x, dim| running(x, Opcode::Multiply, 1.0, dim);
-    /// Returns the running maximum.
+    /// Returns the running maximum, or NaN from the first NaN on.
     cummax Ordered |x, dim| hlo::cumulative(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dim);
-    /// Returns the running minimum.
+    /// Returns the running minimum, or NaN from the first NaN on.
     cummin Ordered |x, dim| hlo::cumulative(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dim);
     /// Returns `exp(x) / sum(exp(x))`, without overflow.
     softmax Floats softmax;

@@ -43,7 +43,8 @@ use std::path::Path;
 ///
 /// # Memory
 ///
-/// 16 MiB in addition to the arrays. Leaves that have not been made yet are made, and sums over devices are reduced.
+/// 16 MiB in addition to the arrays. Leaves that have not been made yet are made, and sums over devices are reduced,
+/// which takes the memory of these arrays.
 ///
 /// # Errors
 ///
@@ -73,7 +74,7 @@ pub(crate) fn write(path: &Path, leaves: &[&Leaf]) -> io::Result<()> {
 }
 
 /// Reads a tree from a file. `like` is a tree of types ([`Array::of_type`]) or of arrays, whose values are not used.
-/// The result has its types and layouts.
+/// The result has the types and layouts of `like`.
 ///
 /// # Memory
 ///

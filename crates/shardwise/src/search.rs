@@ -195,7 +195,7 @@ impl Array {
     /// - `dtype-kind` if the dtype can only be stored.
     /// - `too-large` if an array would have 2^59 bytes or more, or if an `i32` cannot count the elements or the size.
     ///
-    /// The results carry the mistake. There is one result for a scalar.
+    /// The results carry the mistake. There is one result for a scalar, and for an array whose type is not known.
     ///
     /// # Examples
     ///
@@ -240,7 +240,7 @@ pub(crate) fn is_vector(s: &Site<'_>, x: &Array) -> Checked<()> {
     }
 }
 
-/// Returns the elements of the vector `x` at the positions. Those out of bounds are clamped.
+/// Returns the elements of the vector `x` at the positions. Positions out of bounds are clamped.
 pub(crate) fn pick(x: &Array, positions: &Array) -> Array {
     let shape = positions.tensor().shape.clone();
     let with_vector: Vec<usize> = shape.iter().copied().chain([1]).collect();
@@ -250,8 +250,9 @@ pub(crate) fn pick(x: &Array, positions: &Array) -> Array {
     hlo::gather(x, &hlo::reshape(positions, &with_vector), &windows, &[1], result)
 }
 
-/// Returns how many elements of the sorted vector `x` come before each value. This number is found digit by digit, the
-/// highest first: it is at least `found + step` if element `found + step - 1` comes before the value.
+/// Returns how many elements of the sorted vector `x` come before each value. Elements that are equal to the value
+/// count for [`Side::Right`]. The number is found digit by digit in binary, the highest digit first: it is at least
+/// `found + step` if element `found + step - 1` comes before the value.
 pub(crate) fn insertion_points(x: &Array, values: &Array, side: Side) -> Array {
     let n = x.tensor().shape[0];
     let ty = TensorType::new(DType::I32, values.tensor().shape.clone());
@@ -313,7 +314,7 @@ fn check_unique(s: &Site<'_>, x: &Array, size: usize, fill: crate::Either) -> Ch
 /// The runs of equal elements of a sorted vector.
 struct Runs {
     sorted: Array,
-    /// For each element, the number of its run.
+    /// For each element, the number of its run, from 0.
     runs: Array,
     /// True for the first element of each run.
     is_first: Array,
@@ -335,7 +336,7 @@ impl Runs {
         Runs { sorted, runs, is_first }
     }
 
-    /// Returns the first element of each of the first `size` runs, and `fill` if there are fewer.
+    /// Returns the first element of each of the first `size` runs. If there are fewer runs, the rest is `fill`.
     fn firsts(&self, size: usize, fill: &Array) -> Array {
         let filled = hlo::broadcast_in_dim(fill, &[size], &[]);
         put(&filled, &self.is_first, &self.runs, &self.sorted)
@@ -356,8 +357,8 @@ fn places(mask: &Array) -> Array {
     hlo::cumulative(&counts, Opcode::Add, &element(0.0, DType::I32), 0) - 1
 }
 
-/// Returns `x` with the `values` for which the mask is true at their `places`, which are different. Places out of bounds
-/// are left out.
+/// Returns `x` with the `values` for which the mask is true written to their `places`, which are different. Values
+/// whose places are out of bounds are left out.
 fn put(x: &Array, mask: &Array, places: &Array, values: &Array) -> Array {
     let size = x.tensor().shape[0];
     if size == 0 {

@@ -649,7 +649,8 @@ impl<F> fmt::Debug for ByPath<F> {
 }
 
 /// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
-/// structs: `by_path(|path, ty| …)`. A leaf whose type is not known is an error of [`Array::ty`](crate::Array::ty).
+/// structs: `by_path(|path, ty| …)`. If the type of a leaf is not known, their use fails as
+/// [`Array::ty`](crate::Array::ty) does: it ends the trace, or panics outside of a trace.
 pub fn by_path<S, F: Fn(&Path, &ArrayType) -> S>(f: F) -> ByPath<F> {
     ByPath(f)
 }

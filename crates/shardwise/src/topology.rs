@@ -13,6 +13,9 @@ pub use shardwise_sim::{Overlap, Summary};
 
 /// A machine: its kind, and how its chips are interconnected.
 ///
+/// Only [`Topology::parse`] checks that the machine has such a grid. For a topology that another function made, the
+/// functions that predict or schedule programs report `topology-grid`.
+///
 /// # Examples
 ///
 /// ```

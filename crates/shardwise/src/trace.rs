@@ -341,7 +341,8 @@ impl Trace {
         self.frames.iter().flat_map(|f| &f.regions)
     }
 
-    /// Sets why some devices may not run the innermost region. With `None`, all of them run it.
+    /// Sets why some devices may not run the innermost region. With `None`, all devices that run the region around it
+    /// run it.
     pub fn set_predicate(&mut self, predicate: Option<Predicate>) {
         self.frame_mut().regions.last_mut().expect("a function has a region").predicate = predicate;
     }
@@ -525,7 +526,7 @@ impl Trace {
         }
     }
 
-    /// Returns true if `ty` has the layout that the trace knows for a value, and this layout is not pending. Also
+    /// Returns true if `ty` has the layout that the trace has for a value, and this layout is not pending. Also
     /// returns true if the value's function is not being built in this trace.
     pub fn is_current(&self, t: Traced, ty: Option<&ShardedType>) -> bool {
         let own = ty.and_then(|ty| ty.sharding.as_ref());
@@ -672,7 +673,7 @@ impl Frame {
         self.regions.last().expect("a function has a region").region
     }
 
-    /// Returns `outer` as the `i`th open region of this function sees it. If the region is isolated, this is an
+    /// Returns `outer` as a value of the `i`th open region of this function. If the region is isolated, this is an
     /// argument, which is added unless the region has one for `outer`. `data` has the type and layout of `outer`, and
     /// becomes that of the returned value. If an argument is added, the region's manual axes are removed from its
     /// layout.

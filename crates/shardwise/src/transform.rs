@@ -50,6 +50,9 @@ use traced::join_meshes;
 
 /// A function that a transform returned. It is called like any function: `grad(f)(&x)`.
 ///
+/// A call that has no result, because of a mistake, ends the active trace. Outside of a trace, it panics with the
+/// mistakes.
+///
 /// `B` holds the options of the transform, or is `()` if it has none. Methods change the options:
 /// `grad(f).argnums(..)`.
 ///
@@ -189,8 +192,8 @@ fn is_smooth(a: &Array) -> bool {
     shardwise_ops::derivative::has_tangent(a.tensor().dtype)
 }
 
-/// Checks that each tangent, cotangent or result of a rule, which `what` names, has the type of what it belongs to.
-/// Fails otherwise.
+/// Checks that each tangent, cotangent or result of a rule, which `what` names, has the shape and the dtype of what it
+/// belongs to. Fails otherwise. Layouts are not compared.
 fn same_types(name: &str, what: &str, pairs: &[(String, &Array, &Array)], at: At) -> Result<()> {
     let wrong = pairs.iter().filter(|(_, own, given)| own.tensor() != given.tensor());
     let wrong: Vec<[String; 3]> =
@@ -231,8 +234,8 @@ mod tests {
         x.to_vec::<f32>().unwrap();
     }
 
-    /// The calls, with the number of programs that each compiles when it is made for the first time. The test calls
-    /// them with arrays of sizes that no other test uses.
+    /// The names of calls, the number of programs that the first call compiles, and the calls. The test makes them with
+    /// arrays of sizes that no other test uses.
     const CALLS: [(&str, usize, Call); 14] = [
         ("grad", 1, |x| read(&grad(loss)(x))),
         ("value_and_grad", 1, |x| read(&value_and_grad(loss)(x).1)),

@@ -218,6 +218,10 @@ pub trait MapLeaves {
     /// The tree with leaves of another type.
     type With<U>;
     /// Returns the tree with the result of `f` for each leaf, in order. `float0` arrays are leaves here.
+    ///
+    /// # Panics
+    ///
+    /// Panics if vectors and maps nest more than 256 deep. In a trace, ends the trace instead.
     fn map_leaves<U>(&self, f: &mut dyn FnMut(&Self::Leaf) -> U) -> Self::With<U>;
 }
 
@@ -489,9 +493,9 @@ pub struct Unravel<T> {
     types: T,
 }
 
-/// Joins the elements of all leaves into one vector, in order, and returns also what makes the tree of such a vector
-/// again: `jax.flatten_util.ravel_pytree`. The leaves must have one dtype. A tree without leaves becomes an empty `f32`
-/// vector.
+/// Joins the elements of all leaves into one vector, in order. Also returns an [`Unravel`], which makes the tree of
+/// such a vector again. This is `jax.flatten_util.ravel_pytree`. The leaves must have one dtype. A tree without leaves
+/// becomes an empty `f32` vector.
 ///
 /// # Errors
 ///
@@ -524,7 +528,8 @@ pub fn ravel<T: Tree>(tree: &T) -> (Array, Unravel<T>) {
 }
 
 impl<T: Tree> Unravel<T> {
-    /// Returns the tree whose elements are those of the vector, in order. It may have another dtype than the leaves had.
+    /// Returns the tree whose elements are those of the vector, in order. The leaves get the dtype of the vector, which
+    /// may be another one than they had.
     ///
     /// # Errors
     ///

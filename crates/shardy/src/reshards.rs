@@ -325,8 +325,8 @@ impl Inserter<'_, '_> {
     }
 
     /// Converts an operand to the layout of its target: sums it, makes axes unreduced and, if `is_full` is true,
-    /// reshards it, as needed. A target of `None` counts as replicated. The ops are inserted at `place`, or after the
-    /// definition of the operand if it is `None`.
+    /// reshards it, as needed. A target of `None` counts as replicated. The ops are inserted at `place`. If `place` is
+    /// `None`, they are inserted after the definition of the operand.
     fn conform(&mut self, op: Op, index: usize, target: Option<&Sharding>, place: Option<Place>, is_full: bool) {
         let here = |edit: &Edit<'_>| place.unwrap_or_else(|| edit.behind(edit.operand(op, index)));
         self.reduce_operand(op, index, target, here(self.edit));

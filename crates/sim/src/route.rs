@@ -84,8 +84,9 @@ impl<'t> Loads<'t> {
         }
     }
 
-    /// Adds bytes to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension
-    /// after the other. The way leads from the coordinates `start` in the pod of the device `from`.
+    /// Adds a message to the links of a way, as [`Torus::ways`](shardwise_view::Torus::ways) returns it, one dimension
+    /// after the other in the order of `dims`, and records the directions and the number of links in `used` and `hops`.
+    /// Each link gets all of `bytes`. The way leads from the coordinates `start` in the pod of the device `from`.
     fn walk(&mut self, from: usize, start: &[usize], way: &[isize], dims: impl Iterator<Item = usize>, bytes: f64) {
         let mut at = start.to_vec();
         for dim in dims {

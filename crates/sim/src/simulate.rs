@@ -696,7 +696,7 @@ impl<'m> Simulator<'m> {
     }
 
     /// Makes the last turn of a loop, whose spans are those from `first` on, stand for `count` turns. The core and the
-    /// links are then free later. Returns by how much.
+    /// links are then free later. Returns by how much. The times of allocations stay those of one turn.
     fn stretch(&mut self, first: usize, turn: Range<Picoseconds>, count: u64) -> Picoseconds {
         let shift = turns::stretch(&mut self.spans[first..], turn, count);
         let later = |time: &mut Picoseconds| *time = time.saturating_add(shift);

@@ -12,11 +12,12 @@
 //!
 //! Not deferred are sums over Explicit axes and sums in manual computations, whose place the program states; sums of
 //! floats of fewer than 32 bits, whose summands would be rounded once more; and sums past a change of the element type,
-//! past `negate` and `subtract` of floats and complex numbers, which could change the sign of a zero, or past a product
-//! element by element, because a summand may be zero where the other factor is infinite. Where each element comes from
-//! one device and the others add -0 (`slice`, `gather`), the sum is not deferred past any product. Other sums are
-//! deferred past dots and convolutions, although a summand may be zero where a factor is infinite: the result is then
-//! NaN.
+//! past `negate` and `subtract` of floats and complex numbers, which could change the sign of a zero, or past an
+//! elementwise op that is linear in single operands or in some of them only: `multiply` and `divide`, because a summand
+//! may be zero where the other factor is infinite, and `select`. Where each element comes from one device and the
+//! others add -0 (`slice`, `gather`), the sum is only deferred past ops that are linear in all of their operands
+//! together. Other sums are deferred past dots and convolutions, although a summand may be zero where a factor is
+//! infinite: the result is then NaN.
 
 use crate::live::bytes;
 use crate::rewrite::{facts, has_program_regions, is_manual, map_main};
@@ -307,8 +308,9 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
 }
 
 /// Returns true if the results of an op on the summands of the operands for which `is_open` is true add up to its
-/// result on their sums, if it computes alone on each device. Returns false where this is not certain, such as for an
-/// op that changes the element type, could change the sign of a zero, or multiplies element by element.
+/// result on their sums, if it computes alone on each device. Returns false where this is not certain: for an op that
+/// changes the element type or could change the sign of a zero, for `multiply`, `divide` and `select`, and for an op
+/// that is neither pure nor a reshard.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
@@ -319,7 +321,7 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -
     let keeps_numbers = match linear {
         Linear::No | Linear::Jointly => true,
         Linear::UpToZeros => has_one_zero(view.result_type(0)),
-        // A summand may be zero where the other factor is infinite.
+        // A summand may be zero where the other factor is infinite. `select` is left out, too.
         Linear::Each | Linear::In(_) => !is_arithmetic(view),
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);

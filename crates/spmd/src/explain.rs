@@ -6,7 +6,7 @@
 //! | all-gather | (n-1)/n of its result |
 //! | reduce-scatter, all-to-all | (n-1)/n of its operand |
 //! | collective-permute | its operand, or nothing if no device receives from another one |
-//! | broadcast | its operand |
+//! | broadcast | its operand, or nothing if each group has one device |
 //! | collective-reduce | n-1 times its operand |
 //! | ragged all-to-all | at most its output, and at most the operands of the others: known exactly only at run time |
 //!
@@ -35,6 +35,7 @@ pub struct Row {
     pub groups: Groups,
     /// The type of the first operand on one device.
     pub operand_type: TensorType,
+    /// The type of the first result on one device.
     pub result_type: TensorType,
     /// The bytes that the device that receives most receives each time the collective runs.
     pub bytes_received: u64,

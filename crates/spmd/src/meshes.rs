@@ -195,8 +195,8 @@ fn main_mesh(module: &Module, used: &[Use]) -> Option<Arc<Mesh>> {
     Some(if main.is_maximal() { named(&Arc::new(Mesh::of_axes("", vec![])), &module.meshes) } else { main })
 }
 
-/// Returns a mesh that has a name as it is, and a mesh without one, which is written out where it is used, with a name
-/// that no mesh of `taken` has.
+/// Returns `mesh` itself if it has a name. A mesh without a name, which the program writes out where it uses the mesh,
+/// is returned with a name that no mesh of `taken` has.
 fn named(mesh: &Arc<Mesh>, taken: &[Arc<Mesh>]) -> Arc<Mesh> {
     if !mesh.name.is_empty() {
         return mesh.clone();

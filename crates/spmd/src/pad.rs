@@ -9,8 +9,8 @@
 //! - Ops that depend on positions along the dimension (reverse, concatenate, …) do not run split there: `reshard` has
 //!   made it whole, or `halo` has made a manual computation of the op.
 //!
-//! Each padded value records the padding of its dimensions ([`PaddedDim`]), and the neutral element if it was replaced
-//! by that. The record lasts until `localize`.
+//! Each padded value records the padding of its dimensions ([`PaddedDim`]), and the element that the padding holds
+//! where this is known, such as a neutral element. The record lasts until `localize`.
 //!
 //! The attribute `shardwise.global_type` of the function's arguments and results holds their types without padding.
 //! Engines pad the arguments and cut the results.

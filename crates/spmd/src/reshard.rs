@@ -4,8 +4,8 @@
 //! reshards the operands to that layout (`sdy.reshard`), combines the partial results of a sharded reduction
 //! (`sdy.all_reduce`), and reshards the results to the layout that propagation chose. The values along the edges of
 //! loops, branches and manual computations get equal layouts. Before, [`layouts`] replaces propagated layouts by others
-//! with which the whole function costs less. Each op that this pass inserts carries its [`Reason`],
-//! which is built here because everything is known here.
+//! with which the whole function costs less. Each op that this pass inserts carries its [`Reason`]. The reason is built
+//! here, because no later pass knows its facts.
 
 use crate::kinds::OpKind;
 use crate::layouts::{self, Changes, is_copy};
@@ -156,7 +156,7 @@ impl<'s> Resharder<'_, '_, 's> {
     }
 
     /// Copies the scalar functions of an op (reducers, comparators) without layouts and marks, and returns the new
-    /// regions. Each device runs them on its own, so that the values which they use from outside are made whole first.
+    /// regions. Each device runs them on its own, so the values that they use from outside are made whole first.
     fn scalar_regions(&mut self, view: &OpView<'s>, b: &mut Builder<'_>) -> Vec<Region> {
         if view.regions().is_empty() {
             return vec![];

@@ -66,7 +66,7 @@ pub(crate) struct Decision {
     pub assignment: Assignment,
     /// The closed layout of each tensor while the op runs; `None` if the tensor takes no part.
     pub layouts: Shardings,
-    /// The axes over which results are partial after the op. Empty if it is an op that gathers them itself.
+    /// The axes over which results are partial after the op. Empty for an op that gathers its partial results itself.
     pub partial: Vec<AxisRef>,
     /// The axes over which the op gathers partial results itself.
     pub gathered: Vec<AxisRef>,
@@ -162,7 +162,8 @@ impl Decision {
         self.conflicts.get_or_init(|| self.assignment.conflicts(rule, mesh, &self.task.views()))
     }
 
-    /// Returns the bytes that a device receives when the op's elements move along split factors.
+    /// Returns an estimate of the bytes that a device receives when the op's elements move along split factors. All
+    /// other split factors are taken to split what is exchanged, also those that the moved tensor lacks.
     pub fn bytes_exchanged(&self, view: &OpView<'_>) -> u64 {
         let Task { rule, mesh, .. } = &self.task;
         let shards = |f: Factor| AxisRef::total_size(mesh, &self.assignment.axes[f.index()]) as u64;

@@ -6,18 +6,19 @@ use shardwise_base::Mesh;
 use std::fmt;
 use std::sync::Arc;
 
-/// The part of the usual effort that the search for the layouts of a trial may make. Decisions that an earlier trial
-/// made are no effort.
+/// The number by which the effort for a function is divided in the search for the layouts of a trial. The effort for
+/// each site is not divided. Decisions that an earlier trial made are no effort.
 const EFFORT: usize = 8;
 
 /// The decisions for ops that trials of similar programs made so far. A trial looks for the layouts of its program with
 /// less effort than usual and without the finest choices for products, and does not make a decision again that an
-/// earlier trial on an equal mesh made.
+/// earlier trial on an equal mesh made. Only the decisions on the mesh of the last trial are kept.
 #[derive(Default)]
 pub struct Trials(Option<(Arc<Mesh>, Decisions)>);
 
 impl Trials {
-    /// Returns the decisions of earlier trials on a mesh that is equal to this one, or none yet.
+    /// Takes out the decisions of earlier trials if the last one was on a mesh that is equal to this one. Otherwise
+    /// drops them and returns none yet.
     pub(crate) fn take(&mut self, mesh: &Arc<Mesh>) -> Decisions {
         let mut decisions = match self.0.take() {
             Some((known, decisions)) if known == *mesh => decisions,

@@ -1,4 +1,4 @@
-//! Helpers for the tests of several crates: filetests, and the programs under `testdata/`.
+//! Helpers for the tests of several crates: filetests, the programs under `testdata/`, and broken texts.
 #![forbid(unsafe_code)]
 
 mod corpus;

@@ -90,7 +90,7 @@ fn may_carry(ty: &Type) -> bool {
     matches!(ty, Type::Future(types) if types.iter().any(is_smooth)) || is_smooth(ty)
 }
 
-/// Makes the tangent of a value with `make`, and gives it the layout, the states and the location of the value.
+/// Makes the tangent of a value with `make`, and sets its layout, states and location to those of the value.
 fn tangent_of(
     b: &mut Builder<'_>,
     source: &Body,

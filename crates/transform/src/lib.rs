@@ -2,7 +2,8 @@
 //! and returns a new function, which can be printed, verified and transformed again.
 //!
 //! What an op's derivative is, and how it is batched, are facts of the op ([`shardwise_ops::derivative`],
-//! [`shardwise_ops::batch`]). This crate knows control flow, calls and manual computations only.
+//! [`shardwise_ops::batch`]). This crate itself handles only ops that run others: control flow, calls, asynchronous
+//! ops, and manual and named computations.
 //!
 //! There is one definition of a derivative, forward mode ([`jvp`]). Reverse mode ([`vjp`]) takes the function with its
 //! tangents, runs the part that does not depend on tangents, and transposes the rest, which is linear, from the last op

@@ -6,8 +6,8 @@
 //!
 //! A loop, a branch or a manual computation with both kinds of ops becomes two: the known one, and the transposed one,
 //! which is built later. Where the transposed one uses values from inside the known one, the known one is changed to
-//! return them ([`keep_rows`]): a loop stacks the values of its turns, a branch returns zeros for the
-//! branches that did not run. Values that are small to make again are made again.
+//! return them ([`keep_rows`]): a loop stacks the values of its turns, and a branch that runs also returns zeros for
+//! the values of the other branches. Values that ops without flops make from fewer bytes are made again.
 
 mod linear;
 
@@ -575,9 +575,9 @@ impl<'s> Reverse<'s> {
     }
 
     /// Adds an op to `ops` if it is computed again for the values `needed`, to which its operands are then added. Adds
-    /// those of its results that are needed to `kept` in place of this, if the policy keeps them, the op has operands,
-    /// and its results are arrays, floats or complex numbers. The known operands of a linear op are always needed, and
-    /// it is added to `ops` if it has regions.
+    /// those of its results that are needed to `kept` in place of this, if the policy keeps them, the op is not linear
+    /// and has operands, and each of its results has dimensions or is a float or a complex number. The known operands
+    /// of a linear op are always needed, and it is added to `ops` if it has regions.
     fn again(
         &self,
         op: OpView<'s>,
@@ -589,7 +589,7 @@ impl<'s> Reverse<'s> {
         let is_linear = self.is_linear(&op);
         let mut wanted = op.results().iter().copied().filter(|v| needed.contains(v)).peekable();
         let is_wanted = wanted.peek().is_some();
-        // Constants and counters are made again, and only arrays can be kept.
+        // Constants and counters are made again, and only tensors can be kept.
         let type_of = |v: &Value| self.source.ty(*v);
         let is_array = |v: &Value| type_of(v).as_tensor().is_some_and(|t| t.rank() > 0 || is_smooth(type_of(v)));
         let can_be_kept = !op.operands().is_empty() && op.results().iter().all(is_array);
@@ -848,8 +848,8 @@ fn replace(body: &mut Body, region: Region, to: &HashMap<Value, Value>) {
 }
 
 /// Returns the values of the region `known` to keep so that the values `used` can be made again, and the ops that make
-/// them, first to last. Only pure ops without arithmetic and regions are run again, and only where that keeps fewer
-/// bytes. The value `free` counts as 0 bytes, and may be among those to keep.
+/// the values `used` from them, first to last. Only ops that [`Sources::maker`] returns are run again, and only where
+/// that keeps fewer bytes. The value `free` counts as 0 bytes, and may be among those to keep.
 fn sources(module: &Module, body: &Body, known: Region, used: &[Value], free: Option<Value>) -> (Vec<Value>, Vec<Op>) {
     let position: HashMap<Op, usize> = body[known].ops.iter().enumerate().map(|(i, &op)| (op, i)).collect();
     let mut sources = Sources { module, body, known, position, free, bytes: HashMap::new() };
@@ -881,9 +881,9 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Returns the op of the region that makes a value, if it can be run again: it is pure, has no regions, and does no
-    /// arithmetic on floats or integers (its cost has no flops). Returns `None` for other ops, arguments, and values
-    /// from outside of the region.
+    /// Returns the op of the region that makes a value, if it can be run again: it is pure, has no regions, and its
+    /// cost has no flops, as that of a reshape or a broadcast. Returns `None` for other ops, among them comparisons,
+    /// logic, `select` and conversions, for arguments, and for values from outside of the region.
     fn maker(&self, v: Value) -> Option<OpView<'a>> {
         let op = self.body.def_op(v).filter(|op| self.position.contains_key(op))?;
         let view = self.module.view(self.body, op);

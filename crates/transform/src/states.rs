@@ -20,7 +20,8 @@ use std::sync::Arc;
 ///
 /// The states that the program records are used. The others are inferred: arguments of a manual computation vary over
 /// the axes that split them, results of an op over the axes over which an operand or the condition of a loop or branch
-/// around it varies, and collectives and positions along axes as their kind says.
+/// around it varies, and collectives and positions along axes as their kind says. Results are unreduced over the axes
+/// over which an operand is, and reduced where an operand is and they are neither unreduced nor varying.
 pub struct States {
     pub mesh: Arc<Mesh>,
     pub values: EntityVec<Value, ManualAxes>,

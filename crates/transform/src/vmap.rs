@@ -24,8 +24,9 @@ use std::sync::Arc;
 /// [added](Batched::added).
 ///
 /// # Errors
-/// `transform-argument` if an argument is not there, `no-batch` for an argument that is a tuple and for the first op
-/// that has no batch, and `transform-options` for the first array that would be too large with the new dimension.
+/// `transform-argument` if an argument is not there, `no-batch` for an argument that is neither an array nor a token,
+/// such as a tuple, and for the first op that has no batch, and `transform-options` for the first array that would be
+/// too large with the new dimension.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
     vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
@@ -58,8 +59,8 @@ pub struct Batched {
 /// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
 ///
 /// # Errors
-/// Fails as [`vmap`] does. It also fails with `spmd-axis` if a value or a result gets the new dimension and has a layout
-/// that is split, unreduced or reduced over an axis of this dimension. Layouts of other values may be.
+/// Fails as [`vmap`] does. It also fails with `spmd-axis` if a value or a result gets the new dimension and has a
+/// layout that is split, unreduced or reduced over an axis of this dimension. Layouts of other values may be.
 pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>) -> Result<Batched, Diagnostics> {
     let all = func.body.args();
     let mut out = func.without_body();

@@ -75,9 +75,9 @@ impl Timeline {
     }
 
     /// Returns the spans that determine when the run ends, in the order of time. Spans with others inside of them are
-    /// left out. The last span of the path is the one that ends last. Each span starts when the one before it in the
-    /// path has ended, or later. That is the one that ends last among those for which the span, or a span around it,
-    /// waits, and the one before it in its lane. If the span waits for one with others inside, the last of these
+    /// left out. The last span of the path is the one that ends last. In front of each span in the path is the one that
+    /// ends last among the previous span in its lane and those for which the span, or a span around it, waits. Those
+    /// that end after the span starts do not count. If the span waits for one with others inside, the last of these
     /// counts. The path is empty if no span says for what it waits.
     pub fn critical_path(&self) -> Vec<SpanIndex> {
         if self.spans.iter().all(|span| span.after.is_empty()) {

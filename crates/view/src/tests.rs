@@ -338,7 +338,7 @@ fn exposed_communication_is_what_computing_does_not_hide() {
     assert_eq!(timeline.compute_utilization(), Some(0.2));
 }
 
-/// A device has one transfer in one of its links at a time, or several in several: the table adds them up.
+/// Each transfer of a device is in one lane of links, so the table adds up the transfers of all these lanes.
 #[test]
 fn lanes_of_links_count_as_one() {
     let mut timeline = Timeline::new("a.mlir", Maker::Predicted { machine: "m".into() });

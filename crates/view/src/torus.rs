@@ -33,7 +33,8 @@ const MOST_IN_RING: usize = 64;
 const RING_STEPS: usize = 2_000;
 
 impl Torus {
-    /// Returns a grid of these sizes. `wraps` says for each dimension whether the chips along it form a ring.
+    /// Returns a grid of these sizes. `wraps` says for each dimension whether the chips along it form a ring, and must
+    /// be as long as `grid`.
     pub fn new(grid: Vec<usize>, wraps: Vec<bool>) -> Torus {
         Torus { grid, wraps, twist: 0 }
     }
@@ -151,6 +152,9 @@ impl Torus {
 
     /// Returns the number of links between the halves of the torus, for the cut across a dimension that has the fewest.
     /// A link counts once, not once for each direction. Returns 0 if no dimension has an even size.
+    ///
+    /// # Panics
+    /// Panics if a dimension has size 0.
     pub fn bisection(&self) -> usize {
         let chips: usize = self.grid.iter().product();
         let cuts = (0..self.grid.len()).filter(|&dim| self.grid[dim].is_multiple_of(2));

@@ -43,7 +43,7 @@ const MAX_SPECS: usize = 12;
 /// The part of the removable bytes that has to be found.
 const WANTED: f64 = 0.6;
 
-/// The time for the explanation of a program that is too long, except in a debug build.
+/// An explanation of a program that takes at least this long is too slow, except in a debug build.
 const MAX_TIME: Duration = Duration::from_secs(2);
 
 /// The bytes that the device that receives most receives in a program: now, after the best remedy that was found, and

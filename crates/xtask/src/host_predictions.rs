@@ -1,9 +1,9 @@
 //! `cargo xtask host-predictions`: compares predictions for this machine with measurements on it.
 //!
 //! The programs are those of `testdata/cost` and some of the corpus. Each is run several times by the host engine and
-//! predicted with the constants of this machine. All programs are run in several rounds, as `calibrate` does. Of a
-//! program's best round one run is compared, which is slower than a quarter of them: its total time, and the times of
-//! its longest instructions.
+//! predicted with the constants of this machine. All programs are run in several rounds, as `calibrate` does. In
+//! each round, a program has one run that counts: the one that is slower than a quarter of its runs in this round. The
+//! fastest of these runs is compared: its total time, and the times of its longest instructions.
 
 use crate::bench::median;
 use crate::repo::stem;
@@ -55,7 +55,7 @@ const LONGEST: usize = 10;
 /// The largest number of runs before those that are compared, in which small programs become machine code.
 const WARM_UPS: usize = 200;
 
-/// The time after which no further of these runs starts.
+/// The time after which no further one of the [`WARM_UPS`] starts.
 const WARM_UP_TIME: Duration = Duration::from_millis(200);
 
 /// The number of instructions that are listed for each program.
@@ -152,7 +152,7 @@ fn longest(measured: &Timeline, predicted: &Timeline) -> (Vec<f64>, usize) {
 }
 
 /// Returns how much a predicted time is larger than a measured one, as a fraction of the measured one. The result is
-/// negative if it is smaller.
+/// negative if the predicted time is smaller.
 fn error(predicted: u64, measured: u64) -> f64 {
     predicted as f64 / measured.max(1) as f64 - 1.0
 }

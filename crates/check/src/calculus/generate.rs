@@ -13,8 +13,9 @@ pub(super) struct Source {
     pub module: Module,
 }
 
-/// The bound on magnitudes of the sums, differences and products that this file makes, which leaves room for
-/// derivatives. The statements that [`Generator`] makes may have larger values, and so may those that move them.
+/// The bound on the magnitudes of the sums, differences and products that [`Maker`] adds as statements. It leaves room
+/// for derivatives. Larger values may come from the statements that [`Generator`] makes, from statements that move such
+/// values, and from the sum that makes the result a scalar.
 const MAX_BOUND: u64 = 1 << 14;
 
 /// The number with which values are compared. No integer is equal to it, and no function of an integer that programs

@@ -48,7 +48,7 @@ impl Maker {
         let [a, b, c] = [self.name(), self.name(), self.name()];
         let mut lines = format!("    {c} = stablehlo.{op} {a}, {b} : {t}\n");
         let mut last = c.clone();
-        // The maximum with the smallest of all elements, the minimum with the largest, and the sum with 0.
+        // The maximum is taken with -5, the minimum with 5, and the sum with 0.
         if self.choose.one_in(3) && dtype.is_signed() {
             let neutral = match op {
                 "add" => 0,

@@ -295,8 +295,8 @@ impl<'a, W: Word> Bound<'a, W> {
         }
     }
 
-    /// Computes the row values and writes the row outputs of the phases after the first one, given the results of its
-    /// reductions. Their lanes are not run.
+    /// Computes the row values and writes the row outputs of the phases after the first one, given the results of the
+    /// reductions of the first one. The lanes of these phases are not run.
     pub(super) fn finish_rows(&mut self, totals: &[W]) {
         self.set_totals(0, totals);
         (1..self.code().phases.len()).for_each(|phase| self.start_phase(phase));

@@ -44,6 +44,7 @@ pub(super) enum Base {
     Accumulator(usize),
     /// The partial results of the phase's row reduction with this number.
     Partials(usize),
+    /// The operand with this number among those whose lanes are not contiguous ([`Code::strided`]).
     Strided(usize),
 }
 

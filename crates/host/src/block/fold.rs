@@ -19,7 +19,8 @@ pub(crate) struct Fold {
     /// The address of the results, which are contiguous words.
     pub to: *mut u8,
     pub count: usize,
-    /// The distance from what one of the `count` results, or rows of results, is folded from to that of the next.
+    /// The distance between the first words from which two successive ones of the `count` results, or rows of results,
+    /// are folded.
     pub step: isize,
     pub along: Along,
 }
@@ -187,7 +188,7 @@ unsafe fn columns<V: Vector>(
     for first in (0..lanes).step_by(V::LANES) {
         let count = V::LANES.min(lanes - first);
         let beyond = (V::LANES - count) * size;
-        // A vector that begins in one of these rows ends in one of them.
+        // A vector that begins in one of the first `whole` rows ends no later than the last row does.
         let whole = match usize::try_from(step) {
             _ if beyond == 0 => rows,
             Ok(step) if step > 0 => rows.saturating_sub(beyond.div_ceil(step)),

@@ -1,5 +1,6 @@
-//! The functions with formulas as types: what takes one compiles it with the instructions of its own level. A closure
-//! is not always compiled into the function that calls it, and then lacks these instructions.
+//! The functions with formulas as types. A generic function that takes such a type is compiled with the formula in
+//! line, for the instructions of its own level. A closure is not always compiled in line, and then lacks these
+//! instructions.
 #![forbid(unsafe_code)]
 
 use crate::simd::{Vector, Word};

@@ -179,8 +179,8 @@ impl Kernel {
         matches!(t.base, Base::Operand(o) if self.slots[o] == Some(slot))
     }
 
-    /// Computes the outputs of all instances. `operands` has [`Kernel::operand_count`] operands for the first instance,
-    /// followed by those of the next ones.
+    /// Computes the outputs of all instances, of which there must be at least one. `operands` has
+    /// [`Kernel::operand_count`] operands for the first instance, followed by those of the next ones.
     ///
     /// With `streaming`, stores to aligned rows may bypass the caches if the kernel is not small. This is for outputs
     /// that are larger than the caches and are not read soon.

@@ -479,7 +479,7 @@ fn ramp<V: Vector>(i: usize) -> V {
 /// `BACK`.
 ///
 /// # Safety
-/// The elements must be readable, or writable if `BACK` is true.
+/// The elements must be readable and the temporary writable, or the other way round if `BACK` is true.
 #[inline(never)]
 unsafe fn exchange<const BACK: bool>(s: &Strided, block: usize) {
     if s.run < SHORT_RUN {
@@ -508,7 +508,7 @@ impl Strided {
     /// Copies elements as [`exchange`] does, one by one.
     ///
     /// # Safety
-    /// The elements must be readable, or writable if `BACK` is true.
+    /// The conditions of [`exchange`] must hold.
     #[inline]
     unsafe fn exchange_elements<const BACK: bool>(&self, block: usize) {
         let (mut run, mut at) = self.first(block);
@@ -571,7 +571,7 @@ unsafe fn copy_strided(from: *const u8, from_stride: isize, to: *mut u8, to_stri
             // SAFETY: as the caller says; elements and temporaries are apart.
             unsafe { std::ptr::copy_nonoverlapping(from, to, count * size) }
         }
-        // What a row has for all its lanes.
+        // All lanes of the row have the same element.
         4 if from_stride == 0 && to_stride == 4 && to.cast::<u32>().is_aligned() => {
             // SAFETY: as the caller says.
             unsafe { std::slice::from_raw_parts_mut(to.cast::<u32>(), count).fill(from.cast::<u32>().read_unaligned()) }

@@ -16,7 +16,7 @@ pub(super) struct Results<W> {
 
 impl<W: Word> Results<W> {
     /// Returns `len` words, which are 0 until they are saved. If they take 64 KiB or more, they are charged to the
-    /// current account. Stops the computation if it refuses them.
+    /// current account. Stops the computation if the account refuses them.
     pub(super) fn new(len: usize) -> Self {
         let _held = hold(table_bytes::<u64>(len));
         Results { words: (0..len).map(|_| AtomicU64::new(0)).collect(), _held, word: PhantomData }

@@ -46,8 +46,8 @@ pub(super) struct Stages {
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
     pub stages: Vec<Stage>,
-    /// The stages that follow when all tiles along a reduced axis have run, or one of another axis. Empty if rows are
-    /// reduced.
+    /// The stages that follow when all tiles along a reduced axis have run, or one tile along another axis. Empty if
+    /// rows are reduced.
     pub last: Vec<Stage>,
     /// The number of words of the scratch memory.
     pub words: usize,

@@ -315,7 +315,8 @@ impl<'a> Run<'a> {
     }
 
     /// Looks for numbers that a check refuses. Before a step, records the instances that read one, or all if one does
-    /// and the step is a collective. After it, fails if another instance has one.
+    /// and the step is a collective. After it, fails if such a number is in a result of an instance that is not
+    /// recorded.
     fn watch(&mut self, step: Step<'a>, watch: &Watch, selected: &[Selection<'a>]) -> Result<(), Diagnostic> {
         let instances = Self::instances(step, selected);
         // The numbers of refused elements and of all elements of an instance, on the device for which most are refused.

@@ -37,7 +37,8 @@ pub struct StepTimes {
     pub turn: Option<u64>,
     /// True inside of a loop or branch whose steps are not timed.
     pub is_quiet: bool,
-    /// The number of runs of steps that were not timed and that no listed run which has ended contains.
+    /// The number of runs of steps that were not timed, without those inside of a listed run that has ended: such a run
+    /// has taken them over.
     quiet_runs: u64,
 }
 

@@ -208,7 +208,8 @@ mod tests {
     use crate::kernels::testing::{run_by_kernels, tensor};
     use shardwise_base::Literal;
 
-    /// Runs a reduction of `x` and of descending indices, so that a later element has a smaller one.
+    /// Runs a reduction of `x` and of indices that decrease by 1 after every second element, so that a later element
+    /// has an equal or a smaller one.
     fn check(shape: &[usize], dims: &[usize], elem: &str, [direction, nan]: [&str; 2], x: Literal) {
         let kept: Vec<usize> = (0..shape.len()).filter(|d| !dims.contains(d)).map(|d| shape[d]).collect();
         let [given, x_type, i_type] = ["f32", elem, "i32"].map(|elem| tensor(shape, elem));

@@ -89,13 +89,13 @@ impl<'m> PlanCx<'m> {
         self.slot_of[v] = Some(self.slot(other));
     }
 
-    /// Creates a slot for a value that is not in the program.
+    /// Creates a slot that is not recorded as that of a value of the program.
     pub fn temporary(&mut self, ty: TensorType, points: Points, loc: Loc) -> Slot {
         self.slots.push(SlotInfo::new(ty, points, loc))
     }
 
-    /// Returns an input of a step whose instances are `points`. Each of them reads the instance of `v` on the first
-    /// device that holds the former.
+    /// Returns an input of a step whose instances are `points`. Each instance of the step reads the instance of `v` on
+    /// the first device that holds the instance of the step.
     pub fn input(&mut self, v: Value, points: &Points) -> Input {
         let map = points.map_to(&self.points(v));
         Input::new(self.slot(v), map)
@@ -215,8 +215,8 @@ pub enum Fused {
     Iota,
     /// Combines elements by a named reducer.
     Reduce,
-    /// Multiplies an element of the first operand and one of the second. Both have the type of the result after
-    /// [`fusion::convert`](super::fusion::convert).
+    /// Multiplies an element of the first operand and one of the second. Both are first converted to the type of the
+    /// result or, if that is a float of 16 bits, to `f32`, and the product is then rounded to the type of the result.
     Product,
     /// Only changes where elements are. The function returns the access of the operand for an access of the result, or
     /// `None` if the op cannot be read through.
@@ -226,6 +226,10 @@ pub enum Fused {
 impl Fused {
     /// Adds an elementwise op to a block program, given the values of its operands. Returns `None` if there is no
     /// instruction for their types, and for ops that are not elementwise.
+    ///
+    /// # Panics
+    /// Panics if there are fewer values than the op has operands, or if values that must have one type have different
+    /// types.
     pub fn elementwise(self, program: &mut Program, view: &OpView<'_>, operands: &[BlockValue]) -> Option<BlockValue> {
         match self {
             Fused::Unary(function) => program.unary(function, operands[0]),
@@ -236,7 +240,7 @@ impl Fused {
     }
 }
 
-/// How a small program computes an op that block programs do not compute.
+/// How a small program computes an op that block programs do not compute, or a product.
 #[derive(Clone, Copy)]
 pub enum Small {
     /// The results are the operands.
@@ -263,9 +267,9 @@ pub struct Row {
     /// The functions that build the step of an op that is in no block program. They are tried in order until one
     /// returns a step.
     pub steps: &'static [Build],
-    /// How small programs compute the op if block programs do not compute it and it is no view. `None` if they do not.
-    /// Ops that block programs compute, views, and elementwise ops on complex numbers need none: small programs compute
-    /// them, too.
+    /// How small programs compute the op if it is a product, or if block programs do not compute it and it is no view.
+    /// `None` if they do not. Other ops that block programs compute, views, and elementwise ops on complex numbers need
+    /// none: small programs compute them, too.
     pub small: Option<Small>,
 }
 

@@ -28,12 +28,13 @@ pub enum Filler {
 }
 
 impl Moves {
-    /// Returns the kernel whose output is the whole of its one input in another layout, which is read from byte 0 on.
+    /// Returns the kernel that copies its one input to another layout. The input is read from byte 0 on.
     pub fn layout(elements: Move, output_bytes: usize) -> Moves {
         Moves::whole(elements, 0, output_bytes)
     }
 
-    /// Returns the kernel whose output consists of some elements of the one input, which is read from byte `from` on.
+    /// Returns the kernel whose output consists of some elements of the one input. The input is read from byte `from`
+    /// on.
     pub fn whole(elements: Move, from: usize, output_bytes: usize) -> Moves {
         Moves { moves: vec![(0, from, 0, elements)], filler: None, output_bytes }
     }

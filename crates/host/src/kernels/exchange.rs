@@ -1,4 +1,5 @@
-//! Collectives. Each instance of the result is written once, from the instances of its group.
+//! Collectives of one operand, other than permutes and ragged exchanges. Each instance of the result is written once,
+//! from the instances of its group, or is the buffer of one of them.
 
 use crate::block::{self, Operand};
 use crate::collective::reduction;

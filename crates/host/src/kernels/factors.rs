@@ -26,7 +26,7 @@ impl Factors {
     }
 
     /// Separates the first `count` dimensions of the result, each index of which is a product of its own. Returns the
-    /// factors of one product, and these dimensions.
+    /// factors of one product, and these dimensions. Panics if there are fewer of them.
     pub fn split(mut self, count: usize) -> (Factors, Vec<(usize, [isize; 2])>) {
         let rest = self.results.split_off(count);
         (Factors { results: rest, contracted: self.contracted }, self.results)

@@ -41,7 +41,8 @@ struct FewKernel {
 
 /// Returns the step of a batch of products of small matrices. Returns `None` for fewer than two products, for products
 /// of no elements, for larger products ([`MAX_PRODUCTS`], [`MAX_SINGLE_PRODUCTS`], [`MAX_OF_VIEWS`]), for operands and
-/// results of different types, and for elements other than `f32` and integers of 32 or 64 bits.
+/// results of different types, for elements other than `f32` and integers of 32 or 64 bits, and if the elements of one
+/// product are so far apart that their numbers do not fit into 32 bits.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = DotDims::of(view)?;
     let elem = Elem::of(view.result_tensor(0).dtype)?;
@@ -127,7 +128,8 @@ mod tests {
     use crate::kernels::testing::{parse, results, run};
     use shardwise_base::Literal;
 
-    /// Tests a batch of several parts, whose operands are views, and one along the last dimension.
+    /// Tests a batch of several parts. The right operand is a view, and the batch is the last dimension of the left
+    /// operand.
     #[test]
     fn large_batches_have_the_bits_of_the_reference() {
         let dims = "batching_dims = [2] x [0], contracting_dims = [1] x [2]";

@@ -1,6 +1,7 @@
 //! Reductions by unnamed computations, and reductions of several arrays together (argmax). Each element that is folded
 //! in, or several of them, is one pass of the block machine over all results. If the elements of a result follow each
-//! other, those of some passes are first moved, so that those at one place of all results follow each other.
+//! other and have 32 bits, those of some passes may first be moved ([`MOVED`]), so that those at one place of all
+//! results follow each other.
 
 use crate::block::{self, Operand};
 use crate::elem::Elem;

@@ -23,7 +23,7 @@ pub enum Indices<'a> {
 }
 
 impl<'a> Indices<'a> {
-    /// Returns the elements of an array, of which `dtype` is the type. It must be an integer type.
+    /// Returns the elements of an array whose elements have the type `dtype`, which must be an integer type.
     pub fn new(array: &'a Buffer, dtype: DType) -> Indices<'a> {
         match (dtype.is_signed(), dtype.storage_bytes()) {
             (true, 1) => Indices::I8(array.elements()),

@@ -8,9 +8,9 @@ use shardwise_ir::OpView;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, IdSpace, with_index_in};
 use std::collections::HashMap;
 
-/// Returns the groups of a collective. Returns `None` if the op is no collective, is a `collective_permute` or a
-/// `ragged_all_to_all`, or does not have one result, if its groups are lists of replicas on a mesh, and if they are
-/// over axes without a mesh.
+/// Returns the groups of a collective. Returns `None` if the op is no collective, if it is a `collective_permute` or a
+/// `ragged_all_to_all`, if it does not have one result, if its groups are lists of replicas and there is a mesh, and if
+/// its groups are over axes and there is no mesh.
 pub fn members(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Members> {
     let collective = CollectiveView::of(view).filter(|c| view.results().len() == 1 && !has_own_step(&c.kind))?;
     let (operand, result) = (plan.points(view.operand(0)), plan.points(view.result(0)));
@@ -44,9 +44,9 @@ pub fn rows_of_devices(plan: &PlanCx<'_>, collective: &CollectiveView) -> Option
 
 /// Returns, for each instance of `result`, its group as instances of `operand`, its position in the group, and the
 /// instance of `result` on the first device of the group. `rows` has the device ids of each group. An instance is in
-/// the group of the first device that holds it, or, if this is in none, in an empty group at position 0, whose first
-/// instance is the instance itself. Ids that are not in the mesh are ignored. Without a mesh, there is one device, with
-/// the id 0.
+/// the group of the first device that holds it. If this device is in no group, the instance is in an empty group at
+/// position 0, and the first instance of this group is the instance itself. Ids that are not in the mesh are ignored.
+/// Without a mesh, there is one device, with the id 0.
 pub fn dense_groups(rows: &[Vec<usize>], operand: &Points, result: &Points) -> Members {
     let Some(mesh) = &result.mesh else {
         let group = if rows.iter().any(|row| row.contains(&0)) { [0].into() } else { [].into() };

@@ -2,8 +2,9 @@
 //!
 //! [`KERNELS`] has a row for each such op. There is one file for each kind of kernel; its functions build the step of
 //! an op, or return none, so that the op's reference evaluation runs. A kernel knows the planner only as its
-//! [`context`](context::PlanCx). What several kernels need has a file of its own: `buffers`, `copies`, `indices`,
-//! `members`, `products`, `reducers`, `strides`, `window`. Runs of ops on small arrays are one step (`small`).
+//! [`context`](context::PlanCx). What several kernels need has a file of its own: `buffers`, `copies`, `factors`,
+//! `indices`, `members`, `products`, `reducers`, `strides`, `window`. Runs of ops on small arrays are one step
+//! (`small`).
 #![forbid(unsafe_code)]
 
 mod arg_reduce;

@@ -12,7 +12,8 @@ pub fn parse(source: &str) -> Module {
 }
 
 /// Runs a program on four engines. All but the first fill new memory with a byte, the last two with the same one. The
-/// last one runs ops on small arrays by their kernels, and the others by small programs. Returns its instructions.
+/// last one runs ops on small arrays by their kernels, and the others by small programs. Returns the instructions of
+/// the last one.
 /// Panics if the results of any engine do not have the bits of the interpreter's.
 pub fn run(source: &str, inputs: &[Literal]) -> Vec<Instruction> {
     let [_, by_kernels] = run_both(source, inputs);

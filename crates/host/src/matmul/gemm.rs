@@ -8,7 +8,7 @@ use crate::operand::{Pointer, Reach, Source, Target};
 pub struct Gemm {
     /// The type of `a` and `b`.
     pub elem: Elem,
-    /// The type of `c`: `elem`, or `i32` if that is `i8`, or `f32` if it is `bf16` or `f16`.
+    /// The type of `c`: `elem` itself, `i32` for an `elem` of `i8`, or `f32` for one of `bf16` or `f16`.
     pub out: Elem,
     /// The number of rows of `a` and `c`.
     pub m: usize,
@@ -63,7 +63,8 @@ pub(super) struct Group {
 pub(super) struct Pieces {
     /// The start of each piece, in bytes from the row.
     pub starts: Vec<isize>,
-    /// The number of elements of a piece; even for `bf16` if there are several pieces.
+    /// The number of elements of a piece. It must be even for `bf16` if there are several pieces, because words may
+    /// hold pairs.
     pub len: usize,
 }
 

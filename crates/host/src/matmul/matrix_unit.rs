@@ -1,10 +1,10 @@
 //! Products by a matrix unit, which multiplies tiles of words.
 //!
-//! The unit multiplies a tile of 16 rows of 16 words by one of 16 steps and 16 columns, and adds the products to 16 x 16
-//! sums. A word has two `bf16` or four `i8`. Two tiles of rows times two of columns stay in registers while they go down
-//! two panels, whose lines are padded with zeros to whole tiles. A left panel has its tiles one after the other, each
-//! row by row. A right panel has one step after the other, each with the words of all its columns, of which a
-//! tile has half.
+//! The unit multiplies a tile of 16 rows of 16 words by one of 16 steps and 16 columns, and adds the products to 16 x
+//! 16 sums. A word has two `bf16` or four `i8`. Two tiles of rows times two of columns stay in registers while they go
+//! down two panels, whose lines are padded with zeros to whole tiles. A left panel has its tiles one after the other,
+//! each row by row. A right panel has one step after the other, each with the words of all its columns, of which a tile
+//! has half.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;

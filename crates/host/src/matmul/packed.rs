@@ -15,8 +15,8 @@ use shardwise_base::budget;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The number of words of a line in a block, which is a multiple of [`Tile::unit`]. The packed data of a block fits into
-/// the second cache.
+/// The number of words of a line in a block, which is a multiple of [`Tile::unit`]. The packed data of a block fits
+/// into the second cache.
 const DEPTH: usize = 256;
 /// The largest number of rows of a block, which has as many whole tiles as fit.
 const ROWS: usize = 144;
@@ -253,8 +253,8 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the number of words of a line that are packed at a time of a part's columns: those of one block if all
-    /// rows are in one, and of [`Tile::depths`] blocks otherwise. Columns that one block of rows needs once then stay in
-    /// the second cache.
+    /// rows are in one, and of [`Tile::depths`] blocks otherwise. Columns that one block of rows needs once then stay
+    /// in the second cache.
     fn span_words(&self, rows: usize) -> usize {
         DEPTH * if rows <= self.block_rows() { 1 } else { self.tile.depths }
     }

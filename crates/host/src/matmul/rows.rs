@@ -4,8 +4,8 @@
 //! matrix in bands of 8 or 16 rows, so that memory is read in long runs, and keeps the strip's sums in the cache.
 //!
 //! Sums of `bf16` are `f32`, over pairs of products: `sum = fma(a[2i], b[2i], fma(a[2i+1], b[2i+1], sum))`. The
-//! instruction of AVX512-BF16 computes this, and treats subnormal numbers as zeros. Other levels compute the same in
-//! two steps. Sums of `f32` are `fma` in increasing order.
+//! instruction of AVX512-BF16 computes this, and treats subnormal numbers as zeros. Other levels compute it by two
+//! `fma`, which do not change subnormal numbers. Sums of `f32` are `fma` in increasing order.
 //!
 //! The inner loops have no closures over arrays: if the optimiser does not inline `array::map`, its body lacks the
 //! level's features, and each instruction becomes a call.

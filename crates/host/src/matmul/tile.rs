@@ -1,9 +1,9 @@
 //! The inner loops of packed products, for each level.
 //!
 //! Elements are packed as 32-bit words, each of which holds a float, an integer, two `bf16` or four 8-bit integers. A
-//! **panel** has the words of a few lines side by side, for one depth after the other. The lines are the rows of the left
-//! operand in a tile, or its columns of the right operand. A tile's sums stay in registers while it goes down two panels.
-//! The left panels of a matrix unit differ ([`super::matrix_unit`]).
+//! **panel** has the words of a few lines side by side, for one depth after the other. The lines are the rows of the
+//! left operand in a tile, or its columns of the right operand. A tile's sums stay in registers while it goes down two
+//! panels. The left panels of a matrix unit differ ([`super::matrix_unit`]).
 //!
 //! The order in which a sum adds its products is that of [`Order`], whatever the blocks are.
 //!

@@ -36,12 +36,13 @@ pub struct Windows {
 }
 
 impl Windows {
-    /// Returns the products of a shape. Its number of rows and its row strides of `a` and `c` are not used.
+    /// Returns the products of a shape. Its number of rows and its row strides of `a` and `c` are not used. Its column
+    /// stride of `a` must be 1, which is not checked.
     ///
     /// A window has `features` adjacent elements at each of some `places`, which are given in elements from its start.
-    /// Together they are the shape's `k`. Windows are at all indices of `loops`, which have sizes and strides in `a`
-    /// and `c`. `groups` is the number of products side by side and the distances between them in `a`, `b` and `c`. All
-    /// strides are in elements.
+    /// Together they are the shape's `k`. For `bf16`, `features` must be even if there are several places, which is not
+    /// checked. Windows are at all indices of `loops`, which have sizes and strides in `a` and `c`. `groups` is the
+    /// number of products side by side and the distances between them in `a`, `b` and `c`. All strides are in elements.
     ///
     /// # Panics
     /// Panics if `are_apart` cannot show that no element of a result is written twice, if there is no kernel for the

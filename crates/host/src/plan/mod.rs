@@ -144,7 +144,7 @@ pub fn measured_at_once(mut steps: &[Step]) -> impl Iterator<Item = &[Step]> {
 pub struct Input {
     pub slot: Slot,
     /// For each instance of the step, the instance of the slot that it reads: the one on the first device that holds
-    /// the former. Aliases, loops, branches and collectives find what they read in other ways.
+    /// the instance of the step. Aliases, loops, branches and collectives find what they read in other ways.
     pub map: Vec<u32>,
     /// True if no instance of the slot is read by two instances of the step.
     is_read_once: bool,
@@ -330,7 +330,7 @@ impl KernelCx<'_> {
     /// same instance of the input's slot.
     ///
     /// # Panics
-    /// Panics if there is no such input or instance.
+    /// Panics if there is no such input or instance, or if no instance of the input's slot was computed.
     pub fn take_input(&mut self, i: usize, instance: usize, bytes: usize) -> Option<Buffer> {
         let input = &self.step.inputs[i];
         let own = |buffer: &mut Buffer| input.is_read_once && buffer.len() == bytes && buffer.try_unique().is_some();

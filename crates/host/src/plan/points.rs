@@ -47,7 +47,8 @@ impl Points {
         self.mesh.as_ref().map_or(0, |m| AxisRef::index_in(m, &self.axes, coordinates))
     }
 
-    /// Returns, for each instance of `self`, the instance of `other` on the first device that holds the former.
+    /// Returns, for each instance of `self`, the instance of `other` on the first device that holds the instance of
+    /// `self`.
     pub fn map_to(&self, other: &Points) -> Vec<u32> {
         if self.axes == other.axes {
             return (0..self.count() as u32).collect();

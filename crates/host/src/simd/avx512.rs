@@ -461,7 +461,8 @@ impl Avx512 {
         ]
     }
 
-    /// Returns `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs. Needs AVX512-BF16.
+    /// Returns `self + a.odd * b.odd + a.even * b.even` of `bf16` pairs, added in this order by `fma`. Subnormal
+    /// numbers count as zeros. Needs AVX512-BF16.
     #[inline(always)]
     pub(crate) fn dot_bf16(self, a: Self, b: Self) -> Self {
         // SAFETY: both are 512 bits.

@@ -403,7 +403,8 @@ macro_rules! word {
 word!(u32, f32, i32, f32::from_bits, bf16_bits, |w| f16::from_f32(f32::from_bits(w)).to_f32().to_bits(),
     max_f32 min_f32 rem_f32 rsqrt_f32);
 
-// Doubles are rounded to `f32` first, as the reference does. `from_f64` ignores the low bits of a double.
+// Doubles are rounded to `f32` first, as the reference does. The functions `from_f64` of `bf16` and `f16` would ignore
+// the low bits of a double.
 word!(u64, f64, i64, |w| f64::from_bits(w) as f32,
     |w| bf16::from_f32(f64::from_bits(w) as f32).to_f64().to_bits(),
     |w| f16::from_f32(f64::from_bits(w) as f32).to_f64().to_bits(),

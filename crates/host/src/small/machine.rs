@@ -106,7 +106,7 @@ impl Program {
     pub fn run(&self, inputs: &mut [Bytes<'_>], outputs: &mut [&mut [u8]], is_eager: bool) {
         let Program { code, tier, spare } = self;
         assert_eq!(inputs.len(), code.inputs.len(), "all inputs");
-        // No word that is set before a run is changed by one.
+        // Runs change no constants and set all other words before they read them, so the memory of one serves the next.
         let spare = || spare.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = spare().pop().unwrap_or_else(|| Memory::new(code));
         let mut run = Run { code, tier, memory, inputs, unpaid: 0, at: 0, is_single: false, goes_on: None };
@@ -350,7 +350,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Returns the lanes of an operation on `len` elements. An operand of one word has it alone.
+/// Returns the lanes of an operation on `len` elements. An operand whose elements are all one word has this word alone.
 #[inline(always)]
 fn lanes<W: Area>(words: &mut [W], len: u32, to: u32, a: Place, b: Place) -> Lanes<'_, W> {
     let (old, new) = words.split_at_mut(to as usize);

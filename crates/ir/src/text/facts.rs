@@ -391,7 +391,8 @@ fn parse_manual(text: &str, mesh: Option<&Mesh>) -> Option<ManualAxes> {
     pairs.iter().all(|(a, b)| a.and(b, mesh).is_empty()).then_some(manual)
 }
 
-/// Returns true if varying or manual axes in their form as text name an axis.
+/// Returns true if varying or manual axes in their form as text may name an axis: for a text other than `?` and `{}`,
+/// so also for `{*}`.
 fn names_axes(attr: &Attr) -> bool {
     !matches!(attr.as_str(), None | Some("?" | "{}"))
 }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 // ── all_reduce
 /// Returns the derivative of an `all_reduce`. A sum is linear. The tangent of a maximum or minimum is the mean of the
-/// tangents of the members that have it. Other and unknown reductions have no derivative.
+/// tangents of the members whose element is equal to it. Other and unknown reductions have no derivative.
 pub(super) fn all_reduce_derivative<'f>(kind: Option<ReduceKind>) -> Derivative<'f> {
     match kind {
         Some(ReduceKind::Add) => linear_derivative(),

@@ -1,7 +1,7 @@
 //! The groups of processes that take part in a collective together: over mesh axes, or as lists of ids.
 //!
-//! Members of a group are ordered by position along the axis list, major to minor. The order of the groups has no
-//! meaning.
+//! Members of a group over axes are ordered by position along the axis list, major to minor, and those of a list as in
+//! the list. The order of the groups has no meaning.
 
 use shardwise_base::budget::Meter;
 use shardwise_base::{AxisIndex, AxisRef, Mesh};
@@ -30,9 +30,9 @@ impl Groups {
         }
     }
 
-    /// Returns the same groups over axes of `mesh`, or `None` if no axis list forms them. Groups that are over axes
-    /// already are returned unchanged if their mesh has the same axes and devices as `mesh`. Otherwise the result is
-    /// `None`.
+    /// Returns the same groups over axes of `mesh`, or `None` if no axis list forms them. Ids in lists are read as
+    /// devices. Groups that are over axes already are returned unchanged if their mesh has the same axes and devices as
+    /// `mesh`. If their mesh differs, the result is `None`.
     pub fn to_axes(&self, mesh: &Arc<Mesh>) -> Option<Groups> {
         let axes = match self {
             Groups::Axes { mesh: own, .. } => return own.same_devices(mesh).then(|| self.clone()),

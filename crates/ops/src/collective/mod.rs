@@ -184,9 +184,9 @@ pub fn is_variadic(op: &OpView<'_>) -> bool {
     op.results().len() > 1 && CollectiveView::of(op).is_some()
 }
 
-/// Builds one collective for each value of a collective that moves several, and returns their results. `operands`
-/// replace its operands, and are converted to the element types that the reducer takes. If the last of them has the
-/// roots, each collective gets its own. `regions` builds its regions, once for each collective.
+/// Builds one collective for each result of a collective that has several, and returns their results. `operands` replace
+/// the op's operands, and are converted to the element types that the reducer takes. If the last of them has the roots,
+/// each collective gets its own root. `regions` is called once for each collective, and builds its regions.
 pub fn split(
     op: &OpView<'_>,
     operands: &[Value],
@@ -205,8 +205,9 @@ pub fn split(
 }
 
 /// Returns the attributes of a collective other than a permutation, with these groups and this channel in place of its
-/// own. With a channel, the collective is between partitions, and without one between replicas. With a channel, an
-/// `all_gather`, `all_reduce` or `reduce_scatter` gets `use_global_device_ids`, too.
+/// own. Without a channel, the groups are of replicas. With one, they are of partitions. But an `all_gather`,
+/// `all_reduce` or `reduce_scatter` with a channel gets `use_global_device_ids`, so that the numbers in its groups are
+/// [`IdSpace::Flattened`].
 pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) -> Attrs {
     if is_ragged(op) {
         return ragged_attrs(groups, channel);
@@ -220,7 +221,8 @@ pub fn attrs_with_groups(op: &OpView<'_>, groups: Attr, channel: Option<i64>) ->
     attrs
 }
 
-/// Returns a collective's attributes with this channel, or none, in place of its own. Removes `use_global_device_ids`.
+/// Returns a collective's attributes with this channel in place of its own, or without a channel if it is `None`.
+/// Removes `use_global_device_ids`.
 pub fn attrs_with_channel(mut attrs: Attrs, channel: Option<i64>) -> Attrs {
     attrs.remove("channel_handle");
     attrs.remove("use_global_device_ids");

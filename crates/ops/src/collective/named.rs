@@ -2,8 +2,8 @@
 //! axis replaces.
 //!
 //! A function that is traced to be batched computes for one index along the batch. The op `gather` collects the values
-//! of all indices, along a new leading dimension, and `spread` takes from such a list the element of the own index. In
-//! the batch, the mapped dimension holds the values of all indices already, so that both are no ops:
+//! of all indices, along a new leading dimension, and `spread` takes the element of the own index from such a list. In
+//! the batch, the mapped dimension has the values of all indices already, so that both return their operands:
 //!
 //! ```text
 //! psum(x)       = reduce(gather(x), dim 0)          in the batch: reduce(x, dim 0), which is the same for all indices
@@ -55,7 +55,8 @@ impl NamedOp {
     }
 }
 
-/// Builds the op that collects `x` of all indices along an axis of this size, in a new leading dimension.
+/// Builds the op that collects `x` of all indices along an axis of this size, in a new leading dimension. `x` must be a
+/// tensor.
 pub fn gather(b: &mut Builder<'_>, x: Value, axis: &str, size: usize) -> Value {
     let ty = leading_type(b.body.ty(x), size);
     b.value(Opcode::CustomCall, [x], NamedOp::Gather.attrs(axis), ty)

@@ -618,8 +618,8 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     );
 }
 
-/// Checks that roots that are constants are members of the largest group. Passes if the size of the groups is not
-/// known.
+/// Checks that constant roots are positions in the largest group. Passes if the roots are not constants, or if the size
+/// of the groups is not known.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };

@@ -121,7 +121,8 @@ impl Permutation {
     }
 
     /// Reads the permutation from the attributes of a `collective_permute`. Returns `None` unless they are of the right
-    /// kinds and those of one row of the module's table. Their values are not checked against the mesh.
+    /// kinds and those of one row of the table in this file's documentation. Their values are not checked against the
+    /// mesh.
     pub(super) fn of(op: &OpView<'_>) -> Option<Permutation> {
         let list = |name: &str| op.attr(name).map(|attr| AxisList::of_attr(attr).ok_or(())).transpose();
         let (along, from, to) = (list(AXES).ok()?, list(FROM).ok()?, list(TO).ok()?);

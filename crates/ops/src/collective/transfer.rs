@@ -7,9 +7,9 @@ use shardwise_sharding::cost::CollectiveCost;
 /// The bytes that a collective moves for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// The bytes of the arrays that are gathered, reduced or exchanged: for a gather all results, for all others all
-    /// operands, which an `all_reduce` or `reduce_scatter` sums with the elements of its results if these are wider. It
-    /// is 0 for a permutation that moves nothing.
+    /// The bytes of the arrays that are gathered, reduced or exchanged: all results of a gather, and all operands of
+    /// other collectives. The operands of an `all_reduce` or `reduce_scatter` count with the element types of its results
+    /// if these are wider. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives.
     pub received: u64,

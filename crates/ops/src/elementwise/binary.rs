@@ -249,7 +249,7 @@ pub const MULTIPLY: Binary = Binary {
     ..row!("multiply")
 };
 
-/// Division. Integers divided by zero are all ones, and `MIN / -1` wraps to `MIN`.
+/// Division. The quotient of an integer and zero has all bits set, and `MIN / -1` wraps to `MIN`.
 pub const DIVIDE: Binary = Binary {
     tangent: Some(|cx| {
         let (y, quotient) = (cx.operands[1], cx.results[0]);
@@ -292,7 +292,8 @@ pub const REMAINDER: Binary = Binary {
 };
 
 /// The maximum. For floats, it is NaN if either operand is, and `-0` is less than `+0`. Complex numbers are compared in
-/// lexicographic order. If the first is not greater, also because parts are NaN, the result is the second.
+/// lexicographic order. If the first complex number is not greater, also because parts are NaN, the result is the
+/// second.
 pub const MAXIMUM: Binary = Binary {
     tangent: Some(chosen_tangent),
     float: Some((fns::max_f32, fns::max_f64)),
@@ -471,7 +472,8 @@ fn in_width(shift: i64, bits: u32) -> bool {
     (0..i64::from(bits)).contains(&shift)
 }
 
-/// Computes `a^b`, wrapped. For a negative exponent, it is the integer part of the real power, and 0 for a zero base.
+/// Computes `a^b`, wrapped to 64 bits. For a negative exponent, it is the integer part of the real power, and 0 for a
+/// zero base.
 pub(super) fn power_signed(a: i64, b: i64) -> i64 {
     match (a, b) {
         (1, _) => 1,

@@ -38,8 +38,9 @@ pub fn abs(z: Complex64) -> f64 {
     large * (1.0 + ratio * ratio).sqrt()
 }
 
-/// Computes `a / b`. Both are scaled by powers of two, so that only the quotient may overflow. If both of its parts are
-/// NaN, the quotient is computed as annex G of the C standard recommends: see [`divide_special`].
+/// Computes `a / b`. Both are scaled by powers of two where this changes the result, so that only the quotient may
+/// overflow. If both of its parts are NaN, the quotient is computed as annex G of the C standard recommends: see
+/// [`divide_special`].
 pub fn divide(a: Complex64, b: Complex64) -> Complex64 {
     if [a.re, a.im, b.re, b.im].into_iter().all(is_moderate) && b != Complex64::ZERO {
         // No result of the plain formula is subnormal or infinite, so the scale would change no bit.
@@ -56,7 +57,8 @@ fn divide_scaled(a: Complex64, b: Complex64) -> Complex64 {
     if quotient.re.is_nan() && quotient.im.is_nan() { divide_special(a, b) } else { quotient }
 }
 
-/// Returns true for zero, and for numbers of which products and quotients are normal, also if those cancel almost.
+/// Returns true for zero, and for numbers whose products and quotients are normal, even if the products almost cancel
+/// each other.
 fn is_moderate(x: f64) -> bool {
     const LARGE: f64 = f64::from_bits((1023 + 200) << 52);
     const SMALL: f64 = f64::from_bits((1023 - 200) << 52);
@@ -119,8 +121,8 @@ fn exp_times(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Computes `e^x * share * y` for an `x` above [`EXP_LIMIT`] and a `share` of 1 or 1/2. The exponential does not
-/// overflow if the product does not, and `y` is not rounded by the share, even if it is subnormal.
+/// Computes `e^x * share * y` for an `x` above [`EXP_LIMIT`] and a `share` of 1 or 1/2. For an `x` up to twice the limit,
+/// no factor overflows if the product does not. `y` is not rounded by the share, even if it is subnormal.
 fn large_exp_times(x: f64, share: f64, y: f64) -> f64 {
     let root = fns::exp_f64(x / 2.0);
     root * share * y * root

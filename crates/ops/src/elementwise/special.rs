@@ -140,12 +140,12 @@ impl Facts for MakeComplex {
     );
 }
 
-/// `chlo.next_after`: the float next to the first operand in the direction of the second, or the second if both are
-/// equal.
+/// `chlo.next_after`: the float next to the first operand in the direction of the second, the second if both are equal,
+/// or NaN if one of them is.
 pub struct NextAfter;
 
 /// Returns the function that computes the float next to the first one in the direction of the second, by its bits. If
-/// both are equal, the result is the second. If one is NaN, it is NaN.
+/// both are equal, the result is the second. If one is NaN, the result is NaN.
 macro_rules! next_after {
     ($float:ty, $int:ty) => {
         |a: $float, b: $float| {

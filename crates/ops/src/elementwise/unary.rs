@@ -129,12 +129,12 @@ enum Slope {
     By(fn(&mut TangentCx<'_, '_, '_>) -> Option<Value>),
 }
 
-/// Builds the tangent of an absolute value, which is zero at 0. That of a complex number is its component along the
-/// number. Returns `None` if it is zero.
+/// Builds the tangent of an absolute value, which is zero at 0. For a complex number, it is the component of the
+/// operand's tangent along the number. Returns `None` if the operand has no tangent.
 ///
 /// At 0, JAX has the derivative 1 in place of 0. But functions that contain `max(x, y) + f(-abs(x - y))`, such as
-/// `logaddexp` and `softplus`, are smooth: with 1, their derivative at `x = y` would be wrong where text no longer
-/// shows the rule that JAX has for them.
+/// `logaddexp` and `softplus`, are smooth. JAX has rules of its own for them, which an exported program does not show.
+/// With the derivative 1, the derivative of such a program would be wrong at `x = y`.
 fn abs_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (x, y, tangent) = (cx.operands[0], cx.results[0], cx.tangents[0]?);
     if !cx.op.operand_tensor(0).dtype.is_complex() {

@@ -5,8 +5,8 @@ use crate::ReduceKind;
 use shardwise_base::Complex64;
 use shardwise_mathfn as fns;
 
-/// Returns `a` combined with `b`, which must be of one kind, for which [`can_combine`] is true. The caller rounds or
-/// wraps the result to the element type.
+/// Returns `a` combined with `b`. Both must be of one kind, and [`can_combine`] must be true for their element type.
+/// The caller rounds or wraps the result to the element type.
 pub(crate) fn combine(kind: ReduceKind, a: Number, b: Number) -> Number {
     match (a, b) {
         (Number::Bool(a), Number::Bool(b)) => {

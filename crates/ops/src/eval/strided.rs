@@ -1,4 +1,4 @@
-//! Moving elements of any type: every op that only moves elements is a strided copy.
+//! Strided copies of elements of any type: slices, transposes, reversals and others are such copies.
 
 use shardwise_base::Literal;
 use shardwise_base::budget::Meter;

@@ -1,9 +1,9 @@
 //! Transforms of lines of complex numbers, in 64 bits.
 //!
-//! A length is the product of factors of at most [`LARGEST_FACTOR`]. Each factor is one pass over the lines, which
-//! writes them in the order in which the next pass reads them (Stockham's algorithm). A length with a larger prime
-//! factor is computed as a convolution, whose length has small factors only (Bluestein's algorithm). So every length
-//! takes `O(n log n)` operations.
+//! Lines are transformed by one pass for each factor of their length, if no prime factor is larger than
+//! [`LARGEST_FACTOR`]. A pass writes the lines in the order in which the next pass reads them (Stockham's algorithm). A
+//! transform whose length has a larger prime factor is computed as a convolution, whose length has small factors only
+//! (Bluestein's algorithm). So every length takes `O(n log n)` operations.
 //!
 //! Several lines are transformed together. They are *interleaved*: element `j` of line `l` of `width` lines is at
 //! `j * width + l`, with all real parts in one array and all imaginary parts in another. The result for a line does not
@@ -336,7 +336,7 @@ impl Sum<'_> {
                 (re[l], im[l]) = (z.re, z.im);
             }
         }
-        // The number of the root for the next row, of as many as the columns have elements.
+        // The index of the root for the next row among the roots for a column's length, `all`.
         let (all, mut number) = (radix * pass.m, p * k);
         for j in 1..radix {
             number += k * pass.m;
@@ -353,7 +353,7 @@ impl Sum<'_> {
     }
 }
 
-/// Multiplies numbers by another one.
+/// Multiplies complex numbers, which are given by their parts, by `factor`.
 #[inline(always)]
 fn scale(re: &mut [f64], im: &mut [f64], factor: Complex64) {
     for (re, im) in re.iter_mut().zip(im) {

@@ -23,7 +23,7 @@ fn numbers(x: &Literal) -> Vec<Complex64> {
     wide.as_slice::<Complex64>().to_vec()
 }
 
-/// Returns numbers without a pattern, with parts of at most 1. Every `n` has others.
+/// Returns `n` numbers without a pattern, whose parts are from -1 to 1. They differ for each `n`.
 fn some(n: usize) -> Vec<Complex64> {
     let mut state = n as u64;
     let mut part = move || {
@@ -112,7 +112,7 @@ fn arrays_are_transformed_by_the_definition() {
         (1..=shape.len()).for_each(|rank| check_all(shape, rank));
     }
     check_all(&[2, 3, 4, 5], 3);
-    // Several parts, of which the last has fewer lines than are transformed together.
+    // Several parts, of which the last one ends with fewer lines than are transformed together.
     check_all(&[1201, 15], 1);
     check_all(&[1201, 15, 2], 2);
 }

@@ -92,7 +92,8 @@ impl Transform {
         };
         let last = rank - 1;
         if kind == "RFFT" {
-            // The last dimension is real, so it is the first. It is copied at the end if another one became the last.
+            // The numbers are real, so the last dimension must be transformed first. If others follow, a copy then
+            // makes it the last one again.
             add(last, from.shape[last], to.shape[last], true);
             (first..last).for_each(|d| add(d, from.shape[d], to.shape[d], true));
             if first < last {

@@ -50,7 +50,7 @@ fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFact
     if full == size {
         vec![factor(Some(o), Some(d), FactorSpec::pass_through(full))]
     } else if size == 1 {
-        // The device that has the element returns it, and the others return zero.
+        // The device that has the element returns it, and the others return `nothing`.
         vec![
             factor(Some(o), None, FactorSpec::reduction(full)),
             factor(None, Some(d), FactorSpec::need_replication(size)),
@@ -152,7 +152,7 @@ impl Facts for Gather {
         combine_parts(op.operand_tensor(0).dtype)
     }
 
-    /// Returns `None`: an index is clamped to the size of the dimension, so that size may not change.
+    /// Returns `None`: an index is clamped by the size of the dimension, so that padding would change the result.
     fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
         None
     }

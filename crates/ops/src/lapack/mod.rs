@@ -38,8 +38,9 @@ use shardwise_sharding::{FactorSpec, RuleBuilder};
 pub enum Routine {
     /// Cholesky factors. The other triangle is that of the operand.
     Potrf(Triangle),
-    /// Cholesky factors with zeros in the other triangle, and with NaN behind a minor that is not positive: the op
-    /// `cholesky`.
+    /// Cholesky factors with zeros in the other triangle: the op `cholesky`. If the leading minor of order `k` is the
+    /// first that is not positive, a lower factor has NaN from column `k` on, and an upper one from row `k` on, counted
+    /// from 1. The rows of an upper factor before row `k` then have the operand's elements behind column `k`.
     Cholesky(Triangle),
     /// Solutions of triangular systems.
     Trsm(System),
@@ -115,7 +116,8 @@ impl<'a> Options<'a> {
         Options(CustomCall::config(op))
     }
 
-    /// Returns the value for the character that an option is, or the reason for which there is none.
+    /// Returns the value that `choices` has for the character whose code is the option `name`, or the reason for which
+    /// it has none.
     fn choice<T: Copy>(&self, name: &str, choices: &[(char, T)]) -> Result<T, String> {
         let given = self.0.and_then(|o| o.int(name));
         let found = choices.iter().find(|(c, _)| given == Some(i64::from(u32::from(*c))));
@@ -365,8 +367,8 @@ impl Call {
         (is_computed(first.dtype) && call.types(op).is_ok_and(|expected| expected == types)).then_some(Ok(call))
     }
 
-    /// Returns the routine that computes a verified op: a custom call, or the ops `cholesky` and `triangular_solve`.
-    /// Returns `None` for other ops.
+    /// Returns the routine that computes a verified op: a custom call, or one of the ops `cholesky` and
+    /// `triangular_solve`. Returns `None` for other ops, and for custom calls that ask for no routine.
     pub fn of(op: &OpView<'_>) -> Option<Call> {
         let routine = match Opcode::of_view(op) {
             Opcode::Cholesky => {
@@ -378,7 +380,7 @@ impl Call {
         Some(Call { routine, dtype: op.operand_tensor(0).dtype })
     }
 
-    /// Returns the attributes of a custom call that asks for this.
+    /// Returns the attributes of a custom call that asks for this routine.
     ///
     /// # Panics
     /// Panics for `Cholesky`, `Trsm`, `Ormqr`, `Eigh`, `Gees`, `Gehrd` and `Sytrd`, of which no call is written. Panics

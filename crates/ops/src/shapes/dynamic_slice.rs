@@ -174,7 +174,7 @@ impl Facts for DynamicSlice {
         combine_parts(op.operand_tensor(0).dtype)
     }
 
-    /// Returns `None`: a start is clamped to the size of the dimension, so that size may not change.
+    /// Returns `None`: a start is clamped by the size of the dimension, so that padding would change the result.
     fn neutral(&self, _: &OpView<'_>, _: usize) -> Option<Literal> {
         None
     }
@@ -187,7 +187,8 @@ impl Facts for DynamicSlice {
     }
 
     /// Builds the slice with the local result's sizes, so that a dimension that is taken whole stays whole. If the
-    /// operand is sharded along a dimension that is not, builds the part of the slice that is in the device's block.
+    /// operand is sharded along a dimension that is not taken whole, builds the part of the slice that is in the device's
+    /// block.
     fn localize(&self, cx: &mut LocalizeCx<'_, '_>) -> Result<Vec<Value>, Diagnostic> {
         let (x, y) = (cx.op.operand_shape(0), cx.op.result_shape(0));
         let sizes = cx.result_types[0].shape().to_vec();
@@ -259,8 +260,8 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     cx.same_op_with(DynamicSlice::attrs(&sizes))
 }
 
-/// The part of a slice that is in a device's block, which is sharded along the dimensions `cut`. All other elements are
-/// [`nothing`].
+/// A device's part of a slice of an array that is sharded along the dimensions `cut`: the elements that are in the
+/// device's block. All other elements are [`nothing`].
 pub(super) struct PartOfSlice<'a> {
     /// The shapes of the whole operand and of the whole slice.
     pub global: &'a [usize],

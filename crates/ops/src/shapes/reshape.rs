@@ -118,7 +118,7 @@ impl<'a> Side<'a> {
         dim
     }
 
-    /// Returns true if the current dimension is of size 1. It has a factor of its own.
+    /// Returns true if the current dimension is of size 1. Such a dimension has a factor of its own.
     fn is_at_one(&self) -> bool {
         !self.is_done() && self.rest == 1
     }

@@ -1,8 +1,8 @@
 //! `shardwise.resize`: adds zeros at the ends of dimensions, or removes elements there.
 //!
 //! A pass that enlarges a sharded dimension so that it divides evenly keeps every block as it is, apart from the
-//! padding in the last one. Where `pad` pads operand and result to the same size, the op is the identity: it only says
-//! how much of the value is padding.
+//! padding in the last ones. Where that pass enlarges operand and result to the same size, the op is the identity: it
+//! only says how much of the value is padding.
 
 use crate::facts::*;
 use crate::schema::*;

@@ -74,7 +74,8 @@ impl CustomForm for ReduceForm {
 }
 
 /// Reads `(%x init: %c), (%y init: %d)`, where commas may be missing, and one may follow the last pair. Returns the
-/// inputs first, then the initial values. Returns no operands if there is no `(`, and fails on any other text.
+/// inputs first, then the initial values. Returns no operands if the text does not begin with `(`. Fails if a pair is
+/// malformed.
 fn operands(p: &mut Parser<'_>) -> Parsed<Vec<OperandAt>> {
     let (mut inputs, mut inits) = (vec![], vec![]);
     while p.eat("(") {
@@ -143,9 +144,9 @@ fn print_reducer(p: &mut Printer<'_>, op: &OpView<'_>, pairs: usize) {
     p.region(op.body, region, false);
 }
 
-/// Returns the only op of the reducer, if the reducer only combines its two arguments, as the short form expresses.
-/// Returns `None` otherwise. If `locations_count`, all ops and values of the reducer must have the location of the
-/// reduction.
+/// Returns the op of the reducer before its return, if the reducer only combines its two arguments, as the short form
+/// expresses. Returns `None` otherwise. If `locations_count`, all ops and values of the reducer must have the location
+/// of the reduction.
 fn combining_op(op: &OpView<'_>, locations_count: bool) -> Option<Op> {
     let region = op.body.region(*op.regions().first()?);
     let [inner, ret] = region.ops[..] else { return None };

@@ -1,9 +1,9 @@
 //! `convolution`: sums of products of windows and a kernel.
 //!
 //! Products are added over kernel positions, row-major, then over input features, starting from zero. Sums of floats
-//! are computed in `f64` if an operand or the result is of type f64, and in `f32` otherwise. The complete sums are
-//! rounded to the type of the result. Sums of integers wrap. Padding and holes are zeros, so an infinite element of the
-//! kernel makes NaN there.
+//! are computed in `f64` if an operand or the result is of type f64, and in `f32` otherwise. Sums of complex numbers are
+//! computed in `complex<f64>`. The complete sums are rounded to the type of the result. Sums of integers wrap. Padding
+//! and holes are zeros, so an infinite element of the kernel makes NaN there.
 
 use super::{
     WindowDim, WindowLabels, before_paddings, padded_by_windows, places, read_window, verified_window, with_window,
@@ -302,8 +302,8 @@ impl ConvDims {
     }
 
     /// Builds a batch of convolutions. The new dimension becomes a part of the batch dimension, of the features of the
-    /// result, or of the groups of features. If the batch dimension is divided into groups, it becomes a part of each
-    /// group, or of their number.
+    /// result, or of the groups of features. If the batch dimension is divided into groups, the new dimension becomes a
+    /// part of each group, or multiplies the number of groups.
     fn batch(&self, cx: &mut BatchCx<'_, '_, '_>) -> Value {
         let op = cx.op;
         let [groups, batch_groups] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));

@@ -1,7 +1,7 @@
 //! `reduce_window`: combines the elements of each window. Padding and holes count as the initial value.
 //!
-//! Elements are combined in row-major order of the window, starting from the initial value. If the reduction is a
-//! known one, floats of 16 bits and less are combined in f32 and rounded once.
+//! Elements are combined in row-major order of the window, starting from the initial value. If there is one input and
+//! the reduction is a known one, floats of 16 bits and less are combined in f32 and rounded once.
 
 use super::{
     WindowDim, WindowLabels, before_paddings, for_each_element, padded_by_windows, places, read_window,

@@ -339,7 +339,7 @@ fn sums_in(op: &OpView<'_>) -> Option<DType> {
 }
 
 /// Returns the direction of the comparison that the select region computes, if it is `GE`, `GT`, `LE` or `LT` of its
-/// first argument and its second, of real numbers by value. Returns `None` otherwise.
+/// first argument and its second, by value, and these are not complex. Returns `None` otherwise.
 fn comparison(op: &OpView<'_>) -> Option<&'static str> {
     let region = op.regions()[0];
     let compare = op.at(op.body.def_op(op.body.region_results(region)[0])?);
@@ -347,8 +347,8 @@ fn comparison(op: &OpView<'_>) -> Option<&'static str> {
     direction_of(&compare).filter(|_| is_plain)
 }
 
-/// Returns the direction of a comparison, if it is `GE`, `GT`, `LE` or `LT` of real numbers by value. Returns `None`
-/// for other comparisons and other ops.
+/// Returns the direction of a comparison, if it is `GE`, `GT`, `LE` or `LT` by value of elements that are not complex.
+/// Returns `None` for other comparisons and other ops.
 pub(super) fn direction_of(compare: &OpView<'_>) -> Option<&'static str> {
     let is_plain = compare.name() == "stablehlo.compare"
         && !compare.operand_tensor(0).dtype.is_complex()

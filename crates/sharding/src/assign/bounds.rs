@@ -1,7 +1,8 @@
 //! Lower bounds of prices, from the sizes of blocks alone.
 //!
-//! A device holds no more of the block that it needs than the smaller of its block before and its block after along
-//! each dimension. If the major axes of a dimension differ, some device holds nothing of it.
+//! Before a move, a device holds at most a part of the block that it needs afterwards. Along each dimension, this part
+//! is at most as long as the shorter one of the device's blocks before and after the move. If the major axes of a
+//! dimension differ before and after, some device holds nothing of the block that it needs.
 
 use super::lists::{Candidates, List, Lists};
 use super::{AssignInput, LeastPrice, Picks, Prices, reduction_factors};
@@ -312,8 +313,8 @@ mod tests {
         }
     }
 
-    /// Tests products of all layouts of their tensors over one dimension each: the bound of a partial choice is at most
-    /// that of each choice which continues it.
+    /// Tests products of operands in all layouts that split at most one dimension: the bound of a partial choice is at
+    /// most that of each choice which continues it.
     #[test]
     fn partial_bounds_are_lower() {
         let mesh = Arc::new(Mesh::new("mesh", [("x", 2), ("y", 4)]).unwrap());

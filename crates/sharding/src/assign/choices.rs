@@ -114,7 +114,8 @@ struct Partial {
 }
 
 impl Choices {
-    /// Returns `None` if more than [`MAX_COMBINATIONS`] partial choices would be made to list them.
+    /// Returns `None` if more than [`MAX_COMBINATIONS`] partial choices would be made to list them, or if the
+    /// candidates of a tensor's factors have more combinations than can be counted.
     fn new(search: &mut Search<'_>, parts: &[AxisRef]) -> Option<Choices> {
         let orders = search.orders(parts);
         let (rule, mut lists) = (search.input.rule, Lists::new(search.input.mesh));
@@ -263,8 +264,9 @@ impl<'s, 'a> Compared<'s, 'a> {
         self.choices.picks(choice).iter().enumerate().map(rank).collect()
     }
 
-    /// Returns the best one of some choices, with its cost, or `None` if none costs at most `most` and moves less than
-    /// `most_moved`. They are priced in the order of their bounds, so that few have to be.
+    /// Returns the best one of the choices that `among` accepts, with its cost. Only choices that cost at most `most`,
+    /// and whose moves cost less than `most_moved`, are considered. Returns `None` if there are none. The choices are
+    /// priced in the order of their bounds, so that few have to be priced.
     fn best(
         &self,
         among: impl Fn(usize) -> bool,
@@ -365,9 +367,10 @@ impl<'s, 'a> Compared<'s, 'a> {
 
 impl Search<'_> {
     /// Returns the best choice of a product, which is that of [`Search::best`], by comparing the choices that are known
-    /// of the product. Returns `None` if there are too many, if the product has other choices too, as those with uneven
-    /// splits, if the program places one of its sums, or if no tensor is split. Also returns `None` for other ops, if
-    /// two choices are wanted, and without [`AssignInput::known`](super::AssignInput::known).
+    /// of the product. Returns `None` if there are too many, if the product has other choices too, such as uneven
+    /// splits and splits that need exchanges, if the program places one of its sums, if no tensor is split, if a tensor
+    /// is split over an axis of size 1, or if tensors cut an axis in contradictory ways. Also returns `None` for other
+    /// ops, if two choices are wanted, and without [`AssignInput::known`](super::AssignInput::known).
     pub(super) fn by_known_choices(&mut self) -> Option<Assignment> {
         let known = self.input.known?;
         if self.wanted != Wanted::Best || !self.is_limited() || !self.exchanges.is_empty() {

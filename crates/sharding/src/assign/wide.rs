@@ -84,8 +84,9 @@ impl Search<'_> {
     /// less than the best choice so far, with cheaper moves, and in which no device computes more, becomes the best,
     /// and the best choice so far becomes the second best. Adds the new candidates to those of `self`.
     ///
-    /// Changes nothing if the best choice so far moves nothing, if there are too many parts of axes or no others than
-    /// `parts`, or if `parts` cannot be written with [`Mesh::prime_parts`](shardwise_base::Mesh::prime_parts).
+    /// Changes nothing if the best choice so far moves nothing, if [`AssignInput::is_coarse`] is true, if there are too
+    /// many parts of axes or no others than `parts`, or if `parts` cannot be written with
+    /// [`Mesh::prime_parts`](shardwise_base::Mesh::prime_parts).
     fn refine(&mut self, parts: &[AxisRef], best: &mut Best) {
         let first = best.first.as_ref().expect("there is a choice").clone();
         let Some(fine) = self.fine_parts(parts).filter(|_| first.1.bytes_moved > 0) else { return };
@@ -100,8 +101,8 @@ impl Search<'_> {
         }
     }
 
-    /// Returns the parts of prime size of which `parts` and the free axes consist. Returns `None` if there are too many,
-    /// if they are `parts` themselves, if `parts` cannot be written with them, or if they are to be left out.
+    /// Returns the parts of prime size of which `parts` and the free axes consist. Returns `None` if there are too
+    /// many, if they are `parts` themselves, if `parts` cannot be written with them, or if they are to be left out.
     pub(super) fn fine_parts(&self, parts: &[AxisRef]) -> Option<Vec<AxisRef>> {
         if self.input.is_coarse {
             return None;
@@ -230,8 +231,8 @@ impl Search<'_> {
     }
 
     /// Returns `candidates`, which a factor has, followed by the other lists of `orders` that fit the factor, split it
-    /// evenly and need no exchange. Returns only `candidates` if the op cannot run split along the factor over arbitrary
-    /// axes, or if the program places its sum.
+    /// evenly and need no exchange. Returns only `candidates` if the op cannot run split along the factor over
+    /// arbitrary axes, or if the program places its sum.
     pub(super) fn wide_candidates(&self, factor: Factor, mut candidates: Candidates, orders: &[List]) -> Candidates {
         if !self.may_split(factor) {
             return candidates;

@@ -5,8 +5,8 @@ use shardwise_engine::NumberChecks;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// The numbers that end a run when an op makes them, for [`with_checks`]: the op has one in a result although none of its
-/// operands has one. Constants are not checked.
+/// The numbers that end a run when an op makes them, for [`with_checks`]: the op has one in a result although none of
+/// its operands has one. Constants are not checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Checks {
@@ -47,8 +47,8 @@ scoped! {
 /// Switches the check for NaNs on or off in this process: with it, a run ends at the first op that makes a NaN although
 /// none of its operands has one.
 ///
-/// The error `not-finite` names the op, its line and name scope, the devices, and the number of elements. Programs
-/// run slower with a check, because their ops are not fused. Without one, it costs nothing. The environment variable
+/// The error `not-finite` names the op, its line and name scope, the devices, and the number of elements. Programs run
+/// slower with a check, because their ops are not fused. A check that is off costs nothing. The environment variable
 /// `SHARDWISE_CHECK_NANS=1` switches it on from the start, and [`with_checks`] for a part of a program.
 pub fn check_nans(is_on: bool) {
     PROCESS.nans.store(is_on, Relaxed);

@@ -136,7 +136,7 @@ fn with_modes<R>(change: impl FnOnce(&mut Modes, &mut Trace), f: impl FnOnce() -
 }
 
 /// Returns true if the value was made before the code that [`explicit_axes`] runs, and its layout is open, so that the
-/// compiler chooses the layout and types do not know it. Returns false for scalars, constants, iotas and broadcasts.
+/// compiler chooses the layout and types do not contain it. Returns false for scalars, constants, iotas and broadcasts.
 pub(super) fn is_unknown(t: &Trace, frame: u64, value: Value) -> bool {
     if t.explicit.modes.from.is_empty() {
         return false;

@@ -1,8 +1,9 @@
 //! Remembers the inferred layouts of ops: a program of many layers has the same ops with the same layouts in each
 //! layer.
 //!
-//! The key of an op is everything that its facts may read: attributes, types, layouts, constant operands, and the ops
-//! of its regions. An op with an operand that has no layout and is not a scalar constant is never remembered.
+//! The key of an op has what its facts may read: attributes, types, layouts, the operands that are scalar constants
+//! without a layout, and the codes of the ops in its regions. An op with an operand that has no layout and is not a
+//! scalar constant is never remembered.
 
 use super::State;
 use shardwise_base::{AxisRef, Mesh, Sharding};

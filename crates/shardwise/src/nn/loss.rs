@@ -64,8 +64,9 @@ pub fn l2_loss(predictions: &Array, targets: &Array) -> Array {
     of_errors("l2_loss", predictions, targets, (), |error| error.square() * 0.5)
 }
 
-/// Computes errors that are squared up to the size `delta` and grow linearly above it, as `optax.huber_loss` does. Its
-/// default for `delta` is 1.
+/// Computes errors that are squared and halved up to the size `delta` and grow linearly above it, as `optax.huber_loss`
+/// does. For an error `e`, this is `0.5 * e^2` if `|e|` is at most `delta`, and `delta * (|e| - 0.5 * delta)`
+/// otherwise. The default of optax for `delta` is 1.
 ///
 /// # Errors
 ///

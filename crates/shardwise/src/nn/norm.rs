@@ -215,6 +215,11 @@ impl BatchStatistics {
 
     /// Returns running statistics after a batch: `self * momentum + batch * (1 - momentum)`. Flax's default for
     /// `momentum` is 0.99.
+    ///
+    /// # Errors
+    ///
+    /// Each result carries the errors of these operators, such as `dtype-mixed` if `self` and `batch` have different
+    /// dtypes.
     #[track_caller]
     pub fn moved_to(&self, batch: &BatchStatistics, momentum: f64) -> BatchStatistics {
         let at = context::caller(Location::caller());

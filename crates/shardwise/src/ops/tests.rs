@@ -160,8 +160,8 @@ const SECOND: &[Named] = &[
     ("fold_in", |x| Key::new(1).fold_in(x).data()),
 ];
 
-/// Collectives, each called in a `shard_map` over two devices, which split the given array, and named as in its
-/// messages.
+/// Collectives. Each is called in a `shard_map` over two devices that split the given array. The names are those in the
+/// collectives' messages.
 const COLLECTIVES: &[Named] = &[
     ("psum", |x| on_devices(x, |x| x.psum("X"))),
     ("pmean", |x| on_devices(x, |x| x.pmean("X"))),

@@ -92,7 +92,8 @@ impl Adam {
     pub fn nesterov(self) -> Adam {
         Adam { is_nesterov: true, ..self }
     }
-    /// Sets the multiple of each parameter that is subtracted from it in a step, in units of the learning rate.
+    /// Sets the multiple of each parameter that is subtracted from it in a step, in units of the learning rate. For
+    /// [`lamb`], this is a part of the step that is scaled to the length of the parameter.
     pub fn weight_decay(self, rate: f64) -> Adam {
         Adam { decay: Decay { rate, ..self.decay }, ..self }
     }

@@ -16,7 +16,8 @@ impl fmt::Debug for Chain {
     }
 }
 
-/// Types that are accepted by [`chain`]: tuples of up to six optimizers and transformations, and vectors of them.
+/// Types that are accepted by [`chain`]: tuples of one to six optimizers and transformations, and vectors of one type
+/// of them, which may be `Arc<dyn Optimizer>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a list of optimizers and transformations",
     label = "expected a tuple, as in `chain((clip_by_global_norm(1.0), adamw(1e-3)))`"

@@ -12,7 +12,8 @@ use std::panic::Location;
 pub struct ClipByGlobalNorm(f64);
 
 /// Leaves the gradients as they are if their global norm is less than `max_norm`. Otherwise, scales all of them by one
-/// factor, so that it becomes `max_norm`. If both are 0, the gradients become NaN. This is `optax.clip_by_global_norm`.
+/// factor, so that the norm becomes `max_norm`. If the norm and `max_norm` are 0, the gradients become NaN. This is
+/// `optax.clip_by_global_norm`.
 ///
 /// Inside a `shard_map`, each device has the norm of its own gradients.
 pub fn clip_by_global_norm(max_norm: f64) -> ClipByGlobalNorm {

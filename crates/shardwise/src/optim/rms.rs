@@ -20,8 +20,8 @@ pub struct RmsProp {
 
 /// Returns RMSProp (Hinton, 2012) with this learning rate, `decay` 0.9 and `eps` 1e-8: `optax.rmsprop`.
 ///
-/// The state has an array for each parameter: `nu`, the running mean of its squared gradient. With momentum, it also has
-/// `trace`, the decaying sum of its steps.
+/// The state has an array for each parameter: `nu`, the running mean of its squared gradient. With momentum, it also
+/// has `trace`, the decaying sum of its steps.
 ///
 /// # Examples
 ///
@@ -98,7 +98,8 @@ pub struct Adagrad {
 /// Returns Adagrad (Duchi et al., 2011) with this learning rate, `initial_accumulator_value` 0.1 and `eps` 1e-7:
 /// `optax.adagrad`.
 ///
-/// The state has an array for each parameter: `sum_of_squares`, that of all its gradients.
+/// The state has an array for each parameter: `sum_of_squares`, which is `initial_accumulator_value` plus the sum of
+/// the squares of all its gradients.
 pub fn adagrad(rate: impl Into<Schedule>) -> Adagrad {
     Adagrad { rate: rate.into(), initial_accumulator_value: 0.1, eps: 1e-7 }
 }
@@ -128,7 +129,7 @@ impl Optimizer for Adagrad {
         let step = part.count();
         let updates = part.slot("sum_of_squares").iter_mut().zip(&grads).map(|(sum, g)| {
             *sum += g.square();
-            // A parameter that never had a gradient is not moved.
+            // An element whose sum is 0, because all its gradients were 0, is not moved.
             let has_moved = Array::gt(sum, 0.0);
             g * has_moved.select((&*sum + self.eps).rsqrt(), 0.0)
         });

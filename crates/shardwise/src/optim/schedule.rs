@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A number for each step of training: a constant, or a function of the number of earlier steps.
 ///
-/// Numbers and scalar arrays are constant schedules, so `adamw(1e-3)` and `adamw(&lr)` are written without naming one.
+/// Floats and scalar arrays are constant schedules, so `adamw(1e-3)` and `adamw(&lr)` are written without naming one.
 ///
 /// ```
 /// use shardwise::optim::{cosine, linear};

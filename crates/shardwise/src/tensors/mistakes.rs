@@ -51,8 +51,8 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
 pub(crate) enum Fault {
     /// There is no tensor of its name. `Some` is the file that should have it, if an index names one.
     Missing(Option<String>),
-    /// The tensor has this element type. It is named as in the file. A type of safetensors that can be read has the
-    /// short name of our types instead.
+    /// The tensor has this element type: the name in the file, or, for a type of safetensors that can be read, the
+    /// short name of our type.
     DType(String),
     /// The tensor has this shape.
     Shape(Vec<usize>),

@@ -251,7 +251,8 @@ pub fn float0(shape: impl IntoShape) -> Array {
 /// A call reports:
 ///
 /// - `grad-scalar` unless the function returns a real scalar.
-/// - `grad-integer` for each leaf of the argument that is neither a float nor a complex number.
+/// - `grad-integer` for each leaf of the selected arguments that is neither a float nor a complex number, unless such
+///   leaves are allowed.
 /// - `no-derivative` and `no-transpose` for an op that has none, and `loop-length` for a loop whose number of steps is
 ///   not known, at the lines of the ops.
 /// - `custom-captured` if a function with a derivative of its own captures an array that depends on the argument.
@@ -421,11 +422,11 @@ fn like(a: &Array, gradient: &Array) -> Array {
 ///
 /// # Errors
 ///
-/// `transform-types` if the type of a tangent is not that of its argument, `tree-form` if the tangents do not have the
-/// form of the arguments, `no-derivative` for an op that has none, `custom-vjp-forward` for a function that has a
-/// derivative in reverse mode only, `custom-captured` if a function with a derivative of its own captures an array that
-/// depends on the arguments, and all mistakes of `f`. They end the trace. Outside of a trace, the call panics with
-/// them, and the results carry the mistakes of the run.
+/// `transform-types` if a tangent does not have the shape and dtype of its argument, `tree-form` if the tangents do not
+/// have the form of the arguments, `no-derivative` for an op that has none, `custom-vjp-forward` for a function that
+/// has a derivative in reverse mode only, `custom-captured` if a function with a derivative of its own captures an
+/// array that depends on the arguments, and all mistakes of the arguments and of `f`. They end the trace. Outside of a
+/// trace, the call panics with them, and the results carry the mistakes of the run.
 ///
 /// # Examples
 ///
@@ -554,13 +555,14 @@ type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>
 /// returns the cotangents of the arguments: reverse mode. The arguments of `f` are a tuple if there are several, and so
 /// are their cotangents.
 ///
-/// `f` runs once. The function keeps what it needs of it, and may be called several times. The cotangents of integers
-/// and bools are [`float0`] arrays.
+/// `f` runs once. The returned function keeps the values of `f` that it needs, and may be called several times. The
+/// cotangents of integers and bools are [`float0`] arrays.
 ///
 /// # Errors
 ///
-/// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the function reports `transform-types` for
-/// each leaf of the cotangent whose type is not that of its result, and `tree-form`.
+/// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the returned function reports
+/// `transform-types` for each leaf of the cotangent that does not have the shape and dtype of its result, and
+/// `tree-form`.
 ///
 /// # Examples
 ///
@@ -678,12 +680,12 @@ type ValueTangentAndAux<F, M> = (Value<F, M>, Linearized<<F as Function<M>>::Arg
 /// Returns the result of `f` at `primals`, and the derivative of `f` there: a linear function that takes tangents of
 /// the arguments, in the form of the arguments, and returns the tangent of the result. It is called as `f` is.
 ///
-/// `f` runs once. The function keeps what it needs of it, and may be called several times.
+/// `f` runs once. The returned function keeps the values of `f` that it needs, and may be called several times.
 ///
 /// # Errors
 ///
-/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known. A call of the function reports
-/// `transform-types` for each tangent that has another type than its argument, and `tree-form`.
+/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known. A call of the returned function
+/// reports `transform-types` for each tangent that does not have the shape and dtype of its argument, and `tree-form`.
 ///
 /// # Examples
 ///

@@ -371,7 +371,8 @@ fn basis(x: &Array) -> Array {
     unit.reshape([&[count][..], &ty.shape].concat())
 }
 
-/// Moves the leading dimension, which has an element for each of `x`, behind the others, with the shape of `x`.
+/// Moves the leading dimension, whose size is the number of elements of `x`, behind the others, and splits it into the
+/// dimensions of `x`.
 fn columns_last(columns: &Array, x: &Array) -> Array {
     let shape = &columns.tensor().shape;
     let order: Vec<usize> = (1..shape.len()).chain([0]).collect();

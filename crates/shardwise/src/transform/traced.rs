@@ -29,7 +29,8 @@ fn is_whole(body: &Body) -> bool {
     ops.iter().all(is_whole)
 }
 
-/// Joins the meshes of arrays to that of the active trace, so that their layouts are types if it has Explicit axes.
+/// Sets the mesh of the active trace, if it has none, to that of the first array that is on one, so that layouts over
+/// Explicit axes are part of types. Arrays on a mesh that does not fit that of the trace are not reported here.
 pub(super) fn join_meshes<T: Tree>(args: &T) {
     for mesh in tree::leaves(args).into_iter().filter_map(|a| Some(a.known_type()?.sharding?.mesh.clone())) {
         trace::with(|t| t.join_mesh(&crate::Mesh(mesh)));

@@ -176,7 +176,7 @@ impl Closing<'_> {
     }
 
     /// Builds the manual computation of a region at the position of its first result. Fails if a value that enters the
-    /// region is computed behind this position, if a per-device type does not fit its global type, or if an op uses a
+    /// region is computed after this position, if a per-device type does not fit its global type, or if an op uses a
     /// value of outside that cannot be copied into the region.
     fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let body = cloner.source;

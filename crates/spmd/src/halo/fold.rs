@@ -8,7 +8,7 @@ use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::make;
 use shardwise_sharding::cost::start;
 
-/// Builds the totals of arrays along the dimension, which have one element along it.
+/// Builds the totals of arrays along the dimension. The totals have one element along it.
 pub(super) type Total<'a> = dyn FnMut(&[Value], &mut Builder<'_>) -> Vec<Value> + 'a;
 
 /// The inputs of an op along one dimension that is split into blocks.

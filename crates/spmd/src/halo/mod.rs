@@ -516,8 +516,8 @@ fn local_type(ty: &Type, sharding: &Sharding, manual: &[AxisRef]) -> Type {
     Type::tensor(t.dtype, t.shape.iter().zip(&sharding.dims).map(|(n, d)| n / count(d)).collect::<Vec<_>>())
 }
 
-/// Returns the value with elements added or removed at the end of a dimension, so that it has `size`. Both sizes must
-/// be split into blocks of the same size.
+/// Returns the value with elements added or removed at the end of a dimension, so that the dimension has `size`
+/// elements. The layout of the value must split both sizes into blocks of the same size.
 fn with_size(v: Value, dim: usize, size: usize, b: &mut Builder<'_>) -> Value {
     let mut shape = make::type_of(b, v).shape.clone();
     if shape[dim] == size {

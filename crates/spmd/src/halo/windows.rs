@@ -138,7 +138,7 @@ impl Windows {
     }
 }
 
-/// The elements of a window that are outside of the operand.
+/// The values of the elements of a window that are outside of the operand.
 #[derive(Clone, Copy)]
 enum Outside {
     Any,

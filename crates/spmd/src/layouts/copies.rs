@@ -66,8 +66,8 @@ impl Copies<'_> {
             && users.iter().any(|&op| is_reader(&self.module.view(self.body, op)))
     }
 
-    /// Builds the copies of those of the values that are shared, which have been copied to the new body, and has all
-    /// later ops read these.
+    /// Builds copies of those of `values` that are shared. All later ops read the copies in place of these values. The
+    /// new body has the values already.
     fn add(&mut self, values: &[Value], cloner: &mut Cloner<'_>, b: &mut Builder<'_>) {
         for &v in values {
             if !self.is_shared(v) {

@@ -1,8 +1,8 @@
 //! Functions that repeat themselves, such as those with many equal layers.
 //!
 //! Sites with equal [surroundings](surroundings) have equal prices, and a change of layouts that pays off at one of
-//! them pays off at all. [`Folded`] has one site for each set of such sites, with its price as many times. A search over
-//! it changes all layers at once, and takes as long as a search over one or two of them.
+//! them pays off at all. [`Folded`] has one site for each set of such sites, with its price as many times. A search
+//! over it changes all layers at once, and takes as long as a search over one or two of them.
 
 use super::memory::{Memory, search_within};
 use super::price::{Layout, Prices};
@@ -27,9 +27,9 @@ pub(super) struct Outcome {
     pub is_cut: bool,
 }
 
-/// Folds the function, searches for layouts, and changes `prices` to those of the whole function if its price falls and
-/// it fits into memory. `propagated` are the layouts of the function of `memory`. Returns `None` if the function does
-/// not repeat itself.
+/// Folds the function and searches for layouts of the folded one. Changes `prices` to these layouts if the whole
+/// function then costs less, receives no more, does at most [`most_work`], and fits into memory. `propagated` are the
+/// layouts of the function of `memory`. Returns `None` if the function does not repeat itself ([`Folded::of`]).
 pub(super) fn search_folded(
     memory: &mut Memory<'_>,
     prices: &mut Prices<'_>,

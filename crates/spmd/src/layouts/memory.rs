@@ -67,7 +67,8 @@ impl<'a> Memory<'a> {
 /// Searches for layouts with which the function costs less and still fits into memory, and changes `prices` to them.
 /// These may be the prices of the function's sites or of those that stand for them. `changes` returns what the present
 /// layouts change in the function. Returns what was left when the budget of the last search ended, or `None` if it did
-/// not end. If no search finds layouts that fit, the present ones stay.
+/// not end. The present layouts stay if no search finds ones that fit, or if those that fit do not cost less, receive
+/// more or need too much work.
 pub(super) fn search_within(
     memory: &mut Memory<'_>,
     prices: &mut Prices<'_>,

@@ -47,11 +47,11 @@ const MUCH_RECEIVED: u64 = 1 << 30;
 /// How many times as much effort a search may make if much is received ([`MUCH_RECEIVED`]).
 const MORE_EFFORT: usize = 4;
 
-/// The part of the effort that each search over a folded function may make, one part of so many.
+/// The number by which the effort is divided for each search over a folded function.
 const EFFORT_OF_FOLDED: usize = 2;
 
-/// The part of the effort that is left for the whole function if a search over the folded one was cut short or found
-/// nothing, one part of so many.
+/// The number by which the effort is divided for the search over the whole function, if a search over the folded one
+/// was cut short or found nothing.
 const EFFORT_AFTER_FOLDED: usize = 3;
 
 /// The largest number of times that a function is folded. A change can make more sites equal than before.

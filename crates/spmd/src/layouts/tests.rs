@@ -95,7 +95,7 @@ fn refused_changes_change_nothing() {
     assert!(counts.iter().all(|&count| count > 10), "{counts:?}");
 }
 
-/// Returns a chain of so many equal layers.
+/// Returns a chain of `count` equal layers.
 fn layers(count: usize) -> Module {
     let mut text = r#"sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func public @main(%r0: tensor<512x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},

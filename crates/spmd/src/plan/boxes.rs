@@ -463,8 +463,8 @@ impl Group {
         })
     }
 
-    /// Returns the rounds of an exchange in which each dimension is cut in the way of this number among [`Line::cuts`].
-    /// The first rounds, which the price does not count, copy what devices keep of their own blocks.
+    /// Returns the rounds of an exchange. `chosen` has, for each dimension, the position in [`Line::cuts`] of its
+    /// parts. The first rounds, which the price does not count, copy what devices keep of their own blocks.
     fn rounds(&self, lines: &[Line], chosen: &[usize]) -> Vec<Round> {
         let parts: Vec<&Parts> = lines.iter().zip(chosen).map(|(line, &i)| &line.cuts[i]).collect();
         let mut kept: BTreeMap<Index, Vec<Sent>> = BTreeMap::new();

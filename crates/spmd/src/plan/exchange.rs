@@ -296,8 +296,9 @@ impl Lists {
         None
     }
 
-    /// Returns the axes that each dimension has behind those of the target, or `None` if these are not all in
-    /// `gathered`, or if a dimension does not begin with the target's axes.
+    /// Returns, for each dimension, the axes that it has now behind those that the target has there, merged where
+    /// possible. Returns `None` if a dimension does not begin with the target's axes, or if one of the axes behind them
+    /// is not in `gathered`.
     fn rest(&self, exchange: &Exchange, gathered: &[AxisRef]) -> Option<Vec<Vec<AxisRef>>> {
         let rest = |(now, to): (&Vec<AxisRef>, &Vec<AxisRef>)| {
             let rest = now.strip_prefix(&to[..])?;

@@ -11,8 +11,8 @@
 //! | `all_to_all` | moves a suffix to the end of another list | (g-1)/g of the shard |
 //! | `collective_permute` | any lists with the same counts | the shard |
 //!
-//! Layouts that can be written in the same digits ([`exchange`]), and blocks that do not nest ([`boxes`]), need no
-//! search: each device fetches what it lacks in at most 16 permutes.
+//! For most layouts that can be written in the same digits ([`exchange`]), and for most blocks that do not nest
+//! ([`boxes`]), a plan is known without a search. It needs few collectives, or at most 16 permutes.
 //!
 //! In an uneven dimension, `n` elements over `k` shards are in blocks of `ceil(n/k)`. A step from `k` shards to another
 //! number of shards is local only if both numbers pad `n` to the same size, or if one of them is 1: then the whole
@@ -103,8 +103,8 @@ pub struct Move {
 /// Returns a sequence of steps that turns a value laid out as `from` into one laid out as `to`. It is chosen for its
 /// low cost, but is not always the cheapest.
 ///
-/// The sequence is empty if both layouts are the same. Unreduced axes are ignored: they are summed before a value is
-/// resharded. `shape` is the global shape. The meshes of the layouts may differ.
+/// The sequence is empty if both layouts are the same, or if both replicate the value. Unreduced axes are ignored: they
+/// are summed before a value is resharded. `shape` is the global shape. The meshes of the layouts may differ.
 pub fn plan_reshard(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> Vec<Step> {
     plan_counted(from, to, shape, dtype, &mut Work::unlimited())
 }

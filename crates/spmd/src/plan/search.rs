@@ -1,7 +1,8 @@
 //! Uniform-cost search over layouts.
 //!
 //! The layouts of few pieces are thousands, and a program is planned with thousands of searches. The search is
-//! therefore told a cost that is no use, and does not enter layouts from which the target costs more ([`Probes`]).
+//! therefore given a limit of the cost, and does not enter layouts from which the target costs more than is left
+//! ([`Probes`]).
 //! Without rates of the mesh, permutations cost the same between all layouts with the same numbers of shards, so that
 //! only the first such layout is permuted.
 

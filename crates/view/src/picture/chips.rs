@@ -9,6 +9,9 @@ use shardwise_base::{AxisRef, Mesh, counted, printable};
 /// Chips, and how they are interconnected.
 ///
 /// Devices are numbered by pod, then chip, x first, then core. In a machine with switches, a pod is a node.
+///
+/// The torus must have a dimension, and its sizes and the numbers of devices and pods must be at least 1. Otherwise,
+/// the methods and pictures of the chips may panic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chips {
     /// The name of the topology: `v5e:2x4`.

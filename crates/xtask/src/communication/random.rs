@@ -36,8 +36,8 @@ fn parts(choose: &mut Chooser, mesh: &Mesh, axis: AxisRef) -> Vec<AxisRef> {
     vec![AxisRef::sub(mesh, axis.axis, 1, cut), AxisRef::sub(mesh, axis.axis, cut, size / cut)]
 }
 
-/// Returns a shape that all these layouts split evenly, with at least `elements` elements. The layouts have one rank.
-/// Panics if there are none, or if they have rank 0 and `elements` is larger than 1.
+/// Returns a shape that all these layouts split evenly, with at least `elements` elements. All layouts must have the
+/// same rank. Panics if there are none, or if they have rank 0 and `elements` is larger than 1.
 pub fn even_shape(choose: &mut Chooser, layouts: &[&Sharding], elements: usize) -> Vec<usize> {
     let rank = layouts[0].rank();
     let multiple = |d: usize| layouts.iter().map(|s| s.shard_counts()[d]).fold(1, lcm);

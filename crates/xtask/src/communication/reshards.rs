@@ -1,8 +1,9 @@
 //! `cargo xtask communication reshards`: plans of random reshards against the lower bound, which is what a device needs
 //! and does not hold.
 //!
-//! A plan that reaches the bound may need many rounds of permutes. If it takes more than 16, the plan is compared with
-//! the best plan of collectives instead. The larger of the two is the *bar* of a case.
+//! The *bar* of a case is the number of bytes with which its plan is compared. It is the bound if a plan can reach the
+//! bound in at most 16 rounds of permutes. Otherwise it is the larger of the bound and the bytes of the best plan of
+//! collectives.
 //!
 //! The first study has even reshards only. The second one adds meshes of 16x16 devices and uneven dimensions, in which
 //! the padding of a block counts for the plans and not for the bound.

@@ -97,7 +97,7 @@ pub struct Case {
 }
 
 /// Returns the programs of a file and the cases in them. If `splits` is true, lines `// -----` separate programs, and
-/// parts without the text `func` and RUN lines are left out. Otherwise, the file is one program.
+/// RUN lines and parts without the text `func` are left out. Otherwise, the file is one program.
 pub fn cases(text: &str, splits: bool) -> (Vec<String>, Vec<Case>) {
     let programs: Vec<String> = match splits {
         true => split_input(text).into_iter().filter(|p| p.contains("func")).collect(),

@@ -2,9 +2,9 @@
 //!
 //! `cargo xtask lit DIR` reads every `.mlir` file of a folder (for example, a copy of Shardy's tests), translates its
 //! RUN lines (`sdy_opt` becomes `shardwise opt`) and checks the output with PyPI's `filecheck`. The functions of a file
-//! are counted: a function passes if its file passes, or if it passes alone. A function that does not pass must be
-//! listed in `known.toml` with its reason, and listed functions must not pass. jaxlib, which has an older Shardy, is
-//! given the same requests for comparison.
+//! are counted: a function passes if the program that contains it passes, or if it passes alone. A function that does
+//! not pass must be listed in `known.toml` with its reason, and listed functions must not pass. jaxlib, which has an
+//! older Shardy, is given the same requests for comparison.
 
 mod cases;
 mod known;

@@ -41,7 +41,7 @@ pub struct Options {
     /// Run only these checks: host, interp, propagate, verify, interpret
     #[arg(long, value_delimiter = ',')]
     checks: Vec<Check>,
-    /// Only compare Shardy's passes on this many generated modules
+    /// Only compare our passes with Shardy's, on this many generated modules
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u64).range(1..))]
     modules: Option<u64>,
     /// Only compare the values of this many generated programs of one device, most of which have one op

@@ -1,6 +1,7 @@
 //! The English of comments, documentation and messages, as far as simple rules can check it.
 //!
-//! - A figure of speech, such as an array that rests on a mesh: it is sharded, or has a layout.
+//! - A word of [`FIGURES`] in a comment or a text. It is used as a figure of speech, such as for an array that rests on
+//!   a mesh: write that the array is sharded, or has a layout.
 //! - A documentation comment that starts as a fragment: `Whether ..`, `What ..`, `That ..`, `Of ..`, `Gives ..`,
 //!   `The same ..`.
 //! - A function, other than a test, whose summary does not start with a verb in the third person: `Returns ..`,
@@ -108,8 +109,8 @@ fn fragment(text: &str) -> Option<&'static str> {
     FRAGMENTS.into_iter().find(|start| text.starts_with(start))
 }
 
-/// A search for functions, other than tests, whose summary does not start with a verb, or that do not say when they
-/// fail.
+/// A search for functions, other than tests, whose summary does not start with a verb, or whose comment does not say
+/// when they return an error or `None`.
 struct Functions<'s> {
     source: &'s str,
     found: Vec<Place>,

@@ -37,8 +37,8 @@ pub struct Given {
 pub struct Predicted {
     pub memory: RunMemory,
     /// The number of the visit of a step by whose end the peak was reached. The first visit of the run has number 1. If
-    /// the memory cannot be counted, this is the last visit that began. It is 0 if no step was visited
-    /// or no memory is needed.
+    /// the memory cannot be counted, this is the last visit that began. It is 0 if no step was visited or no memory is
+    /// needed.
     visit: usize,
 }
 

@@ -17,9 +17,10 @@ use shardwise_ops::dot::DotDims;
 /// The most products of elements in a product of arrays.
 const MAX_PRODUCTS: usize = 1 << 13;
 
-/// Returns the routine of a `reduce` by sums or products, or of a `dot_general`. An operand or a result must be complex,
-/// which is not checked. Returns `None` for other ops, if not all operands and results have the same type, and for a
-/// product without results or with more than [`MAX_PRODUCTS`] products of elements.
+/// Returns the routine of a `reduce` by sums or products, or of a `dot_general`. The operands of a `dot_general` must
+/// be complex, which is not checked. Returns `None` for other ops, if not all operands and results have the same
+/// element type, for a `reduce` of other elements than complex numbers, and for a product without results or with more
+/// than [`MAX_PRODUCTS`] products of elements.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     let types = view.operands().iter().chain(view.results()).map(|&v| view.body.ty(v).as_tensor().map(|ty| ty.dtype));
     let types: Vec<DType> = types.collect::<Option<_>>()?;

@@ -21,10 +21,11 @@ use shardwise_ops::reducer::reduce_kind_of_op;
 use std::cell::RefCell;
 use std::ops::Range;
 
-/// The number of results that follow each other and are computed together.
+/// The largest number of results that follow each other and are computed together.
 const WIDTH: usize = 128;
 
-/// The number of elements that are combined for the results of a part, unless one result needs more.
+/// A part has about as many results as combine this number of elements. It has at least one result, or at least
+/// [`WIDTH`] if the elements of neighbouring results follow each other.
 const MANY: usize = 1 << 14;
 
 struct Reduction {
@@ -169,7 +170,8 @@ impl Reduction {
         }
     }
 
-    /// Returns `width` totals, of which the elements in each row follow each other. `x` starts with the first of them.
+    /// Returns an array that starts with `width` totals. In each row, the elements of these totals follow each other.
+    /// `x` starts with the first element of the first total.
     #[inline(always)]
     fn columns<T: ComplexNumber>(
         &self,

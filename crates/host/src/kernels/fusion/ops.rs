@@ -27,8 +27,9 @@ pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
     reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some() && !is_promoted(reduce)
 }
 
-/// Returns true if a product contracts no dimension of more than one element, and if an element of the result is the
-/// product of two elements that are converted to its type first.
+/// Returns true if a product contracts no dimension of more than one element, and if both element types are that of the
+/// result or narrower types of the same kind, so that converting the elements to it first changes none. Returns false
+/// for truth values, complex numbers and types that kernels do not compute on.
 pub fn is_multiplication(dot: &OpView<'_>) -> bool {
     let elem = |ty: &TensorType| Elem::of(ty.dtype);
     let Some(to) = elem(dot.result_tensor(0)).filter(|&to| to != Elem::Bool && !to.is_complex()) else { return false };

@@ -16,8 +16,8 @@ pub struct Along {
 }
 
 /// Adds the starts of windows along a dimension to their positions in the array. The index of window `k` is element
-/// `first + k * step` of `indices`. A start outside of the dimension is first moved to the nearest one inside if
-/// `MOVES`. Otherwise the position becomes [`OUTSIDE`], which it stays along other dimensions.
+/// `first + k * step` of `indices`. A start below 0 or above the limit is first moved to the nearest one between them
+/// if `MOVES`. Otherwise the position becomes [`OUTSIDE`], which it stays along other dimensions.
 ///
 /// # Panics
 /// Panics if there are not so many indices.

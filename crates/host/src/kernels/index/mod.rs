@@ -21,14 +21,14 @@ use shardwise_ops::index::IndexDims;
 use shardwise_ops::{ReduceKind, reducer};
 use std::ops::Range;
 
-/// With fewer bytes to write than this, no worker is woken. A worker's part of a [`GatherKernel`] has at most this
-/// many bytes, unless it cannot be divided. A longer piece of a window is copied in parts of this size. The windows of
-/// a [`Run`] have at most this many elements together, unless it is one window.
+/// With fewer bytes to write than this, a [`GatherKernel`] or [`ScatterKernel`] wakes no worker. A worker's part of a
+/// [`GatherKernel`] has at most this many bytes, unless it cannot be divided. A longer piece of a window is copied in
+/// parts of this size. The windows of a [`Run`] have at most this many elements together, unless it is one window.
 const SMALL: usize = 1 << 18;
 /// Ops whose windows have more pieces than this run by the reference evaluation.
 const MAX_RUNS: usize = 1 << 16;
 /// A piece of a window of at most this many bytes is copied without a poll of the budget of its own. The work is
-/// counted after each [`Run`] of windows. Longer rows have a kernel of their own.
+/// counted after each [`Run`] of windows. Gathers of longer whole rows have a kernel of their own ([`RowsKernel`]).
 const SHORT: usize = 64;
 
 /// Returns the step of a `gather`, or `None` if there is no kernel for it.

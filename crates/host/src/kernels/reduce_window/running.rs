@@ -1,7 +1,8 @@
 //! Cumulative results: windows from the start of a dimension on, each computed from the one before.
 //!
-//! The reference starts each window with its initial value and those in the padding, which come before all elements.
-//! Together they must be the initial value.
+//! The reference starts each window with the initial value, and combines it with the initial values in the padding,
+//! which comes before all elements. The kernel starts with the initial value alone, so combining an initial value with
+//! itself must not change it.
 
 use crate::elem::Elem;
 use crate::kernels::buffers::written;
@@ -52,6 +53,9 @@ enum Lines {
     Columns { first: usize, of: usize },
 }
 
+/// Returns the kernel of a `reduce_window` of one array by a named reducer, whose windows are single elements along all
+/// dimensions but one, and end at each element and begin at or before the first one along that one. Returns `None` for
+/// others, if combining initial values is not known to change nothing, and if there is no kernel for the types.
 pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Option<Running> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));

@@ -9,9 +9,9 @@ fn values(shape: &[usize], random: &mut Random) -> Literal {
     Literal::new(shape, &(0..shape.iter().product()).map(draw).collect::<Vec<_>>())
 }
 
-/// Returns a program with a `reduce_window` of `%0` and the initial value `%1`, both converted to `elem`. The imaginary
-/// parts of `%0` are the negated real parts. The text
-/// `window` has its attributes, and `body` computes `%c` from `%a` and `%b`.
+/// Returns a program with a `reduce_window` of `%0` and the initial value `%1`, both of type `elem`. If that is
+/// complex, the imaginary parts of `%0` are the negated real parts. The text `window` has the attributes of the op, and
+/// `body` computes `%c` from `%a` and `%b`.
 fn program(shape: &[usize], out: &[usize], elem: &str, window: &str, init: &str, body: &str) -> String {
     let (given, x, z) = (tensor(shape, "f32"), tensor(shape, elem), tensor(out, elem));
     let converted = match elem {

@@ -193,7 +193,7 @@ fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
 pub struct Rows {
     /// The number of elements of the operand.
     element_count: usize,
-    /// The number of results of a run. The rows of the next one of a run begin one element later.
+    /// The number of results of a run. The rows of the next result of a run begin one element later.
     pub run: usize,
     /// For the first result of each run, the numbers of the first elements of its rows.
     pub firsts: Vec<usize>,

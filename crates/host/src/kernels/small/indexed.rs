@@ -51,7 +51,7 @@ impl Slices<'_> {
     }
 
     /// Returns, for each slice, the number of the operand's first real element at its batch dimensions, and the number
-    /// of the first of its indices, which have this shape.
+    /// of the first of its indices. The array of all indices has the shape `shape`.
     fn bases(&self, shape: &[usize]) -> Vec<(isize, isize)> {
         let (strides, index_strides) = (row_major(self.operand), row_major(shape));
         let batch = self.dims.indices_batch_dims(shape.len());
@@ -76,7 +76,7 @@ impl Slices<'_> {
     }
 
     /// Returns the window that the slices are. `first` is the number of the operand's first real element, `place` is
-    /// that of the indices, and `shape` is their shape.
+    /// the place of the indices, and `shape` is the shape of the indices.
     fn window(&self, builder: &mut Builder<'_, '_>, first: u32, place: Place, shape: &[usize]) -> Window {
         let (strides, from) = (row_major(self.operand), builder.code.starts.len() as u32);
         for (d, most, index) in self.starts(shape) {

@@ -182,9 +182,9 @@ pub fn dynamic_update_slice<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>
     Some(())
 }
 
-/// Returns a window of the op's first operand, which has the shape `size`. The operands from number `first` on state
-/// where it starts, and `at` is the number of the operand's first real element. Returns `None` if the program cannot
-/// hold one of these operands.
+/// Returns a window of shape `size` of the op's first operand. The operands from number `first` on state where the
+/// window starts, and `at` is the number of the first operand's first real element. Returns `None` if the program
+/// cannot hold one of the operands that state the start.
 fn window<'m>(
     builder: &mut Builder<'_, 'm>,
     view: &OpView<'m>,

@@ -59,7 +59,7 @@ struct Open<'a, 'm> {
     /// The unit in front of which the run is placed, if that is known: the first one that reads a result, or the one
     /// after a unit of the run that reads a large array.
     before: Option<usize>,
-    /// The results of units from that one on that are in no run.
+    /// The results of those units from number `before` on that have not joined the run.
     late: HashSet<Value>,
 }
 

@@ -82,7 +82,7 @@ fn carried_arrays_are_exchanged_and_joined() {
     assert_eq!(run_in_small_programs(&source, &inputs).len(), 1);
 }
 
-/// The arrays that tests call large have 20,000 elements, which is too many for words.
+/// Most large arrays in the tests have 20,000 elements, which are too many for words, also in loops.
 const _: () = assert!(MAX_SIZE_IN_LOOPS < 20_000);
 
 #[test]
@@ -280,7 +280,7 @@ fn loops_have_larger_arrays() {
     }
 }
 
-/// Ops on constants run when the program is built, and ops on what no turn changes before the loop.
+/// Ops on constants run when the program is built, and ops on values that no turn changes run before the loop.
 #[test]
 fn constants_and_invariants_are_computed_once() {
     let body = "  %0 = stablehlo.iota dim = 0 : tensor<6xi32>

@@ -71,9 +71,9 @@ impl Lines {
         }
     }
 
-    /// Returns the number of elements of the matrices that are divided into parts. The last one may have fewer. A
-    /// matrix has whole groups of lines side by side, and is one part. If a group of several lines is too large, it is
-    /// a matrix, and some of its columns are a part.
+    /// Returns the number of elements of the matrices that are divided into parts. The last matrix may have fewer. A
+    /// matrix consists of whole groups of lines side by side. It is one part, unless a group of several lines is too
+    /// large for a part: then each group is a matrix, and a part is some columns of it.
     fn part(&self) -> usize {
         let lines = (PART / self.n.max(1)).max(1);
         (lines / self.step).max(1) * self.n * self.step

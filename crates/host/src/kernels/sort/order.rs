@@ -234,8 +234,8 @@ fn sorted_by_key(list: &[u64]) -> Vec<u32> {
 }
 
 /// Returns, for each position in the sorted line, the position from which its element comes. The line is sorted by the
-/// first key, then by the second, and so on. Elements with equal keys keep their order. In a partial order, NaN comes
-/// after all numbers. Panics if there are no keys.
+/// first key, then by the second, and so on. Elements with equal keys keep their order. No key may be
+/// [`Numbers::Partial`]. Panics if there are no keys.
 pub fn sorted_by_all(keys: &[Numbers]) -> Vec<u32> {
     places_by(keys[0].len(), |a, b| {
         let compared = keys.iter().map(|k| k.get(a as usize).cmp(&k.get(b as usize)));

@@ -29,8 +29,8 @@ pub(super) fn is_usable() -> bool {
     })
 }
 
-/// Returns true if the processor has the instructions, and those of the vectors that the inner loops use beside them, and
-/// the operating system saves the registers.
+/// Returns true if the processor has the instructions, and those of the vectors that the inner loops use beside them,
+/// and the operating system saves the registers.
 fn has_instructions() -> bool {
     const BF16_TILE_INT8: u32 = 1 << 22 | 1 << 24 | 1 << 25;
     const CONFIGURATION_AND_TILES: u64 = 1 << 17 | 1 << 18;

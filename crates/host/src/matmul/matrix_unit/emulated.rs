@@ -21,7 +21,8 @@ pub(super) trait Dot: Words {
 }
 
 impl<V: Vector<Word = u32>> Dot for TilePairs<V> {
-    /// Computes a sum of each half of the words by `fma`, and adds their sum to `sum`. Subnormal numbers count as zeros.
+    /// Computes a sum of each half of the words by `fma`, and adds their sum to `sum`. Subnormal numbers count as
+    /// zeros.
     fn dot(row: &[u32; SIDE], column: &[u32; SIDE], sum: u32) -> u32 {
         let halves = |word: u32| [word << 16, word & 0xffff_0000].map(|bits| flushed(f32::from_bits(bits)));
         let mut sums = [0f32; 2];

@@ -41,8 +41,8 @@ impl<S: Words, const STEP: usize> Words for TileWords<S, STEP> {
     }
 }
 
-/// Returns the inner loops that `$tile::<words, operands, results>()` makes for these types, with vectors `$v`, or `None`
-/// if a unit has none.
+/// Returns the inner loops that `$tile::<words, operands, results>()` makes for these types, with vectors `$v`, or
+/// `None` if a unit has none.
 macro_rules! of_types {
     ($elem:expr, $out:expr, $tile:ident, $v:ty) => {{
         use crate::matmul::tile::{Bf16, Byte, Half, Octet, Whole};

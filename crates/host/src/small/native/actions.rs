@@ -17,8 +17,8 @@ use std::ops::Range;
 /// accesses to narrow elements, it is that of the elements. The interpreter is as fast for more. Folds and products may
 /// use a few times as many vectors.
 const MOST: usize = 16;
-/// The largest number of vectors to which a formula that takes vectors is applied in line. The interpreter is faster for
-/// more, because its vectors have twice as many lanes.
+/// The largest number of vectors to which a formula that takes vectors is applied in line. The interpreter is faster
+/// for more, because its vectors have twice as many lanes.
 const MOST_IN_FORMULA: usize = 4;
 
 impl<'c> Builder<'_, 'c> {

@@ -1,4 +1,5 @@
-//! The functions of a small program: a main one, which has the jumps, and parts of its longest blocks.
+//! The functions of a small program: a main one, which has the jumps, and for a long program also parts of its long
+//! blocks.
 #![forbid(unsafe_code)]
 
 use super::builder::Builder;

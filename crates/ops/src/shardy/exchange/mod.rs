@@ -13,8 +13,8 @@
 //! | only the target splits it | all | one |
 //!
 //! Without the second kind, the reshard is *aligned*: a slice, one all-to-all over all dimensions, and a gather. With
-//! it, devices send blocks directly to each other in rounds of permutations, one round for each value of the digits
-//! that only the source splits.
+//! it, devices send blocks directly to each other in rounds of permutations, one round for each combination of values
+//! of the digits that only the source splits.
 //!
 //! Example on a mesh `x=2, y=2`: `[{}, {"x", "y"}] -> [{"y", "x"}, {}]` has two digits in each dimension. Those of
 //! dimension 0 are only split by the target, and those of dimension 1 only by the source.
