@@ -1,7 +1,7 @@
 //! The words of small programs, and the places of arrays in them.
 #![forbid(unsafe_code)]
 
-use crate::block::machine::{Op, put_words, word, words};
+use crate::block::machine::{Op, put_words, words};
 use crate::elem::Elem;
 use crate::simd::Word;
 use bytemuck::Pod;
@@ -112,20 +112,12 @@ impl Words {
 
     /// Converts narrow elements to words of 64 bits, through the bytes of the elements.
     pub fn widen(&mut self, len: usize, to: usize, from: Place) {
-        let (mut bytes, size) = ([0; 8], from.elem.size());
-        for i in 0..len {
-            put_words(from.elem, &mut bytes[..size], &[self.narrow[from.word(i)]]);
-            self.wide[to + i] = word(from.elem, &bytes[..size]);
-        }
+        rewrite(&self.narrow[from.at as usize..][..from.count(len)], from.elem, &mut self.wide[to..][..len]);
     }
 
     /// Converts words of 64 bits that hold elements of a narrow type to words of 32 bits.
     pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
-        let (mut bytes, size) = ([0; 8], elem.size());
-        for i in 0..len {
-            put_words(elem, &mut bytes[..size], &[self.wide[from.word(i)]]);
-            self.narrow[to + i] = word(elem, &bytes[..size]);
-        }
+        rewrite(&self.wide[from.at as usize..][..from.count(len)], elem, &mut self.narrow[to..][..len]);
     }
 
     /// Returns the number that a scalar of an integer or truth type holds, or `i64::MAX` for larger ones. A truth value
@@ -147,6 +139,21 @@ impl Words {
     }
 }
 
+/// Sets words to the elements that words of the other width hold. If `from` is a single word, all elements are those of
+/// this word.
+fn rewrite<A: Word, B: Word>(from: &[A], elem: Elem, to: &mut [B]) {
+    const CHUNK: usize = 64;
+    let mut bytes = [0; CHUNK * size_of::<u32>()];
+    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(CHUNK)) {
+        let bytes = &mut bytes[..from.len() * elem.size()];
+        put_words(elem, bytes, from);
+        words(elem, bytes, &mut to[..from.len()]);
+    }
+    if let ([_], [first, rest @ ..]) = (from, to) {
+        rest.fill(*first);
+    }
+}
+
 /// Sets words to the elements with these bytes.
 #[inline(always)]
 pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
@@ -161,7 +168,14 @@ pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
 pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     let (elem, words) = (place.elem, &words[place.at as usize..]);
     if place.step == 0 {
-        return bytes.chunks_exact_mut(elem.size()).for_each(|e| put_words(elem, e, &words[..1]));
+        let mut done = elem.size().min(bytes.len());
+        put_words(elem, &mut bytes[..done], &words[..done.div_ceil(elem.size())]);
+        while done < bytes.len() {
+            let more = done.min(bytes.len() - done);
+            bytes.copy_within(..more, done);
+            done += more;
+        }
+        return;
     }
     if elem.size() == W::SIZE {
         return bytes.copy_from_slice(&bytemuck::cast_slice(words)[..bytes.len()]);
