@@ -192,9 +192,12 @@ impl Engine for HostEngine {
     }
 
     fn put(&self, value: &Literal, ty: &ShardedType) -> Result<ArrayHandle, Diagnostics> {
-        if value.shape() != ty.ty.shape {
-            let whole = layout::ShardBox { offset: vec![0; ty.ty.rank()], shape: ty.ty.shape.clone() };
-            return Err(wrong_shard(&ty.ty, &whole, value).into());
+        if value.shape() != ty.ty.shape || value.dtype() != ty.ty.dtype {
+            let given = TensorType::new(value.dtype(), value.shape().to_vec()).short();
+            let message = format!("a value of type {given} was given for an array of another type");
+            let help = "give a value of the array's element type and shape";
+            let d = Diagnostic::error("run-wrong-value", &Loc::UNKNOWN, message);
+            return Err(d.expected(ty.ty.short()).help(help).into());
         }
         self.array(ty, |part| layout::cut(value, part))
     }
@@ -251,8 +254,8 @@ impl Program {
     }
 
     /// Returns the buffers of argument `index`, one for each instance of its parameter. An array of another layout, of
-    /// another type that is stored alike, or of an engine of another kind, is first distributed anew. Fails if this
-    /// does, and for an array of any other type.
+    /// another type that is stored alike, or of an engine of another kind, is first distributed anew. Fails if the
+    /// array cannot be distributed, or if it has any other type.
     fn bind(&self, argument: Argument, index: usize) -> Result<Vec<Buffer>, Diagnostics> {
         let (Argument::Lent(array) | Argument::Donated(array)) = argument;
         let (wanted, given) = (&self.signature.inputs[index], array.sharded_type());
@@ -285,8 +288,8 @@ impl Program {
         self.instructions.get_or_init(|| Instructions::of(&self.plan, &self.module, self.func()))
     }
 
-    /// Returns the arrays that are in memory at the peak of a run if all arguments are lent, the largest first. Returns
-    /// none if the prediction of the memory is stopped.
+    /// Returns the arrays that are in memory at the peak of a run if all arguments are lent, the largest first. The
+    /// list is empty if the prediction of the memory is stopped.
     fn at_peak(&self) -> Arc<[MemoryPart]> {
         if let Some(known) = self.at_peak.get() {
             return known.clone();
@@ -340,7 +343,8 @@ impl Program {
     }
 }
 
-/// Returns, for each instance of `to`, the buffer of the instance of `from` on the first device that holds the former.
+/// Returns, for each instance of `to`, the buffer of the instance of `from` on the first device that holds the instance
+/// of `to`.
 fn spread(buffers: &[Buffer], from: &Points, to: &Points) -> Vec<Buffer> {
     if from.axes == to.axes {
         return buffers.to_vec();

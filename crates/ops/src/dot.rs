@@ -2,7 +2,8 @@
 //!
 //! Products are added one after the other, starting from zero, over the contracted dimensions in the order in which the
 //! attributes list them, row-major. Sums of floats are computed in `f64` if an operand or the result is of type f64,
-//! and in `f32` otherwise. The complete sums are rounded to the type of the result.
+//! and in `f32` otherwise. Sums of complex numbers are computed in `complex<f64>`. The complete sums are rounded to the
+//! type of the result. Sums of integers wrap.
 
 use crate::batch::BatchCx;
 use crate::derivative::CotangentCx;
@@ -103,10 +104,21 @@ impl DotDims {
     }
 }
 
-/// Returns true for a `dot` or `dot_general` that contracts no dimension of more than one element: an element of the
-/// result is the product of an element of each operand.
+/// Returns true for a `dot` or `dot_general` whose contracted dimensions all have size 1, or that has none: an element
+/// of the result is the product of an element of each operand.
 pub fn has_no_sum(op: &OpView<'_>) -> bool {
     DotDims::of(op).is_some_and(|dims| dims.lhs_contract.iter().all(|&d| op.operand_shape(0)[d] == 1))
+}
+
+/// Returns the attribute with the precisions of a product for the product of its cotangent and operand `1 - i`: the
+/// cotangent has the precision of operand `i`.
+fn precision(op: &OpView<'_>, i: usize) -> Attrs {
+    const NAME: &str = "precision_config";
+    match op.attr(NAME) {
+        Some(Attr::Array(of)) if i == 1 => Attrs::new().with(NAME, Attr::Array(of.iter().rev().cloned().collect())),
+        Some(attr) => Attrs::new().with(NAME, attr.clone()),
+        None => Attrs::new(),
+    }
 }
 
 impl DotDims {
@@ -130,7 +142,7 @@ impl DotDims {
         };
         let (ct, known) = (cx.cotangent(), cx.known(1 - i));
         let to = cx.operand_tensor(i);
-        let value = make::dot_general(cx.b, ct, known, &product, to.dtype);
+        let value = make::dot_general_with(cx.b, precision(&cx.op, i), [ct, known], &product, to.dtype);
         // The product has the batch dimensions, the operand's free dimensions, and the other operand's contracted
         // dimensions in their order.
         let mut contracted: Vec<usize> = (0..other_contract.len()).collect();

@@ -1,9 +1,9 @@
-//! Typed constructors of ops, for passes and the front end. The result type is computed here, and nothing is checked
-//! twice.
+//! Typed constructors of ops, for passes and the front end. The result type is computed here.
 //!
-//! Operands that do not fit are a bug of the caller: the function panics, or the verifier finds the bug.
+//! Operands are not checked. Operands that do not fit are a bug of the caller: the function panics, or the verifier
+//! finds the bug.
 
-use crate::dot::{DotDims, DotGeneral};
+use crate::dot::DotDims;
 use crate::elementwise::Compare;
 use crate::eval::{self, Number};
 use crate::index::IndexDims;
@@ -49,7 +49,7 @@ pub fn float(b: &mut Builder<'_>, dtype: DType, value: f64) -> Value {
     constant(b, eval::fill(dtype, &[], |_| Number::Double(value)))
 }
 
-/// Builds a constant of one element repeated. `element` is a scalar.
+/// Builds a constant of this shape in which every element is `element`, a scalar.
 pub fn full(b: &mut Builder<'_>, shape: &[usize], element: &Literal) -> Value {
     constant(b, Literal::splat(element.dtype(), shape, element.element_bytes(0)))
 }
@@ -289,8 +289,20 @@ pub fn reverse(b: &mut Builder<'_>, x: Value, dims: &[usize]) -> Value {
 
 /// Builds a `dot_general` with a result of type `dtype`.
 pub fn dot_general(b: &mut Builder<'_>, x: Value, y: Value, dims: &DotDims, dtype: DType) -> Value {
+    dot_general_with(b, Attrs::new(), [x, y], dims, dtype)
+}
+
+/// Builds a `dot_general` with these attributes besides its dimensions.
+pub(crate) fn dot_general_with(
+    b: &mut Builder<'_>,
+    attrs: Attrs,
+    [x, y]: [Value; 2],
+    dims: &DotDims,
+    dtype: DType,
+) -> Value {
     let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
-    op(b, Opcode::DotGeneral, &[x, y], DotGeneral::attrs(dims), TensorType::new(dtype, shape))
+    let attrs = attrs.with("dot_dimension_numbers", dims.to_attr());
+    op(b, Opcode::DotGeneral, &[x, y], attrs, TensorType::new(dtype, shape))
 }
 
 pub(crate) fn dot_general_like(
@@ -301,9 +313,7 @@ pub(crate) fn dot_general_like(
     dims: &DotDims,
     dtype: DType,
 ) -> Value {
-    let shape = dims.result_shape(b.body.ty(x).shape(), b.body.ty(y).shape());
-    let attrs = like.attrs().clone().with("dot_dimension_numbers", dims.to_attr());
-    op(b, Opcode::DotGeneral, &[x, y], attrs, TensorType::new(dtype, shape))
+    dot_general_with(b, like.attrs().clone(), [x, y], dims, dtype)
 }
 
 /// Builds a transpose that moves dimension `dim` to the front, or returns `x` itself if it is there.

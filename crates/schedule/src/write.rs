@@ -152,11 +152,24 @@ impl Order {
         used(view).into_iter().for_each(|v| self.write(v));
     }
 
+    /// Writes the step that a value waits for, if there is one, after those that this step waits for.
     fn write(&mut self, v: Value) {
-        let Some(pending) = self.pending.get(&v).cloned() else { return };
-        pending.results.iter().for_each(|v| _ = self.pending.remove(v));
-        pending.uses.into_iter().for_each(|v| self.write(v));
-        self.steps.push(pending.step);
+        enum Open {
+            Value(Value),
+            Step(Step),
+        }
+        let mut open = vec![Open::Value(v)];
+        while let Some(next) = open.pop() {
+            match next {
+                Open::Step(step) => self.steps.push(step),
+                Open::Value(v) => {
+                    let Some(pending) = self.pending.get(&v).cloned() else { continue };
+                    pending.results.iter().for_each(|v| _ = self.pending.remove(v));
+                    open.push(Open::Step(pending.step));
+                    open.extend(pending.uses.into_iter().rev().map(Open::Value));
+                }
+            }
+        }
     }
 
     fn run(&mut self, views: &[OpView<'_>], takes_time: bool) {

@@ -57,11 +57,14 @@ pub enum OpClass {
     /// Takes part from the first round on, or from the second if an operand is shared: elementwise ops, reshapes,
     /// transposes, edges.
     PassThrough,
-    /// Takes part from the first round on, or from the second if an operand is shared, but only forward before the
-    /// third, and along factors that are not pass-through before the fourth: dynamic slices and their updates.
+    /// Takes part from the first round on, or from the second if an operand is shared. Propagates only forward before
+    /// the third round, and along factors that are not pass-through only forward before the fourth: dynamic slices and
+    /// their updates.
     Slice,
-    /// Takes part from the third round on, and only backward before the last.
+    /// Takes part from the third round on along pass-through factors, and from the fourth along all factors. Propagates
+    /// only backward before the last round.
     Broadcast,
+    /// Takes part from the third round on along pass-through factors, and from the fourth along all factors.
     #[default]
     Other,
 }
@@ -158,8 +161,8 @@ impl ManualEdge {
         .into()
     }
 
-    /// Returns the sharding with the declared manual axes first in each dimension, as it is outside. The replicated and
-    /// unreduced axes are those of the declared sharding. It has no reduced axes.
+    /// Returns the sharding with the declared manual axes first in each dimension, as it is outside. It has the replicated
+    /// axes of the declared sharding and its own, and the unreduced axes of the declared one. It has no reduced axes.
     pub fn with_manual(&self, sharding: &Sharding) -> Sharding {
         let dims = self.outside.dims.iter().zip(&sharding.dims).map(|(outside, free)| {
             let manual = outside.axes.iter().copied().take_while(|&a| self.is_manual(a));
@@ -168,7 +171,10 @@ impl ManualEdge {
         ShardingParts {
             mesh: sharding.mesh.clone(),
             dims: dims.collect(),
-            replicated: self.outside.replicated.clone(),
+            replicated: AxisRef::union(
+                &sharding.mesh,
+                self.outside.replicated.iter().chain(&sharding.replicated).copied(),
+            ),
             unreduced: self.outside.unreduced.clone(),
             reduced: vec![],
         }
@@ -242,8 +248,8 @@ impl Problem {
 
     /// Returns the origins of the steps by which `axis` came to `tensor`, from the last step back to the tensor that
     /// had the axis from the start or got it from another member of its group. The list is empty if that is `tensor`
-    /// itself, if it does not have the axis, or if no origins were recorded. A step counts if its axis contains `axis`
-    /// or is a part of it.
+    /// itself, if `tensor` does not have the axis, or if no origins were recorded. A step counts if its axis contains
+    /// `axis` or is a part of it.
     pub fn trace(&self, tensor: TensorId, axis: AxisRef) -> Vec<&Origin> {
         let mut path: Vec<&Origin> = vec![];
         let mut at = tensor;

@@ -126,6 +126,9 @@ impl Mapping {
     }
 }
 
+/// The largest number of factors of a written rule. To try the layouts of an op takes a recursion over its factors.
+const MAX_FACTORS: usize = 4096;
+
 /// An op as an einsum over factors.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rule {
@@ -137,14 +140,14 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Returns the rule of an op with one operand and one result of the same shape, in which each dimension is a factor
-    /// of its own.
+    /// Returns the rule of an op with one operand and one result of the same shape, in which each dimension is a
+    /// pass-through factor of its own.
     pub fn identity(shape: &[usize]) -> Rule {
         Rule::pointwise(shape, 1, 1)
     }
 
     /// Returns the rule of an op whose operands and results all have the same shape, in which each dimension is a
-    /// factor of its own.
+    /// pass-through factor of its own.
     pub fn pointwise(shape: &[usize], operand_count: usize, result_count: usize) -> Rule {
         let dims = (0..shape.len()).map(|i| DimFactors::from_elem(Factor::new(i), 1)).collect();
         let mapping = Mapping { dims };
@@ -198,6 +201,10 @@ impl Rule {
     /// must be a mapping for each tensor, of its rank, and the sizes of the factors of a dimension must multiply to the
     /// dimension's size.
     pub fn misfit(&self, operands: &[&[usize]], results: &[&[usize]]) -> Option<String> {
+        let count = self.all_factors().count();
+        if count > MAX_FACTORS {
+            return Some(format!("it has {count} factors, more than {MAX_FACTORS}"));
+        }
         let sides = [("operand", &self.operands, operands), ("result", &self.results, results)];
         for (what, mappings, shapes) in sides {
             if mappings.len() != shapes.len() {

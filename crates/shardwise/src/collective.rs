@@ -197,12 +197,23 @@ impl Site<'_> {
         Ok(Over { scope, list, set })
     }
 
+    /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) that a function names, and the other axes.
+    ///
+    /// Errors: `manual-axis` if it names an axis of a batch twice.
+    fn batch_axes(&self, axes: &impl Axes) -> Checked<(Along, Vec<AxisName>)> {
+        let (along, rest) = Along::of(axes.names());
+        match along.named_twice() {
+            Some(name) => self.fail(None, mistakes::batch_axis_twice(self.name, name, &along.show(), &self.loc)),
+            None => Ok((along, rest)),
+        }
+    }
+
     /// Returns the axes of batches (those that [`vmap`](crate::vmap) names) that a function names, or `None` if it
     /// names none of them.
     ///
-    /// Errors: `mixed-axes` if it names other axes as well.
+    /// Errors: `manual-axis` if it names one of them twice, and `mixed-axes` if it names other axes as well.
     fn along(&self, axes: &impl Axes) -> Checked<Option<Along>> {
-        let (along, rest) = Along::of(axes.names());
+        let (along, rest) = self.batch_axes(axes)?;
         match (along.is_empty(), rest.first()) {
             (true, _) => Ok(None),
             (false, None) => Ok(Some(along)),
@@ -355,7 +366,8 @@ pub enum Moves {
 #[derive(Clone, Copy, Debug)]
 pub struct Shift(isize);
 
-/// Returns the permutation in which every device sends to the device `by` positions further around the ring.
+/// Returns the permutation in which every device sends to the device `by` positions further around the ring. A negative
+/// `by` counts backwards.
 pub fn shift(by: isize) -> Shift {
     Shift(by)
 }
@@ -720,16 +732,16 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// - `wrong-state` for any other cast along axes of the mesh, and `dtype-kind` for a cast of `f8e8m0fnu`, which has no
-    ///   zero, to unreduced.
-    /// - `not-manual` outside of `shard_map` unless all axes are those of batches, and `manual-axis` and `axis-groups` if
-    ///   the axes cannot be used.
+    /// - `wrong-state` for any other cast along axes of the mesh, and `dtype-kind` for a cast of `f8e8m0fnu`, which has
+    ///   no zero, to unreduced.
+    /// - `not-manual` outside of `shard_map` unless all axes are those of batches, and `manual-axis` and `axis-groups`
+    ///   if the axes cannot be used.
     #[track_caller]
     pub fn pcast(&self, axes: impl Axes, to: Pcast) -> Array {
         site("pcast", &[self], |s| {
             let ty = Some(self.tensor().clone());
             // Values along the mapped dimension of a batch have no states.
-            let (along, axes) = Along::of(axes.names());
+            let (along, axes) = s.batch_axes(&axes)?;
             if axes.is_empty() && !along.is_empty() {
                 return Ok(self.clone());
             }
@@ -894,7 +906,8 @@ impl Future {
             Ok(Started::Done(out)) => out,
             Ok(Started::Op { future, state, after }) => site("done", &[], |s| {
                 let made = || hlo::finished(future, state).into_iter().collect();
-                match explicit::function(self.name.into(), made).pop() {
+                let out = trace::is_tracing().then(|| explicit::function(self.name.into(), made).pop()).flatten();
+                match out {
                     Some(out) => Ok(after(&out)),
                     None => s.fail(None, mistakes::future_elsewhere(self.name, self.at, &s.loc)),
                 }
@@ -938,7 +951,7 @@ fn reduce(s: &Site<'_>, x: &Array, over: &Over, kind: ReduceKind) -> Checked<Exc
 }
 
 fn sum(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
-    let (along, axes) = Along::of(axes.names());
+    let (along, axes) = s.batch_axes(axes)?;
     if along.is_empty() {
         let over = s.over(&axes, Some(x.tensor().clone()))?;
         has_sums(s, x)?;
@@ -960,7 +973,7 @@ fn combined(along: &Along, x: &Array, kind: ReduceKind) -> Array {
 
 fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Any)?;
-    let (along, axes) = Along::of(axes.names());
+    let (along, axes) = s.batch_axes(axes)?;
     let from = x.tensor().dtype;
     if !along.is_empty() {
         let x = if from.is_float() || from.is_complex() { x.clone() } else { hlo::convert(x, DType::F32) };
@@ -975,7 +988,7 @@ fn mean(s: &Site<'_>, x: &Array, axes: &impl Axes) -> Checked<Exchange> {
 
 fn extreme(s: &Site<'_>, x: &Array, axes: &impl Axes, kind: ReduceKind) -> Checked<Exchange> {
     s.has(x, crate::ops::Kinds::Ordered)?;
-    let (along, axes) = Along::of(axes.names());
+    let (along, axes) = s.batch_axes(axes)?;
     if !along.is_empty() {
         let best = combined(&along, x, kind);
         return if axes.is_empty() { Ok(Exchange::finished(best)) } else { extreme(s, &best, &axes, kind) };
@@ -1305,7 +1318,7 @@ pub fn axis_index(axes: impl Axes) -> Array {
 pub fn axis_size(axes: impl Axes) -> usize {
     let mut count = None;
     let bad = site("axis_size", &[], |s| {
-        let (along, axes) = Along::of(axes.names());
+        let (along, axes) = s.batch_axes(&axes)?;
         let over = if axes.is_empty() && !along.is_empty() { 1 } else { s.over(&axes, None)?.count() };
         count = Some(along.count() * over);
         Ok(Array::of_type([], crate::DType::I32))

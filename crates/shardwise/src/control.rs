@@ -68,8 +68,8 @@ pub fn unroll(steps: Range<usize>) -> Unrolled {
 }
 
 impl Unrolled {
-    /// Unrolls only `by` steps at a time, inside a loop. 0 counts as 1. The steps that are left over follow the loop.
-    /// If the loop would have fewer than two turns, all steps are unrolled.
+    /// Unrolls only `by` steps at a time: each turn of a loop runs `by` steps. 0 counts as 1. The steps that are left
+    /// over follow the loop. If the loop would have fewer than two turns, all steps are unrolled.
     pub fn by(self, by: usize) -> Unrolled {
         Unrolled { by: by.max(1), ..self }
     }
@@ -206,7 +206,7 @@ fn unrolled<C: Tree>(steps: Range<usize>, by: usize, init: C, at: At, body: &imp
 fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Array, C) -> C) -> C {
     let (from, to) = (range.start, range.end);
     let (a, b) = (from.tensor(), to.tensor());
-    if a != b || a.rank() != 0 || !a.dtype.is_integer() {
+    if a != b || a.rank() != 0 || !a.dtype.is_integer() || !a.dtype.is_computed() {
         let facts = format!("{}..{}", from.short_type(), to.short_type());
         let message = "`fori_loop`: the range must consist of integer scalars of one dtype".to_string();
         give_up(mistakes::with_facts("loop-steps", message, facts, "", &context::loc(at)), at);
@@ -808,7 +808,7 @@ impl Laid {
 }
 
 /// Records a mistake for each result whose layout in `found` differs from that in `before`, which is the first layout
-/// of this result in the branches before. Results without a layout in either are left out.
+/// of this result in the branches before. A result that has no layout in one of them is left out.
 fn check_layouts<R: Tree>(
     name: &str,
     before: &[Option<Laid>],

@@ -456,10 +456,16 @@ impl<T: Element, const N: usize, const M: usize, const L: usize> Data for [[[T; 
 ///
 /// # Errors
 ///
-/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached. The array carries the error.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
+/// - `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+///
+/// The array carries the error.
 #[track_caller]
 pub fn array<D: Data + ?Sized>(data: &D) -> Array {
-    of_elements(data.sizes(), data.elements(), context::caller(Location::caller()))
+    site("array", &[], |s| {
+        s.fits(&TensorType::new(D::Element::DTYPE.base(), data.sizes()))?;
+        Ok(of_elements(data.sizes(), data.elements(), s.at))
+    })
 }
 
 fn of_elements<T: Element>(shape: Vec<usize>, elements: &[T], at: &'static Location<'static>) -> Array {

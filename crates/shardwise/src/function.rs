@@ -1,4 +1,4 @@
-//! Functions of arrays: how a closure of any arity is traced, lowered, compiled and called.
+//! Functions of arrays: how a closure of at most eight arguments is traced, lowered, compiled and called.
 
 use crate::array::Array;
 use crate::cache::Cache;
@@ -29,8 +29,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) type At = &'static Location<'static>;
 
-/// Types that can be arguments of a traced function. An argument passed by reference is only read. One passed by value,
-/// except a [`Key`] or a [`Static`], is donated: its buffers may be reused.
+/// Types that can be arguments of a traced function: `&T` for each tree `T`, and by value an [`Array`], a `Vec`, an
+/// `Option`, a `[T; N]`, a tuple of two to four trees, a struct with `#[derive(Tree)]`, the state of an optimizer, a
+/// [`Key`] or a [`Static`].
+///
+/// An argument passed by reference is only read. One passed by value, except a [`Key`] or a [`Static`], is donated: its
+/// buffers may be reused.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a traced function",
     label = "an argument is `&T` or `T`, for a tree of arrays `T`; or `Static<T>`",
@@ -322,9 +326,10 @@ impl Called {
 // ── jit
 /// A function that is traced, compiled and cached when it is called: `f(&x, &w)?`.
 ///
-/// A call is traced and compiled unless the program of an earlier call is cached: one with the same types, layouts and
-/// static values of the arguments, the same current mesh, and the same rule for communication. A call while another
-/// function is traced becomes a part of that function's program instead.
+/// A call is traced and compiled unless the program of an earlier call is cached: one with the same form, types,
+/// layouts and static values of the arguments, the same current mesh, and the same rule for communication. A cached
+/// program uses the arrays that the function captured when it was traced. A call while another function is traced
+/// becomes a part of that function's program instead.
 #[must_use = "a function does nothing until it is called"]
 pub struct Jit<'f, A: Args, R: 'static> {
     shared: Arc<Shared<'f, A::Owned, R>>,
@@ -375,8 +380,8 @@ struct Ready<R> {
 /// # Errors
 ///
 /// A call returns the mistakes of the arguments and of `f`, those of [`Array::ready`] for arguments and captured
-/// arrays, those of what cannot be partitioned or run, `mesh-mismatch` if the arguments are on different meshes, and
-/// `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
+/// arrays, an error for each op that cannot be partitioned or that fails when it runs, `mesh-mismatch` if the arguments
+/// are on different meshes, and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
 #[track_caller]
 pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -393,9 +398,9 @@ pub fn jit<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     })
 }
 
-/// Returns the results of `f` as types without values, without running it: `jax.eval_shape`. The arguments are one value
-/// or a tuple, as for [`Jit::lower`], and may be types themselves ([`Array::of_type`]). In Explicit mode, the types have
-/// layouts.
+/// Returns the results of `f` as types without values, without running it: `jax.eval_shape`. The arguments are one
+/// value or a tuple, as for [`Jit::lower`], and may be types themselves ([`Array::of_type`]). In Explicit mode, the
+/// types have layouts.
 ///
 /// # Errors
 ///
@@ -564,7 +569,7 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
         let values =
             leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
         let finished = trace.finish(&values, shardings, &loc);
-        // The exemplar keeps only the form, because the trace's arrays are invalid after the trace.
+        // Only the form and the types are kept, because the trace's arrays are invalid after the trace.
         let out = out.rebuild(&mut |a| Array::type_only(a.sharded().clone(), at));
         Ok(TracedFunction { finished, out, form: tree::form(args), types })
     }
@@ -654,11 +659,17 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
     }
 }
 
+/// Returns the path of a function without its type parameters, or without the type and the trait of a trait's function:
+/// `forward` for `<my_crate::Model as my_crate::Layer>::forward`.
+pub(crate) fn plain_path(path: &str) -> &str {
+    let path = if path.starts_with('<') { path.rsplit_once(">::").map_or(path, |(_, own)| own) } else { path };
+    path.split('<').next().unwrap_or(path)
+}
+
 /// Returns the name of the program: `jit_step` for `my_crate::train::step` and for a closure in it. Characters other
 /// than ASCII letters and digits become `_`.
 fn symbol(path: &str) -> String {
-    let path = path.split('<').next().unwrap_or(path);
-    let name = path.rsplit("::").find(|part| !part.starts_with('{')).unwrap_or("function");
+    let name = plain_path(path).rsplit("::").find(|part| !part.starts_with('{')).unwrap_or("function");
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     format!("jit_{}", name.chars().map(plain).collect::<String>())
 }
@@ -755,13 +766,14 @@ impl<A: Args, R: Tree> Lowered<A, R> {
     }
 
     /// Returns a warning for each line where the program communicates over Explicit axes without asking for it, and
-    /// where [`Communicate::Warn`](crate::Communicate::Warn) applies. It has the bytes that are moved, unless the
+    /// where [`Communicate::Warn`](crate::Communicate::Warn) applies. Each has the bytes that are moved, unless the
     /// program cannot be partitioned.
     pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warned.of(self.module()).iter()
     }
 
-    /// Returns every collective of the partitioned program, with its reason.
+    /// Returns every collective of the partitioned program, with its reason. [`Jit::scheduled_for`] has no effect here:
+    /// [`Compiled::communication`] shows what it changes.
     ///
     /// # Errors
     ///
@@ -771,8 +783,8 @@ impl<A: Args, R: Tree> Lowered<A, R> {
         runtime::communication(self.module())
     }
 
-    /// Writes the program and the result of every pass into `dir` as numbered `.mlir` files. Creates `dir` if it does
-    /// not exist.
+    /// Writes the program and the result of every pass of the partitioner into `dir` as numbered `.mlir` files. Creates
+    /// `dir` if it does not exist. [`Jit::scheduled_for`] has no effect here.
     ///
     /// # Errors
     ///
@@ -918,14 +930,15 @@ impl<A: Args, R: Tree> Compiled<A, R> {
         self.ready.executable().simulate(topology, overlap, Location::caller())
     }
 
-    /// Explains why the program communicates, and tries changes of one layout that would save some of it. If the mesh
-    /// states a topology, times are predicted on it, and changes are compared by time.
+    /// Explains why the program communicates, and tries changes of one layout that would save some of this
+    /// communication. If the mesh states a topology, times are predicted on it, and changes are compared by time.
+    /// [`Jit::scheduled_for`] has no effect here: pass its topology to [`Compiled::explain_on`].
     ///
     /// # Errors
     ///
-    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` or
-    /// `topology-grid` if there is no such topology, and `run-memory`, `run-steps` or `run-cancelled` if a limit is
-    /// reached. `machine-unknown` is also the error for the machine of a file.
+    /// `topology-mesh` if the mesh has another number of devices than the topology that it states, `machine-unknown` if
+    /// the machine of this topology is not known or is that of a file, `topology-grid` if the machine has no such grid,
+    /// and `run-memory`, `run-steps` or `run-cancelled` if a limit is reached.
     #[track_caller]
     pub fn explain(&self) -> Result<Explanation> {
         self.ready.executable().explain(None, Overlap::Off, Location::caller())

@@ -348,8 +348,8 @@ pub(crate) fn print_format(loc: &Loc) -> Diagnostic {
 
 // ── manual code
 /// Builds the error for an op that is not linear in an operand that is unreduced over `axes`, or that has another
-/// operand that varies over these axes or is unreduced over other axes. `axes` is as in types, `argument` as in Rust
-/// code.
+/// operand that varies over these axes or is unreduced over other axes. `axes` are formatted as in types, and
+/// `argument` are the same axes as in Rust code.
 pub(crate) fn unreduced_operand(name: &str, types: &[String], axes: &str, argument: &str, loc: &Loc) -> Diagnostic {
     let op = name.rsplit('.').next().unwrap_or(name);
     Diagnostic::error("unreduced", loc, format!("`{op}` cannot take its operands: one is unreduced over {axes}"))
@@ -385,6 +385,11 @@ pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
 pub(crate) fn manual_axis(what: &str, axis: &str, why: &str, kinds: &str, help: Option<&str>, loc: &Loc) -> Diagnostic {
     let d = Diagnostic::error("manual-axis", loc, format!("{what} over axis \"{axis}\", {why}")).mesh_text(kinds);
     help.into_iter().fold(d, Diagnostic::help)
+}
+
+pub(crate) fn batch_axis_twice(what: &str, axis: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("manual-axis", loc, format!("`{what}` over axis \"{axis}\" of a batch, which is named twice"))
+        .facts(axes)
 }
 
 pub(crate) fn axis_groups(what: &str, axis: &str, size: usize, groups: &str, loc: &Loc) -> Diagnostic {
@@ -578,8 +583,9 @@ pub(crate) fn in_spec_differs(ty: &str, spec: &P, is_new_sum: bool, loc: &Loc) -
     }
 }
 
-/// Builds the error for an argument of which dimension `dim` is split by an axis that is not mapped, and before that
-/// not by the mapped axes of its spec alone. `axes` are the axes over which the dimension would have to be split.
+/// Builds the error for an argument of which dimension `dim` is split by an Explicit axis that is not mapped, where the
+/// axes of its spec do not come first, or another mapped axis comes before that Explicit axis. `axes` are the axes over
+/// which the dimension would have to be split.
 pub(crate) fn in_spec_order(ty: &str, spec: &P, dim: usize, axes: &str, loc: &Loc) -> Diagnostic {
     let message = "in the argument's layout, the axes of its spec, and no others of the shard_map, must come before \
                    other Explicit axes: arrays are never moved implicitly over them";
@@ -687,8 +693,8 @@ pub(crate) fn float0(of: &TensorType, loc: &Loc) -> Diagnostic {
         .help("leave it out: optimizers and functions of trees, such as `tree::map`, do so by themselves")
 }
 
-/// Returns the error for tangents, cotangents or results of a rule, which `what` names, that do not have the types that
-/// they must have. `wrong` has the path, the type and the expected type of each.
+/// Returns the error for tangents, cotangents or results of a rule that do not have the expected types. `what` says in
+/// the singular what they are. `wrong` has the path, the type and the expected type of each.
 pub(crate) fn transform_types(name: &str, what: &str, wrong: &[[String; 3]], loc: &Loc) -> Diagnostic {
     let list = |k: usize| wrong.iter().map(|w| format!("{}: {}", w[0], w[k])).collect::<Vec<_>>().join(", ");
     Diagnostic::error("transform-types", loc, format!("`{name}`: a {what} does not have the expected type"))
@@ -728,6 +734,12 @@ pub(crate) fn batch_axes(what: &str, found: &str, loc: &Loc) -> Diagnostic {
     Diagnostic::error("batch-axes", loc, format!("`vmap`: the `{what}` do not fit the arrays"))
         .facts(found)
         .help("write one dimension or `None` for all arrays, or one for each")
+}
+
+pub(crate) fn spmd_axis_name(found: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("spmd-axis", loc, "`vmap`: `spmd_axis_name` takes whole axes of a mesh, each once")
+        .facts(found)
+        .help("name each axis once, without groups")
 }
 
 pub(crate) fn batch_result(found: &str, loc: &Loc) -> Diagnostic {

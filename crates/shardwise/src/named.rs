@@ -60,6 +60,12 @@ impl Along {
         self.0.is_empty()
     }
 
+    /// Returns the name of an axis that is among the axes twice, or `None` if there is none.
+    pub fn named_twice(&self) -> Option<&str> {
+        let is_twice = |&(i, axis): &(usize, &Arc<Named>)| self.0[..i].iter().any(|other| Arc::ptr_eq(axis, other));
+        self.0.iter().enumerate().find(is_twice).map(|(_, axis)| &*axis.name)
+    }
+
     /// Returns the number of indices along all of the axes together: the product of their sizes.
     pub fn count(&self) -> usize {
         self.0.iter().map(|a| a.size).product()

@@ -9,7 +9,7 @@ pub use choice::{Choice, choice};
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
-use crate::ops::{Dim, Kinds, Operand, element, site};
+use crate::ops::{Checked, Dim, Kinds, Operand, Site, checked, element, site};
 use crate::reduce::has_elements;
 use crate::tree::{Form, Path, Tree};
 use crate::{DType, context, create, explicit, hlo, mistakes, scalar};
@@ -24,6 +24,9 @@ const U32: base::DType = base::DType::U32;
 
 /// A seed for one use. Using the key moves it, so code that uses it twice does not compile, except through
 /// [`Key::reuse`].
+///
+/// As a tree, a key has one leaf of type `u32[2]`. [`vmap`](crate::vmap()) may return stacked keys, whose leaf has another
+/// type. Functions that draw from such a key fail with `key-type`: map over the keys with `vmap`, `scan` or `map` first.
 #[derive(Debug)]
 pub struct Key(Array);
 
@@ -61,6 +64,9 @@ impl Key {
             crate::control::give_up(d, at);
         }
         context::within(at, || {
+            if let Err(bad) = checked("split", &[&self.0], |s| is_key(s, &self.0)) {
+                return (0..n).map(|_| Key(bad.clone())).collect();
+            }
             let words = call("split", n, [&self.0], |[key]| {
                 let [a, b] = hash(key, &counters(&[n]));
                 let column = |x: &Array| hlo::reshape(x, &[n, 1]);
@@ -79,12 +85,14 @@ impl Key {
     }
 
     /// Returns another key for each number, static or traced: the step of a training loop, or a device's position. This
-    /// is `jax.random.fold_in`. An array is converted to `u32`.
+    /// is `jax.random.fold_in`. An array is converted to `u32`, so that an integer out of its range wraps.
     ///
     /// # Errors
     ///
     /// - `number-dtype` if a Rust number is not an integer that fits a `u32`.
     /// - `dtype-kind` unless an array holds integers, and `fold-in` unless it is a scalar.
+    ///
+    /// The array of the key carries the mistake.
     #[track_caller]
     pub fn fold_in(self, n: impl Operand) -> Key {
         let at = context::caller(Location::caller());
@@ -98,6 +106,7 @@ impl Key {
                 }),
             };
             Key(site("fold_in", &[&key, &n], |s| {
+                is_key(s, &key)?;
                 s.kind(&n, base::DType::is_integer, "an integer scalar", "")?;
                 if n.tensor().rank() != 0 {
                     let message = "`fold_in` needs an integer scalar".to_string();
@@ -229,7 +238,7 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
     let ty = TensorType::new(U32, shape.clone());
-    site("bits", &[&key.0], |s| {
+    drawing("bits", &key, |s| {
         s.fits(&ty)?;
         Ok(create_from("bits", &ty, [&key.0], ty.clone(), move |[key]| bits_of(key, &shape, 32)))
     })
@@ -274,6 +283,29 @@ pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> A
     hlo::binary(Opcode::Maximum, &low_number, &scaled)
 }
 
+/// Checks that an array is that of a single key.
+///
+/// Errors: `key-type`.
+pub(crate) fn is_key(s: &Site<'_>, key: &Array) -> Checked<()> {
+    if *key.tensor() == TensorType::new(U32, [2]) {
+        return Ok(());
+    }
+    let message = format!("`{}` draws from one key, whose type is u32[2]", s.name);
+    let help = "map over stacked keys with `vmap`, `scan` or `map`, and keep keys as they are when you convert a tree";
+    s.fail(None, mistakes::with_facts("key-type", message, key.short_type(), help, &s.loc))
+}
+
+/// Runs a function that draws from `key`, as [`site`] does.
+///
+/// Errors: `key-type`.
+#[track_caller]
+fn drawing(name: &'static str, key: &Key, f: impl FnOnce(&Site<'_>) -> Checked) -> Array {
+    site(name, &[&key.0], |s| {
+        is_key(s, &key.0)?;
+        f(s)
+    })
+}
+
 /// Creates a random array of type `ty`, which `f` makes from the key and the type in a trace. `name` is the function in
 /// messages. `constants` are everything else that `f` depends on.
 ///
@@ -286,7 +318,7 @@ pub(crate) fn floats(
     constants: impl Hash,
     f: impl Fn(&Array, &TensorType) -> Array + Send + Sync + 'static,
 ) -> Array {
-    site(name, &[&key.0], |s| {
+    drawing(name, &key, |s| {
         s.fits(&ty)?;
         if !ty.dtype.is_float() || !ty.dtype.is_computed() {
             let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
@@ -347,7 +379,7 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 #[track_caller]
 pub fn bernoulli(key: Key, p: f64, shape: impl IntoShape) -> Array {
     let ty = TensorType::new(base::DType::I1, shape.into_shape().0);
-    site("bernoulli", &[&key.0], |s| {
+    drawing("bernoulli", &key, |s| {
         s.fits(&ty)?;
         if !(0.0..=1.0).contains(&p) {
             let message = format!("`bernoulli`: the probability {p} is not between 0 and 1");
@@ -366,8 +398,8 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
     hlo::compare("LT", &uniform_of(key, &ty, 0.0, 1.0), &hlo::splat(&element(p, ty.dtype), shape))
 }
 
-/// Draws numbers from the normal distribution with mean 0 and variance 1 between `low` and `high`, as
-/// `jax.random.truncated_normal` does.
+/// Draws numbers from the normal distribution with mean 0 and variance 1, without those that are not between `low` and
+/// `high`, as `jax.random.truncated_normal` does. Both limits are excluded.
 ///
 /// # Errors
 ///
@@ -388,7 +420,7 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
 pub fn truncated_normal(key: Key, low: f64, high: f64, shape: impl IntoShape, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
     if low.partial_cmp(&high) != Some(std::cmp::Ordering::Less) {
-        return site("truncated_normal", &[&key.0], |s| {
+        return drawing("truncated_normal", &key, |s| {
             s.fail(Some(ty.clone()), mistakes::truncated_normal(low, high, &ty.short(), &s.loc))
         });
     }
@@ -423,7 +455,7 @@ pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: 
 #[track_caller]
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
-    site("permutation", &[&key.0], |s| {
+    drawing("permutation", &key, |s| {
         s.fits(&ty)?;
         let last = crate::dtype::Number::Int(n.saturating_sub(1) as i128);
         if let Err(why) = last.as_literal(ty.dtype) {
@@ -448,7 +480,8 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     })
 }
 
-/// Draws an index along `dim` with the probabilities `softmax(logits)`, as `jax.random.categorical` does.
+/// Draws an index along `dim` for each position in the other dimensions, with the probabilities `softmax(logits)`, as
+/// `jax.random.categorical` does.
 ///
 /// # Shapes
 ///
@@ -459,10 +492,12 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
 /// - `reduce-empty` if the dimension has size 0.
-/// - `too-large` if an `i32` cannot count the positions.
+/// - `too-large` if an `i32` cannot count the positions, or if an array that is computed for the random numbers would
+///   have 2^59 bytes or more, where a size of 0 counts as 1.
 #[track_caller]
 pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
     site("categorical", &[&key.0, logits], |s| {
+        is_key(s, &key.0)?;
         let dim = s.dim(logits, dim)?;
         s.has(logits, Kinds::Floats)?;
         has_elements(s, logits, &[dim])?;
@@ -569,7 +604,7 @@ fn two_keys(key: &Array) -> [Array; 2] {
 #[track_caller]
 pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), shape.into_shape().0);
-    site("randint", &[&key.0], |s| {
+    drawing("randint", &key, |s| {
         s.fits(&ty)?;
         if !matches!(ty.dtype, base::DType::I32 | base::DType::U32) {
             let d = mistakes::wrong_kind("randint", &ty.short(), "i32 or u32", "", &s.loc);
@@ -594,7 +629,8 @@ fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
         // The range is all of `u32`. The low word is the remainder of both words by 2^32.
         return low;
     }
-    // 2^32 modulo the span, by squaring, as JAX does it: in 32 bits.
+    // The square of 2^16 modulo the span, in 32 bits, as JAX computes it: 2^32 modulo the span for spans up to 2^16.
+    // For larger ones the square overflows to 0, so that only the low word counts.
     let half = (1u64 << 16) % span;
     let multiplier = (half * half) as u32 as u64 % span;
     let unsigned = TensorType::new(U32, ty.shape.clone());

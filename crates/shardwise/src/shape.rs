@@ -291,8 +291,8 @@ impl Array {
     ///
     /// # Errors
     ///
-    /// `too-large` if the result would have 2^59 bytes or more, where a size of 0 counts as 1, or if it, with a further
-    /// dimension for each number, would have more than 255 dimensions.
+    /// `too-large` if the result, or an array with a further dimension for each number that is not 1, would have 2^59
+    /// bytes or more, where a size of 0 counts as 1, or more than 255 dimensions.
     ///
     /// # Examples
     ///
@@ -524,7 +524,8 @@ fn tile(x: &Array, times: &[usize]) -> Array {
     hlo::reshape(&hlo::broadcast_in_dim(x, &apart, &dims), &merged)
 }
 
-/// Types that say how to split an array: a number of equal parts, or the positions before which parts begin.
+/// Types that say how to split an array: a number of equal parts, or the positions at which all parts but the first
+/// begin.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how to split an array",
     label = "expected a number of parts (`usize`), or positions: `[usize; N]`, `&[usize]` or `Vec<usize>`"
@@ -600,7 +601,10 @@ fn split_of(name: &'static str, x: &Array, parts: PartsKind, dim: impl Dim) -> V
         });
         let dim = match found {
             Ok(dim) => dim,
-            Err(bad) => return vec![bad; parts.count().clamp(1, MAX_PARTS)],
+            Err(bad) => {
+                let count = parts.count();
+                return vec![bad; if count > MAX_PARTS { 1 } else { count.max(1) }];
+            }
         };
         let ranges = parts.ranges(x.tensor().shape[dim]);
         call_many(decided(name), (dim, &ranges), &[x], ranges.len(), |x| {
@@ -609,7 +613,7 @@ fn split_of(name: &'static str, x: &Array, parts: PartsKind, dim: impl Dim) -> V
     })
 }
 
-/// Returns the number of parts into which `x` is split along `dim`, which must exist.
+/// Checks that `x` can be split into these parts along `dim`, which must exist.
 ///
 /// Errors: `split`, `too-large`.
 fn check_parts(s: &Site<'_>, x: &Array, parts: &PartsKind, dim: usize) -> Checked<()> {

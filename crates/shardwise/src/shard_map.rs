@@ -18,7 +18,7 @@
 use crate::array::Array;
 use crate::collective::{Axes, AxisName};
 use crate::error::Mistakes;
-use crate::function::{At, Callee, Wrapped};
+use crate::function::{At, Callee, Wrapped, plain_path};
 use crate::manual::{ManualType, Scope};
 use crate::mistakes::Split;
 use crate::spec::{self, AnySpec, LeafSpec, SpecFor, shown_axes};
@@ -76,11 +76,13 @@ struct Shared<'f, T, R: Returns> {
 ///   `spec-not-manual` for each argument or result that does not fit its spec.
 /// - `in-spec-layout` and `captured-layout` if an array would have to be moved over Explicit axes.
 /// - `out-spec-varying`, `out-spec-unreduced` and `out-spec-reduced` if the state of a result does not fit its spec.
+/// - `too-large` if a joined result would have 2^59 bytes or more, where a size of 0 counts as 1.
+/// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 /// - All mistakes of the arguments and of the function.
 ///
-/// After `captured-layout` and mistakes of ops, tracing continues. Outside of a trace, the results carry these
-/// mistakes, and those of the run. The other mistakes leave no result. If `f` returns `Result`, the call returns them.
-/// Otherwise, they end the trace, and outside of a trace, the call panics with them.
+/// After `captured-layout`, `too-large` and mistakes of ops, tracing continues. Outside of a trace, the results carry
+/// these mistakes, and those of the run. The other mistakes leave no result. If `f` returns `Result`, the call returns
+/// them. Otherwise, they end the trace, and outside of a trace, the call panics with them.
 #[track_caller]
 pub fn shard_map<'f, M, F: Callable<M> + Function<M> + Send + Sync + 'f>(
     f: F,
@@ -127,8 +129,8 @@ impl<'f, A: Args, R: Returns, S> ShardMap<'f, A, R, S> {
         self.with(|s| s.out_specs = Some(spec::any(specs)))
     }
 
-    /// Limits the map to these axes of the mesh. Over other axes, the function sees whole arrays. By default, the map
-    /// is over all axes that no enclosing `shard_map` is over.
+    /// Limits the map to these axes of the mesh. The arrays in the function are parts along these axes only. By
+    /// default, the map is over all axes that no enclosing `shard_map` is over.
     pub fn axes(self, axes: impl Axes) -> Self {
         self.with(|s| s.axes = Some(axes.names()))
     }
@@ -355,7 +357,7 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     // ── the op
-    /// Ends the body with `out` and builds the op. Returns its results, as the code around it sees them. Records
+    /// Ends the body with `out` and builds the op. Returns its results, as arrays of the code around it. Records
     /// `captured-layout` for captured arrays that are not whole over the manual Explicit axes.
     #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
@@ -450,7 +452,7 @@ fn check_result(
 /// Formats the name of a function for messages, where the name is in backticks: `step` for `my_crate::train::step`, and
 /// `a closure in step` for a closure in it.
 fn shown(path: &str) -> String {
-    let path = path.split('<').next().unwrap_or(path);
+    let path = plain_path(path);
     let mut parts = path.rsplit("::");
     let last = parts.next().unwrap_or(path);
     match last.starts_with('{') {

@@ -29,7 +29,7 @@ pub enum Interpolation {
 }
 
 impl Array {
-    /// Counts how many elements are in each bin between two of the `edges`, which must be sorted in ascending order. A
+    /// Counts how many elements are in each bin between two adjacent `edges`, which must be sorted in ascending order. A
     /// bin includes its lower edge, and the last bin also its upper one. Other elements are not counted.
     ///
     /// The bins of NumPy's `histogram(x, bins=10, range=(0, 1))` are those of `linspace(0.0, 1.0, 11, F32)`.
@@ -72,9 +72,9 @@ impl Array {
         })
     }
 
-    /// Returns the quantiles of the elements: the value below which a part `q` of them is, interpolated linearly. `q` is
-    /// a number from 0 to 1, or an array of them, with one dimension or none, which becomes the first dimension of the
-    /// result. If an element is NaN, the result is NaN. Integers are converted to `f32`.
+    /// Returns the quantiles of the elements: the value below which a part `q` of them is, interpolated linearly. `q`
+    /// is a number from 0 to 1, or an array of them, with one dimension or none, which becomes the first dimension of
+    /// the result. If an element is NaN, the result is NaN. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -124,8 +124,8 @@ impl Array {
         quantile_of("percentile", self, q.operand(), &dims, Interpolation::Linear)
     }
 
-    /// Returns the median of the elements: the one in the middle, or the mean of the two in the middle. If an element is
-    /// NaN, the result is NaN. Integers are converted to `f32`.
+    /// Returns the median of the elements: the one in the middle, or the mean of the two in the middle. If an
+    /// element is NaN, the result is NaN. Integers are converted to `f32`.
     ///
     /// # Errors
     ///
@@ -139,7 +139,8 @@ impl Array {
     }
 
     /// Returns the covariances of variables, whose observations are the rows of the array. The sums are divided by the
-    /// number of observations less `ddof`, which is 1 by default in NumPy and JAX. Integers are converted to `f32`.
+    /// number of observations less `ddof`, which is 1 by default in NumPy and JAX. If `ddof` is not less than this
+    /// number, the sums are divided by 0. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -317,7 +318,7 @@ fn check_parts(s: &Site<'_>, x: &Array, q: &Array) -> Checked<()> {
 /// The elements over which quantiles are taken, sorted along the last dimension.
 struct Rows {
     sorted: Array,
-    /// True where an element of the row is NaN.
+    /// For each row, true if one of its elements is NaN. Has the dimensions of `sorted` but the last.
     has_nan: Array,
 }
 
@@ -387,11 +388,12 @@ impl Between {
 }
 
 impl Interpolation {
-    /// Returns the quantiles of the rows. If they are at a vector of places, it is the last dimension of the result.
+    /// Returns the quantiles of the rows. For a vector of places, the last dimension of the result is that of the places.
     fn value(self, rows: &Rows, place: &Place) -> Array {
         let Between { low, high, weight } = Between::of(rows, place);
         let value = match self {
-            Interpolation::Linear => &low * (1.0 - &weight) + &high * &weight,
+            // If the quantile is one element, the other one does not count, even if it is infinite.
+            Interpolation::Linear => weight.eq(0.0).select(&low, &low * (1.0 - &weight) + &high * &weight),
             Interpolation::Lower => low,
             Interpolation::Higher => high,
             Interpolation::Nearest => weight.le(0.5).select(&low, &high),

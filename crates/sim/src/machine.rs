@@ -414,12 +414,13 @@ impl Section {
 }
 
 /// Constants of chips that must not be 0. The simulator divides by all of them except `host_chips`.
-const POSITIVE: [&str; 19] = [
+const POSITIVE: [&str; 20] = [
     "devices_per_chip",
     "host_chips",
     "clock_hz",
     "macs_per_cycle",
     "mxu_tile",
+    "vmem_bytes",
     "mxu_efficiency",
     "matrix_units",
     "peak_flops",

@@ -33,6 +33,8 @@ pub(crate) fn account(
 ) {
     let last = last_uses(frame, plan, done);
     let returned: BTreeSet<Value> = results.iter().map(|&v| frame.get(v).base).collect();
+    // The items that write their results into the memory of an operand: each into that of one.
+    let mut taking = BTreeSet::new();
     for (i, item) in plan.items.iter().enumerate() {
         let root = block.at(item.root());
         let is_alias = matches!(item, Item::Free(_)) || Opcode::of_view(&root) == Opcode::AsyncDone;
@@ -40,7 +42,8 @@ pub(crate) fn account(
             let freed = match last.get(&v) {
                 _ if returned.contains(&v) => (!is_main).then_some(end),
                 Some(&(user, time)) => {
-                    Some(if takes_over(block, frame, plan, user, v) { done[user].start } else { time })
+                    let is_taken = takes_over(block, frame, plan, user, v) && taking.insert(user);
+                    Some(if is_taken { done[user].start } else { time })
                 }
                 None => Some(done[i].end),
             };
@@ -67,7 +70,7 @@ fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (
     last
 }
 
-/// Returns true if the item writes its result into the memory of `v`, which no later item uses: if it is a group whose
+/// Returns true if the item can write its result into the memory of `v`, which no later item uses: if it is a group whose
 /// results have as many bytes as `v`, and no product of it reads `v`.
 fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v: Value) -> bool {
     let Item::Group(ops) = &plan.items[item] else { return false };

@@ -1,8 +1,9 @@
 //! Which device of a topology is at each position of a mesh: the order in which JAX lays out meshes.
 //!
 //! Small slices have orders of their own, in which the devices form a ring. On all others, an axis of the mesh is laid
-//! along one or more whole dimensions of the grid where the sizes allow it, the last axis first. The first axes of the
-//! mesh are those over pods or nodes.
+//! along one or more whole dimensions of the grid where the sizes allow it, the last axis first. If there are several
+//! pods or nodes, the major parts of the first axes whose sizes allow it are laid over them, and only the rest of the
+//! axes within each.
 //!
 //! Source of the orders and of the rule: jax, `mesh_utils.py`. Where an axis needs a part of a dimension, JAX chooses
 //! among all ways; here the last dimensions are divided first.
@@ -38,8 +39,10 @@ fn devices(topology: &Topology, mesh: &Mesh) -> Vec<usize> {
     over_pods(topology, &sizes)
 }
 
-/// Returns the device at each position of a mesh whose axes have these sizes. The first axes, or their major parts, are
-/// laid over the pods, and the rest within each pod. The devices are in their order if the sizes do not allow that.
+/// Returns the device at each position of a mesh whose axes have these sizes. Their product must be the number of
+/// devices of the topology. The pods are dealt to the axes, first to last: the major part of each axis, as large as the
+/// greatest common divisor of its size and of the number of pods that are left, is laid over pods. The rest of each
+/// axis is laid within each pod.
 fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     let pods = topology.device_count() / topology.devices_per_pod();
     let mut left = pods;
@@ -50,7 +53,6 @@ fn over_pods(topology: &Topology, sizes: &[usize]) -> Vec<usize> {
     }
     let inner: Vec<usize> = sizes.iter().zip(&outer).map(|(size, part)| size / part).collect();
     let in_pod = match ring_order(topology, &inner) {
-        _ if left > 1 => return (0..topology.device_count()).collect(),
         Some(order) => order.to_vec(),
         None => along_dimensions(topology, &inner),
     };

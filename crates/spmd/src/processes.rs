@@ -171,7 +171,11 @@ fn reads_free_position(
     let free = free_axes(mesh, manual);
     let is_read = |a: &&AxisRef| read.iter().any(|own| own.overlaps(**a));
     let axis = free.iter().find(is_read)?.display(mesh);
-    if is_read_along(view, |at| AxisRef::index_in(mesh, &read, at), mesh, manual, uses) {
+    let number = |at: &[usize]| match Opcode::of_view(view) {
+        Opcode::PartitionId => mesh.device(AxisRef::index_in(mesh, &read, at)),
+        _ => AxisRef::index_in(mesh, &read, at),
+    };
+    if is_read_along(view, number, mesh, manual, uses) {
         return None;
     }
     let message =

@@ -10,14 +10,16 @@ use shardwise_ir::{Attr, Attrs, Module};
 const NAME: &str = "shardwise.warnings";
 
 /// Stores warnings in a module in place of those that it holds: their locations, messages, facts and help, but not
-/// their codes. Does nothing if `warnings` is empty.
+/// their codes. A location is stored as its text, so that [`read`] skips warnings whose location is not in a file. Does
+/// nothing if `warnings` is empty.
 pub fn write(module: &mut Module, warnings: &[Diagnostic]) {
     if !warnings.is_empty() {
         module.attrs.set(NAME, Attr::Array(warnings.iter().map(to_attr).collect()));
     }
 }
 
-/// Returns the warnings that a module holds, all with the code `communication`. Entries in another form are skipped.
+/// Returns the warnings that a module holds, all with the code `communication`. Entries in another form are skipped,
+/// such as those whose location is not in a file. The locations have no scopes.
 pub fn read(module: &Module) -> Vec<Diagnostic> {
     match module.attrs.get(NAME) {
         Some(Attr::Array(items)) => items.iter().filter_map(|a| of_attr(a.as_record()?)).collect(),
@@ -32,7 +34,10 @@ pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagno
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {
         let bytes = row.bytes_received_in_all();
         match kinds.iter_mut().find(|(r, ..)| (r.kind.name(), &r.groups) == (row.kind.name(), &row.groups)) {
-            Some((_, all, times)) => (*all, *times) = (*all + bytes, times.zip(row.count).map(|(a, b)| a + b)),
+            Some((_, all, times)) => {
+                *all = all.saturating_add(bytes);
+                *times = times.zip(row.count).map(|(a, b)| a.saturating_add(b));
+            }
             None => kinds.push((row, bytes, row.count)),
         }
     }

@@ -122,7 +122,9 @@ impl Timeline {
         let lanes = sets.len() as u64;
         let of = |&index: &SpanIndex| &self.spans[index];
         let first = of(&spans[0]);
-        let sum = |fact: fn(&Span) -> Option<u64>| spans.iter().map(of).map(fact).sum::<Option<u64>>();
+        let sum = |fact: fn(&Span) -> Option<u64>| {
+            spans.iter().map(of).map(fact).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
+        };
         let time = sum(|span| Some(span.duration())).unwrap_or(0);
         let set = |span: &Span| if sets.len() == 1 { sets[0][0] } else { span.lane };
         let mut runs: HashMap<LaneIndex, u64> = HashMap::new();

@@ -222,12 +222,13 @@ impl Timeline {
         for span in next.spans.iter() {
             let mut span = span.clone();
             span.lane = lanes[span.lane.index()];
-            span.start += begin;
-            span.end += begin;
+            span.start = span.start.saturating_add(begin);
+            span.end = span.end.saturating_add(begin);
             span.after.iter_mut().for_each(|i| *i = SpanIndex::new(first + i.index()));
             self.spans.push(span);
         }
-        self.memory.extend(next.memory.iter().map(|usage| MemoryUse { start: usage.start + begin, ..*usage }));
+        self.memory
+            .extend(next.memory.iter().map(|usage| MemoryUse { start: usage.start.saturating_add(begin), ..*usage }));
         self.notes.extend(next.notes);
         if is_higher {
             self.at_peak = next.at_peak;

@@ -99,12 +99,30 @@ pub enum Reducer {
     Or,
 }
 
+impl Unary {
+    /// Returns true if programs with 64-bit lanes have no kernel for this function of elements of type `elem`.
+    pub fn needs_narrow_lanes(self, elem: Elem) -> bool {
+        is_narrow_float(elem) && self != Unary::Sqrt && unary_formula(self).is_some()
+    }
+}
+
+impl Binary {
+    /// Returns true if programs with 64-bit lanes have no kernel for this function of elements of type `elem`.
+    pub fn needs_narrow_lanes(self, elem: Elem) -> bool {
+        is_narrow_float(elem) && binary_formula(self).is_some()
+    }
+}
+
+fn is_narrow_float(elem: Elem) -> bool {
+    elem.is_float() && elem != Elem::F64
+}
+
 impl Reducer {
     /// Returns true if the elements must be combined in 32-bit lanes, which holds for sums and products of `f16`,
     /// `bf16` and `f32`. The result depends on the width of the lanes, because each sum or product of floats is rounded
     /// to a lane, and `shardwise_mathfn::order` defines the result.
     pub fn needs_narrow_lanes(self, elem: Elem) -> bool {
-        matches!(self, Reducer::Sum | Reducer::Product) && elem.is_float() && elem != Elem::F64
+        matches!(self, Reducer::Sum | Reducer::Product) && is_narrow_float(elem)
     }
 }
 
@@ -168,7 +186,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns an elementwise program over `space` with 32-bit lanes.
+    /// Returns an empty elementwise program over `space` with 32-bit lanes.
     pub fn new(space: &[usize]) -> Program {
         Program {
             space: space.to_vec(),
@@ -180,8 +198,8 @@ impl Program {
         }
     }
 
-    /// Returns an elementwise program over `space` with 64-bit lanes if `elem` needs them ([`Elem::is_wide`]), and with
-    /// 32-bit lanes otherwise.
+    /// Returns an empty elementwise program over `space` with 64-bit lanes if `elem` needs them ([`Elem::is_wide`]),
+    /// and with 32-bit lanes otherwise.
     pub fn of(elem: Elem, space: &[usize]) -> Program {
         let program = Program::new(space);
         if elem.is_wide() { program.wide() } else { program }
@@ -293,8 +311,8 @@ impl Program {
     }
 
     /// Adds the comparison of two floats in the total order of IEEE 754, which distinguishes -0 from +0, and NaNs from
-    /// each other. Returns `None` if they are no floats, or if they do not fill a lane, because NaNs may then be others
-    /// there.
+    /// each other. Returns `None` if they are no floats, or if they do not fill a lane, because converting a NaN to a
+    /// lane may change its bits.
     ///
     /// # Panics
     /// Panics if `a` and `b` have different types.
@@ -316,8 +334,8 @@ impl Program {
         self.op2(Op::Xor, node, magnitude)
     }
 
-    /// Adds the float next to `a` in the direction of `b`, which is `b` if both are equal, and NaN if one is. Returns
-    /// `None` if they are no floats or do not fill a lane.
+    /// Adds the float next to `a` in the direction of `b`, which is `b` if both are equal, and NaN if one of them is
+    /// NaN. Returns `None` if they are no floats or do not fill a lane.
     ///
     /// # Panics
     /// Panics if `a` and `b` have different types.
@@ -379,9 +397,9 @@ impl Program {
         Some(Value { node: self.fit(of.elem, node), elem: of.elem })
     }
 
-    /// Adds the constant that changes no element with which a reduction combines it. For an integer type that is
-    /// narrower than a lane, it may be outside the range of the type. Returns `None` if there is no such reduction of
-    /// this type.
+    /// Adds the constant that changes no element with which a reduction combines it. For truth values, and for an
+    /// integer type that is narrower than a lane, it may be no value of the type. Returns `None` if there is no such
+    /// reduction of this type.
     pub fn identity(&mut self, reducer: Reducer, elem: Elem) -> Option<Value> {
         let (_, identity) = reduction(reducer, elem, self.wide)?;
         Some(self.value(elem, Node::Constant(identity)))
@@ -488,7 +506,7 @@ impl Program {
         if exact.is_some() {
             return exact;
         }
-        if self.wide && a.elem != Elem::F64 && function != Unary::Sqrt {
+        if self.wide && function.needs_narrow_lanes(a.elem) {
             return None;
         }
         let node = self.op(unary_formula(function)?, a.node);
@@ -531,7 +549,7 @@ impl Program {
             Binary::Mul => Op::FMul,
             Binary::Div => Op::FDiv,
             Binary::Rem => Op::FRem,
-            _ if self.wide && a.elem != Elem::F64 => return None,
+            _ if self.wide && function.needs_narrow_lanes(a.elem) => return None,
             _ => binary_formula(function)?,
         };
         let node = self.op2(op, x, y);

@@ -93,8 +93,9 @@ fn padding(view: &OpView<'_>) -> Option<Moves> {
     }
     let (shape, strides) = (view.operand_shape(0), row_major(view.result_shape(0)));
     let start: usize = strides.iter().zip(&low).map(|(&s, &l)| s as usize * l as usize).sum();
-    let to: Vec<isize> =
-        strides.iter().enumerate().map(|(d, s)| s * (1 + interior.get(d).copied().unwrap_or(0) as isize)).collect();
+    // Where a product does not fit, the dimension has one element, whose stride does not count.
+    let between = |d: usize| interior.get(d).map_or(1, |&n| (n as isize).wrapping_add(1));
+    let to: Vec<isize> = strides.iter().enumerate().map(|(d, s)| s.wrapping_mul(between(d))).collect();
     let moves = vec![(0, 0, start * size, Move::new(size, shape, &row_major(shape), &to))];
     Some(Moves { moves, filler: Some(Filler::Input(1)), output_bytes: output_bytes(view) })
 }

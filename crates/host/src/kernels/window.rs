@@ -53,7 +53,7 @@ pub struct Part {
     pub sizes: Vec<usize>,
     /// The number of elements of the operand from window to window.
     pub strides: Vec<isize>,
-    /// The offset of the first window, in elements of the result.
+    /// The number of the first window among all windows, which are numbered in row-major order.
     pub start: isize,
     /// For each position of the window, row-major, the offset in the operand of its element for the first window, in
     /// elements. It is `None` for a position in the padding or in a hole.
@@ -79,7 +79,7 @@ pub fn parts(window: &[WindowDim], shape: &[usize], windows: &[usize]) -> Option
         if all.len() * ranges.len() > MAX_PARTS {
             return None;
         }
-        let step = from[d] * w.stride as isize / w.base_dilation as isize;
+        let step = from[d].wrapping_mul(w.stride as isize) / w.base_dilation as isize;
         let extended = |part: &Part, (first, count, inside): &Alike| Part {
             sizes: [&part.sizes[..], &[*count]].concat(),
             strides: [&part.strides[..], &[step]].concat(),
@@ -114,8 +114,8 @@ fn ranges(w: &WindowDim, n: usize, windows: usize) -> Option<Vec<Alike>> {
     Some(starts.iter().zip(ends).map(|(&start, end)| (start, end - start, inside(start))).collect())
 }
 
-/// Returns the windows whose position `k` holds one of `n` elements, which is a range: from window to window, the
-/// position moves by a whole number of elements.
+/// Returns the windows whose position `k` holds one of `n` elements. They are a range, because the position moves by a
+/// whole number of elements from window to window. [`ranges`] checks this if there are several windows.
 fn windows_with(w: &WindowDim, k: usize, n: usize, windows: usize) -> Range<usize> {
     let (stride, step) = (w.stride as i128, w.base_dilation as i128);
     let first = k as i128 * w.dilation as i128 - i128::from(w.low);

@@ -213,16 +213,21 @@ impl<E: Stored> Run<'_, '_, E> {
     }
 
     fn whole_cholesky(&mut self, triangle: Triangle) {
+        let is_lower = triangle == Triangle::Lower;
         let mut a = self.matrix(0);
-        let info = lapack::cholesky(&mut a, triangle);
-        // The factor is complete in front of this row and column.
+        if !is_lower {
+            // An upper factor would not be complete in front of a minor that is not positive.
+            a = a.adjoint();
+        }
+        let info = lapack::cholesky(&mut a, Triangle::Lower);
         let end = if info == 0 { a.rows() } else { info as usize - 1 };
         let element = |i: usize, j: usize| {
-            let (inside, first) = if triangle == Triangle::Lower { (i >= j, j) } else { (i <= j, i) };
-            match (inside, first < end) {
-                (false, _) => E::Wide::ZERO,
-                (true, true) => a[(i, j)],
-                (true, false) => E::Wide::of(f64::NAN, 0.0),
+            let (row, column) = if is_lower { (i, j) } else { (j, i) };
+            match () {
+                () if row < column => E::Wide::ZERO,
+                () if column >= end => E::Wide::of(f64::NAN, 0.0),
+                () if is_lower || i == j => a[(row, column)],
+                () => a[(row, column)].conj(),
             }
         };
         let whole = Matrix::from_fn(a.rows(), a.rows(), element);

@@ -203,8 +203,8 @@ impl Facts for Join {
         let is_read = |i: usize| inputs[i].shape[dim] == 0 || parts.iter().any(|p| p.operand == i && p.size > 0);
         c.that(
             "join_c1",
-            (0..inputs.len()).all(is_read),
-            "`parts` must have a part with elements of each operand whose size along `dimension` is not 0",
+            !parts.is_empty() && (0..inputs.len()).all(is_read),
+            "`parts` must have a part, and one with elements of each operand whose size along `dimension` is not 0",
         )
         .so_far()?;
         let mut shape = first.shape.clone();
@@ -283,7 +283,7 @@ impl Facts for Join {
     );
 }
 
-/// Builds the elements of the last window that are not left out: all parts are in it.
+/// Builds the last window, which has all parts, without the elements between those that the stride takes.
 fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     let window = *cx.windows.last().expect("at least one part");
     let stride = Join::stride(&cx.op);

@@ -88,7 +88,7 @@ impl CustomForm for CollectiveForm {
 
     fn print(&self, p: &mut Printer<'_>, op: &OpView<'_>) -> Option<()> {
         check_identity(op)?;
-        if let Some(attr) = op.attr("reduction_op") {
+        if let Some(attr) = op.attr("reduction_op").filter(|_| self.reduces) {
             let Attr::Enum { value, .. } = attr else { return None };
             p.write(" ");
             p.write(value);

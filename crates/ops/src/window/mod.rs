@@ -45,13 +45,15 @@ impl WindowDim {
         // The sum of all amounts may fit although a part of it does not.
         let padded = spread(n, self.base_dilation)? as i128 + i128::from(self.low) + i128::from(self.high);
         let places = padded - spread(self.size, self.dilation)? as i128;
-        if padded <= 0 || places < 0 { Some(0) } else { Some(usize::try_from(places).ok()? / self.stride + 1) }
+        if padded <= 0 || places < 0 { Some(0) } else { (usize::try_from(places).ok()? / self.stride).checked_add(1) }
     }
 
     /// Returns the index, in a dimension of `n` elements, of element `k` of the window at position `i`. Returns `None`
     /// if padding or a hole of the base dilation is there. `i` and `k` are not checked.
     pub fn element(&self, i: usize, k: usize, n: usize) -> Option<usize> {
-        let at = (i * self.stride + k * self.dilation) as i64 - self.low;
+        // The index may be outside of 64 bits behind the dimension only. It then wraps to a negative number.
+        let from_low = i.wrapping_mul(self.stride).wrapping_add(k.wrapping_mul(self.dilation));
+        let at = (from_low as i64).wrapping_sub(self.low);
         let step = self.base_dilation as i64;
         let index = at.div_euclid(step) as usize;
         (at >= 0 && at % step == 0 && index < n).then_some(index)

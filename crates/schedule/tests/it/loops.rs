@@ -68,3 +68,22 @@ fn loops_with_earlier_gathers_are_equal() {
         agree(&module, &out.module, &[numbers(&[12, 4]), numbers(&[count, 4, 4])]).unwrap_or_else(|e| panic!("{e}"));
     }
 }
+
+/// Tests a chain of scalars that nothing else waits for. To write it by a recursion would exceed the thread's stack.
+#[test]
+fn long_chains_of_scalars_are_written() {
+    let n = 50_000;
+    let ops: String = (0..n).map(|i| format!("    %{} = stablehlo.negate %{i} : tensor<f32>\n", i + 1)).collect();
+    let program = format!(
+        r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<f32>) -> tensor<f32> {{
+  %r = sdy.manual_computation(%a) in_shardings=[<@mesh, []>] out_shardings=[<@mesh, []>] manual_axes={{"x"}} (%0: tensor<f32>) {{
+{ops}    sdy.return %{n} : tensor<f32>
+  }} : (tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}}"#
+    );
+    let local = localized(&program);
+    let after = scheduled(&local, &topology("v5e:2x2"), Overlap::Auto);
+    assert_eq!(after.module.main().map(|f| f.body.walk().len()), local.main().map(|f| f.body.walk().len()));
+}

@@ -3,7 +3,7 @@
 use crate::array::Array;
 use crate::eager::call;
 use crate::ops::{Kinds, site};
-use crate::random::{Key, bernoulli_of};
+use crate::random::{Key, bernoulli_of, is_key};
 use crate::{explicit, mistakes, zeros_like};
 
 /// Sets each element to 0 with probability `rate`, and divides the others by `1 - rate`. This is Flax's `Dropout` in
@@ -32,6 +32,7 @@ use crate::{explicit, mistakes, zeros_like};
 pub fn dropout(key: Key, x: &Array, rate: f64) -> Array {
     let key = key.data();
     site("dropout", &[&key, x], |s| {
+        is_key(s, &key)?;
         s.has(x, Kinds::Floats)?;
         if !(0.0..=1.0).contains(&rate) {
             return s.fail(Some(x.tensor().clone()), mistakes::dropout_rate(rate, &x.short_type(), &s.loc));

@@ -1,10 +1,11 @@
 //! Random choices with given probabilities.
 
-use super::{Key, gumbel_of, permutation_of, randint_of, uniform_of};
+use super::{Key, gumbel_of, is_key, permutation_of, randint_of, uniform_of};
 use crate::array::{Array, IntoShape};
 use crate::eager::{call_many, create_from};
 use crate::explicit;
 use crate::ops::{Checked, Kinds, Site, element, site};
+use crate::reduce::wide;
 use crate::search::{Side, insertion_points, is_vector};
 use crate::{hlo, mistakes};
 use shardwise_base::DType;
@@ -32,7 +33,8 @@ impl Choice {
     }
 
     /// Draws number `i` with the probability `p[i]`. The probabilities need not add up to 1: only their proportions
-    /// matter if numbers may be drawn again, and in the first draw otherwise.
+    /// matter. Without replacement, each draw is in proportion to the probabilities of the numbers that are left, and
+    /// numbers with probability 0 are drawn after all others. The values of the probabilities are not checked.
     pub fn p(self, p: &Array) -> Choice {
         Choice { p: Some(p.clone()), ..self }
     }
@@ -48,7 +50,7 @@ impl Choice {
 /// # Errors
 ///
 /// - `choice` if there is nothing to draw from, or more numbers are to be drawn without replacement than there are.
-/// - `choice-p` unless there is a probability for each number.
+/// - `vector` unless the probabilities have one dimension, and `choice-p` unless there is one for each number.
 /// - `dtype-kind` unless the probabilities are floats.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions, or if an `i32` cannot count the numbers.
@@ -69,6 +71,7 @@ pub fn choice(key: Key, n: usize, shape: impl IntoShape, options: Choice) -> Arr
     let ty = TensorType::new(DType::I32, shape.into_shape().0);
     let given: Vec<&Array> = std::iter::once(&key.0).chain(&options.p).collect();
     site("choice", &given, |s| {
+        is_key(s, &key.0)?;
         s.fits(&ty)?;
         check(s, &key.0, n, &ty, &options)?;
         let is_once = options.is_without_replacement;
@@ -89,7 +92,7 @@ pub fn choice(key: Key, n: usize, shape: impl IntoShape, options: Choice) -> Arr
 
 /// Checks the arguments of [`choice`].
 ///
-/// Errors: `choice`, `choice-p`, `dtype-kind`, `too-large`.
+/// Errors: `choice`, `vector`, `choice-p`, `dtype-kind`, `too-large`.
 fn check(s: &Site<'_>, key: &Array, n: usize, ty: &TensorType, options: &Choice) -> Checked<()> {
     let draws = ty.size();
     if (n == 0 && draws > 0) || (options.is_without_replacement && draws > n) {
@@ -127,9 +130,11 @@ fn by_weight(key: &Array, p: &Array, ty: &TensorType, is_once: bool) -> Array {
         let noisy = gumbel_of(key, weights) + hlo::unary(Opcode::Log, p);
         return hlo::reshape(&noisy.top_k(ty.size()).1, &ty.shape);
     }
-    let sums = hlo::cumulative(p, Opcode::Add, &element(0.0, weights.dtype), 0);
+    // Sums in 16 bits would be equal for neighbours with small probabilities.
+    let dtype = wide(weights.dtype);
+    let sums = hlo::cumulative(&hlo::convert(p, dtype), Opcode::Add, &element(0.0, dtype), 0);
     let n = weights.shape[0];
     let total = hlo::reshape(&hlo::slice(&sums, &[n - 1], &[n], &[1]), &[]);
-    let uniform = uniform_of(key, &TensorType::new(weights.dtype, ty.shape.clone()), 0.0, 1.0);
+    let uniform = uniform_of(key, &TensorType::new(dtype, ty.shape.clone()), 0.0, 1.0);
     insertion_points(&sums, &(total * (1.0 - uniform)), Side::Left)
 }

@@ -4,6 +4,7 @@ use super::traced::Traced;
 use super::{Source, Transform};
 use crate::array::Array;
 use crate::collective::Axes;
+use crate::collective::AxisName;
 use crate::function::At;
 use crate::spec::ByPath;
 use crate::tree::{self, Path, Tree};
@@ -28,7 +29,8 @@ use std::sync::Arc;
 /// A call reports:
 ///
 /// - `batch-size` if the mapped dimensions have different sizes, or a size other than
-///   [`axis_size`](Transform::axis_size), if an array has none, or if no argument is mapped and no `axis_size` is set.
+///   [`axis_size`](Transform::axis_size), if an array has no dimensions and no `in_axes` are set, or if no argument is
+///   mapped and no `axis_size` is set.
 /// - `batch-axes` if the axes do not have the form of the arguments or results, or an array lacks the dimension.
 /// - `batch-result` if a result is mapped, and its out axis is `None`.
 /// - `batch-layout` if the mapped dimensions are split differently, in Explicit mode.
@@ -84,7 +86,7 @@ struct Options<T, R> {
     out_axes: Option<AnyAxes<R>>,
     size: Option<usize>,
     name: Option<Arc<str>>,
-    layout: Vec<String>,
+    layout: Vec<AxisName>,
 }
 
 impl<T, R> Clone for Options<T, R> {
@@ -174,8 +176,9 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
     }
 
     /// Splits the mapped dimension over these axes of the mesh wherever the function states a layout, and for each
-    /// [`shard_map`](crate::shard_map) in it. Without it, such a layout leaves the mapped dimension to the compiler. If
-    /// the arguments' mapped dimensions are split over Explicit axes, these axes are used instead.
+    /// [`shard_map`](crate::shard_map) in it. Axes that the mesh does not have are left out. Without this call, such a
+    /// layout leaves the mapped dimension to the compiler. If the arguments' mapped dimensions are split over Explicit
+    /// axes, these axes are used instead.
     ///
     /// # Examples
     ///
@@ -191,14 +194,14 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
     /// # }
     /// ```
     pub fn spmd_axis_name(self, axes: impl Axes) -> Self {
-        let names = axes.names().iter().map(|a| a.name().to_string()).collect();
-        self.with(|o| o.layout = names)
+        self.with(|o| o.layout = axes.names())
     }
 }
 
 // ── axes of trees
 /// Types that name the mapped dimension of each leaf of a tree `T`: for all leaves a dimension, as `0` or `-1`, or
-/// `None` if they have none; a tuple, array or vector of such values; or [`by_path`](crate::by_path).
+/// `None` if they are not mapped; a tuple, array or vector of such values; or [`by_path`](crate::by_path). The axes of
+/// a [`Static`] can also be `()`.
 #[diagnostic::on_unimplemented(
     message = "these axes do not fit the arrays",
     label = "expected axes for `{T}`, found `{Self}`",
@@ -324,6 +327,20 @@ pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, 
     batched(f, args, &Options { in_axes: None, out_axes: None, size: None, name: None, layout: vec![] }, at)
 }
 
+/// Returns the names of the axes over which the mapped dimension is to be split.
+///
+/// Errors: `spmd-axis` if they have groups, or if an axis is named twice.
+fn spmd_axes(axes: &[AxisName], loc: &Loc) -> Result<Vec<String>> {
+    let is_wrong = |(i, axis): (usize, &AxisName)| {
+        matches!(axis, AxisName::Groups { .. }) || axes[..i].iter().any(|other| other.name() == axis.name())
+    };
+    if let Some((_, wrong)) = axes.iter().enumerate().find(|&(i, axis)| is_wrong((i, axis))) {
+        let groups = if matches!(wrong, AxisName::Groups { .. }) { "groups of axis" } else { "axis" };
+        return Err(Error::one(mistakes::spmd_axis_name(&format!("{groups} \"{}\"", wrong.name()), loc)));
+    }
+    Ok(axes.iter().map(|a| a.name().to_string()).collect())
+}
+
 fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<T, R>, at: At) -> Result<R> {
     let loc = context::loc(at);
     let axes = match &o.in_axes {
@@ -333,7 +350,7 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
     };
     let size = size_of(args, &axes, o.size, &loc)?;
     let layout = match explicit_axes(args, &axes, &loc)? {
-        axes if axes.is_empty() => o.layout.clone(),
+        axes if axes.is_empty() => spmd_axes(&o.layout, &loc)?,
         axes => axes,
     };
     let mut own = axes.iter();

@@ -10,6 +10,7 @@ use crate::ambient::scoped;
 use crate::array::Array;
 use crate::error::Mistakes;
 use crate::function::At;
+use crate::manual::ManualType;
 use crate::trace::Traced;
 use crate::tree::{self, Form, Tree};
 use crate::{Args, Callable, Function, Result, Returns, context, explicit, hlo, trace};
@@ -104,14 +105,15 @@ impl<'f, A: Args + 'f, R: Tree> CustomJvp<'f, A, R> {
     /// results and their tangents. Several arguments are a tuple, `|(x, y), (dx, dy)| ..`. The tangents of integers and
     /// bools are [`float0`](super::float0) arrays.
     ///
-    /// The function and its rule may capture arrays, which count as constants.
+    /// The function and its rule may capture arrays, which count as constants. A call may trace both more than once.
     ///
     /// # Errors
     ///
-    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them.
+    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them, and the
+    /// results carry the mistakes of the run.
     ///
-    /// - `transform-types` for each result or tangent of the rule with another type than the result of the function,
-    ///   and `tree-form` if the trees have different forms.
+    /// - `transform-types` for each result or tangent of the rule with another shape or dtype than the result of the
+    ///   function, and `tree-form` if the trees have different forms.
     /// - All mistakes of the function and of the rule.
     ///
     /// Differentiating the call reports `custom-captured` if a captured array depends on what is differentiated.
@@ -128,14 +130,15 @@ impl<'f, A: Args + 'f, R: Tree> CustomVjp<'f, A, R> {
     /// results and a tree of residuals. `bwd` takes the residuals and the cotangents of the results, and returns the
     /// cotangents of the arguments. The cotangents of integers and bools are [`float0`](super::float0) arrays.
     ///
-    /// The function and its rule may capture arrays, which count as constants.
+    /// The function and its rule may capture arrays, which count as constants. A call may trace both more than once.
     ///
     /// # Errors
     ///
-    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them.
+    /// A call reports these mistakes, which end the trace. Outside of a trace, the call panics with them, and the
+    /// results carry the mistakes of the run.
     ///
-    /// - `transform-types` for each result of `fwd` and each cotangent of `bwd` with another type than what it belongs
-    ///   to, and `tree-form` if the trees have different forms.
+    /// - `transform-types` for each result of `fwd` and each cotangent of `bwd` with another shape or dtype than what
+    ///   it belongs to, and `tree-form` if the trees have different forms.
     /// - All mistakes of the function and of the rule.
     ///
     /// Differentiating the call reports `custom-captured` if a captured array depends on what is differentiated, and
@@ -167,14 +170,14 @@ enum OwnRule<'f, T, R> {
     Vjp(Box<VjpRule<'f, T, R>>),
 }
 
-/// A call whose rule is being traced. A rule may call its own function. With arguments of the same form, types and
-/// layouts, such a call is this one again.
+/// A call whose rule is being traced. A rule may call its own function. With arguments of the same form, types, layouts
+/// and states along manual axes, such a call is this one again.
 #[derive(Clone)]
 struct Started {
     function: usize,
     trace: u64,
     form: Form,
-    types: Vec<(TensorType, Option<Sharding>)>,
+    types: Vec<(TensorType, Option<Sharding>, Option<ManualType>)>,
     call: Call,
     /// The function's results, of which only the form and the types count.
     out: Arc<dyn Any + Send + Sync>,
@@ -195,7 +198,8 @@ scoped! {
 
 impl<T: Tree, R: Tree> Own<'_, T, R> {
     fn call(self: &Arc<Self>, args: &T, at: At) -> Result<R> {
-        let types: Vec<_> = tree::leaves(args).iter().map(|a| (a.tensor().clone(), explicit::layout(a))).collect();
+        let leaf = |a: &&Array| (a.tensor().clone(), explicit::layout(a), a.node().manual.clone());
+        let types: Vec<_> = tree::leaves(args).iter().map(leaf).collect();
         let key = (Arc::as_ptr(self).addr(), trace::with(|t| t.id()), tree::form(args));
         let started = STARTED.read(|all| {
             let is_it = |s: &&Started| (s.function, s.trace, &s.form, &s.types) == (key.0, key.1, &key.2, &types);
@@ -213,7 +217,8 @@ impl<T: Tree, R: Tree> Own<'_, T, R> {
         };
         let mut call = Call { func: name(""), rule, captured: vec![] };
         let mut keys: Vec<Traced> = vec![];
-        // All functions have the same captured arrays as arguments. They are traced until these are known.
+        // All functions have the same captured arrays as arguments. The functions are traced again until a round finds
+        // no new captured array.
         loop {
             let before = keys.len();
             let mut tracing = Tracing { args, out: None, call: call.clone(), keys: keys.clone(), at };

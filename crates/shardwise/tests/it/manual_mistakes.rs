@@ -2,6 +2,7 @@
 
 use expect_test::{Expect, expect};
 use shardwise::prelude::*;
+use shardwise::vmap;
 
 /// Checks the mistakes of `f` on X=4, Y=2, mapped over an `i32[8,8]` split as `P!("X", "Y")`, with `here` in place of
 /// each location.
@@ -47,6 +48,13 @@ fn axes() {
             error[manual-axis]: `psum` over axis "X", which is named twice
               --> here
                = mesh: X=4 Manual, Y=2 Manual"#]],
+    );
+    check_call(
+        |x| jit(vmap(|x: &Array| x.psum(("i", "i"))).axis_name("i"))(x).map(|_| ()),
+        expect![[r#"
+            error[manual-axis]: `psum` over axis "i" of a batch, which is named twice
+              --> here
+               | ("i", "i")"#]],
     );
     check(
         |x| x.psum(groups("X", [[0, 3], [1, 2]])),

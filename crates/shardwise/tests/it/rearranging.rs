@@ -134,6 +134,9 @@ fn parts_of_arrays() {
     assert_eq!(list(x.split(vec![], 0)), [vec![0, 1, 2, 3, 4]]);
     assert_eq!(list(x.array_split(7, 0)).iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 1, 1, 0, 0]);
     assert_eq!(list(zeros([0], I32).split(2, 0)), [vec![0i32; 0], vec![]]);
+    let many = zeros([4], F32).split(usize::MAX, 0);
+    assert_eq!((many.len(), code(&many[0])), (1, "too-large".to_string()));
+    assert_eq!(code(&array(&[[0f32; 0]; 1 << 62])), "too-large");
     assert_eq!(x.split(2, 0).iter().map(code).collect::<Vec<_>>(), ["split", "split"]);
     assert_eq!(x.split(0, 0).iter().map(code).collect::<Vec<_>>(), ["split"]);
     assert_eq!(code(&x.split(usize::MAX, 0)[0]), "too-large");

@@ -131,6 +131,14 @@ fn quantiles() {
     assert_eq!(column.quantile(0, 0).item::<f32>().unwrap(), 1.0);
     assert_eq!(column.quantile(1, 0).item::<f32>().unwrap(), 4.0);
     assert_eq!(column.percentile(10.0, 0).item::<f32>().unwrap(), 1.3);
+    let infinite = array(&[f32::INFINITY, 1.0, f32::NEG_INFINITY, f32::INFINITY, f32::NEG_INFINITY]);
+    assert_eq!(infinite.median(0).item::<f32>().unwrap(), 1.0);
+    assert_eq!(infinite.i(1..4).median(0).item::<f32>().unwrap(), 1.0);
+    assert_eq!(
+        floats(&infinite.quantile(array(&[0.0f32, 0.75, 1.0]), 0)),
+        [f32::NEG_INFINITY, f32::INFINITY, f32::INFINITY]
+    );
+    assert_eq!(infinite.quantile(1, 0).item::<f32>().unwrap(), f32::INFINITY);
     let by = |between| column.quantile_by(0.4, 0, between).item::<f32>().unwrap();
     use Interpolation::*;
     assert_eq!([Linear, Lower, Higher, Nearest, Midpoint].map(by), [2.2, 2.0, 3.0, 2.0, 2.5]);

@@ -457,6 +457,14 @@ fn the_mapped_dimension_is_laid_on_mesh_axes() {
         assert_eq!(floats(&y), floats(&(&x * 2.0 + 1.0)));
         let twice = jit(|x: &Array| vmap(f).spmd_axis_name("model")(x))(&x).unwrap_err();
         assert_eq!(twice.diagnostics().next().unwrap().code(), "spmd-axis");
+        let wrong = [
+            jit(|x: &Array| vmap(f).spmd_axis_name(("data", "data"))(x))(&x),
+            jit(|x: &Array| vmap(f).spmd_axis_name(groups("data", [[0, 1], [2, 3]]))(x))(&x),
+        ];
+        for wrong in wrong {
+            let text = wrong.unwrap_err().to_string();
+            assert!(text.contains("takes whole axes of a mesh, each once"), "{text}");
+        }
     });
 }
 

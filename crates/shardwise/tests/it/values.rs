@@ -1,7 +1,7 @@
 //! Compares array functions with plain Rust: eager, jitted, and jitted on a mesh.
 
 use shardwise::prelude::*;
-use shardwise::{Jit, bits};
+use shardwise::{Jit, bits, vmap};
 
 fn mesh() -> Mesh {
     Mesh::auto([("X", 4), ("Y", 2)]).unwrap()
@@ -335,6 +335,47 @@ fn random_numbers_as_recorded_from_jax() {
         let expected = f32::from_bits(bits);
         assert!((got[i] - expected).abs() <= 2.0 * f32::EPSILON * expected.abs(), "{i}: {} for {expected}", got[i]);
     }
+}
+
+/// Tests keys whose arrays are not those of one key: stacked keys, a word of a key, and a key of another dtype.
+#[test]
+fn only_single_keys_are_drawn_from() {
+    let stacked = vmap(|i: &Array| Key::new(0).fold_in(i))(&arange(0..4, I32));
+    let draws = |key: &Key| {
+        let key = || key.reuse();
+        let mut drawn = vec![
+            normal(key(), [3], F32),
+            bits(key(), [2]),
+            bernoulli(key(), 0.5, [2]),
+            permutation(key(), 3),
+            categorical(key(), &zeros([3], F32), 0),
+            choice(key(), 3, [2], Choice::new()),
+            choice(key(), 2, [2], Choice::new().p(&array(&[0.5f32, 0.5]))),
+            randint(key(), [2], 0..3, I32),
+            truncated_normal(key(), -1.0, 1.0, [2], F32),
+            shardwise::nn::dropout(key(), &ones([3], F32), 0.5),
+            key().fold_in(1).data(),
+            uniform(key().split_n(2).remove(1), [2], F32),
+        ];
+        drawn.push(key().next().0.data());
+        drawn
+    };
+    let half = tree::map(&Key::new(0), |a| a.astype(BF16));
+    for key in [&stacked, &half] {
+        for x in draws(key) {
+            let wrong = x.check().expect_err("no single key");
+            assert_eq!(wrong.diagnostics().next().map(|d| d.code()), Some("key-type"), "{wrong}");
+        }
+    }
+    assert!(draws(&Key::new(0)).iter().all(|x| x.check().is_ok()));
+    let one_each = vmap(|key: &Key| normal(key.reuse(), [3], F32))(&stacked);
+    assert_eq!(one_each.ty().to_string(), "f32[4,3]");
+    // The probabilities of 16 bits reach all numbers.
+    let drawn = choice(Key::new(1), 1000, [4000], Choice::new().p(&full([1000], 1.0, BF16)));
+    let mut found = drawn.to_vec::<i32>().unwrap();
+    found.sort_unstable();
+    found.dedup();
+    assert!(found.len() > 900, "{} of 1000 numbers are drawn", found.len());
 }
 
 #[test]

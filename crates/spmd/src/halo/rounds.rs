@@ -207,7 +207,8 @@ impl Exchange {
     pub fn collective_count(&self, need: &Need) -> u64 {
         let count = match self {
             Exchange::Alike(parts) => parts.iter().filter(|part| part.is_received(need)).count(),
-            Exchange::Rounds(rounds) => rounds.len(),
+            // A round without pairs copies the devices' own elements.
+            Exchange::Rounds(rounds) => rounds.iter().filter(|round| !round.pairs.is_empty()).count(),
         };
         count as u64
     }

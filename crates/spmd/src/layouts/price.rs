@@ -24,12 +24,16 @@ const DECISION: usize = 100;
 /// [`MovePrices::work`]: crate::plan::MovePrices::work
 const PLANNING: usize = 8;
 
-/// The price of what is not allowed, which is higher than any other.
+/// The price of what is not allowed. It is higher than any other, unless loops move more than a petabyte.
 const FORBIDDEN: u64 = 1 << 50;
 
 entity! {
     /// A layout among [`Layouts`].
     pub(super) Layout "layout"
+}
+
+fn saturated(sum: u128) -> u64 {
+    u64::try_from(sum).unwrap_or(u64::MAX)
 }
 
 /// The layouts met so far, each once.
@@ -72,12 +76,13 @@ pub(super) struct Prices<'a> {
     moves: EntityVec<Value, Moves>,
     /// For each site, into how many shards the work of its product is split at the start; 0 if it is no product.
     shards: EntityVec<Site, usize>,
-    /// The price of the function. That of many forbidden sites is more than 64 bits hold.
+    /// The price of the function. Sums of prices have 128 bits, because the prices of sites in long loops, and those of
+    /// forbidden sites, may fill 64 bits.
     total: u128,
     /// The bytes that a device receives in the function, with each site counted as often as it runs.
-    received: u64,
+    received: u128,
     /// The price of the work of all ops but products, on one device.
-    work: u64,
+    work: u128,
     /// The price of this work at the start.
     pub first_work: u64,
     /// The number of ratings so far, with each new decision counted as [`DECISION`], and with the work of
@@ -123,7 +128,7 @@ struct Move {
 /// Sites with the ratings that they had.
 type Changed = SmallVec<[(Site, Rc<Rated>); 4]>;
 
-/// The moves of one value, each once, with the number of sites that need it. Many sites may share a weight.
+/// The moves of one value. Equal moves of several sites are one entry, with the number of these sites.
 type Moves = SmallVec<[(Move, usize); 1]>;
 
 /// A layout of a value with which a site would cost less, and the price that it would save. The value is named by its
@@ -172,7 +177,7 @@ impl<'a> Prices<'a> {
             prices.shards[site] = rated.shards.unwrap_or(0);
             prices.enter(site, rated);
         }
-        prices.first_work = prices.work;
+        prices.first_work = prices.work();
         prices
     }
 
@@ -181,25 +186,25 @@ impl<'a> Prices<'a> {
         self.shards[site]
     }
 
-    /// Returns the prices of other sites of the function, under the layouts that it had at the start.
+    /// Returns the prices of other sites of the function, under the layouts that the function had at the start.
     pub fn of_sites<'b>(&'b mut self, sites: &'b Sites) -> Prices<'b> {
         Prices::new(self.module, self.body, self.mesh, sites, self.decisions)
     }
 
     /// Returns the price of the function, or `u64::MAX` if it is higher.
     pub fn total(&self) -> u64 {
-        u64::try_from(self.total).unwrap_or(u64::MAX)
+        saturated(self.total)
     }
 
-    /// Returns the bytes that a device receives in the function.
+    /// Returns the bytes that a device receives in all runs of the function's sites, or `u64::MAX` if it is more.
     pub fn bytes_received(&self) -> u64 {
-        self.received
+        saturated(self.received)
     }
 
-    /// Returns the bytes that a device receives in the function. If the mesh has rates, bytes do not count alone, and
-    /// the price of the function stands for them.
+    /// Returns the bytes that a device receives in all runs of the function's sites. If the mesh has rates, returns the
+    /// price of the function ([`Prices::total`]) instead, because bytes alone do not tell the time that layouts take.
     pub fn all_received(&self) -> u64 {
-        if self.mesh.rates.is_none() { self.received } else { self.total() }
+        if self.mesh.rates.is_none() { self.bytes_received() } else { self.total() }
     }
 
     /// Returns the current layout of a group.
@@ -287,12 +292,13 @@ impl<'a> Prices<'a> {
                 *bytes = new.bytes.max(*bytes);
             }
         }
-        sites.iter().map(|&s| rated[s].received).sum::<u64>() + moved.values().sum::<u64>()
+        let own = sites.iter().map(|&s| u128::from(rated[s].received));
+        saturated(own.chain(moved.into_values().map(u128::from)).sum())
     }
 
-    /// Returns the price of the work of all ops but products, on one device.
+    /// Returns the price of the work of all ops but products, on one device, or `u64::MAX` if it is higher.
     pub fn work(&self) -> u64 {
-        self.work
+        saturated(self.work)
     }
 
     /// Returns the op of a site and the rule of the op, or `None` for an edge.
@@ -366,8 +372,8 @@ impl<'a> Prices<'a> {
 
     fn leave(&mut self, site: Site, rated: &Rated) {
         self.total -= u128::from(self.own(site, rated));
-        self.received -= rated.received;
-        self.work -= rated.work;
+        self.received -= u128::from(rated.received);
+        self.work -= u128::from(rated.work);
         for (index, gone) in &rated.moves {
             self.change_moves(self.value(site, *index), |list| {
                 let at = list.iter().position(|(m, _)| m == gone).expect("the site entered it");
@@ -381,8 +387,8 @@ impl<'a> Prices<'a> {
 
     fn enter(&mut self, site: Site, rated: Rc<Rated>) {
         self.total += u128::from(self.own(site, &rated));
-        self.received += rated.received;
-        self.work += rated.work;
+        self.received += u128::from(rated.received);
+        self.work += u128::from(rated.work);
         for (index, new) in &rated.moves {
             self.change_moves(self.value(site, *index), |list| match list.iter_mut().find(|(m, _)| m == new) {
                 Some((_, count)) => *count += 1,
@@ -396,7 +402,7 @@ impl<'a> Prices<'a> {
         let (price, bytes) = self.price_of_moves(v);
         change(&mut self.moves[v]);
         let (new_price, new_bytes) = self.price_of_moves(v);
-        self.total = self.total - u128::from(price) + u128::from(new_price);
+        self.total = self.total - price + new_price;
         self.received = self.received - bytes + new_bytes;
     }
 
@@ -413,7 +419,7 @@ impl<'a> Prices<'a> {
 
     /// Returns the price of bringing a value to all layouts in which sites need it, and the bytes that a device
     /// receives. Sites that need it in the same layout share a move.
-    fn price_of_moves(&self, v: Value) -> (u64, u64) {
+    fn price_of_moves(&self, v: Value) -> (u128, u128) {
         let mut dearest: SmallVec<[Move; 4]> = SmallVec::new();
         for (new, _) in &self.moves[v] {
             match dearest.iter_mut().find(|known| known.to == new.to) {
@@ -424,10 +430,11 @@ impl<'a> Prices<'a> {
                 None => dearest.push(*new),
             }
         }
-        dearest.iter().fold((0, 0), |(price, bytes), m| (price + m.price, bytes + m.bytes))
+        dearest.iter().fold((0, 0), |(price, bytes), m| (price + u128::from(m.price), bytes + u128::from(m.bytes)))
     }
 
-    /// Returns the rating of a site under the current layouts. Returns `None` for an op that was not rated under them yet.
+    /// Returns the rating of a site under the current layouts. Returns `None` for an op that was not rated under them
+    /// yet.
     fn rate_if_known(&mut self, site: Site) -> Option<Rc<Rated>> {
         let data = &self.sites.sites[site];
         if let SiteKind::Edge { .. } = data.kind {

@@ -70,11 +70,11 @@ const SOME_WORK: u64 = 256;
 /// price, and matters more the more values change.
 const SAVED_BY_TRADE: f64 = 0.125;
 
-/// The effort that the trades of dimensions may make each time that the stages have been run, if the search may make as
-/// much for the function.
+/// The largest effort of the trades of dimensions each time that the stages have been run. It is less if the search may
+/// make less effort ([`Limits::effort`]).
 const TRADE_EFFORT: usize = 20_000;
 
-/// The effort that moves of copies may make, if the search may make as much for the function.
+/// The largest effort of the moves of copies. It is less if the search may make less effort ([`Limits::effort`]).
 const COPY_EFFORT: usize = 20_000;
 
 /// The effort that a search may make ([`Prices::effort`]): for a function, and in addition for each of its sites.
@@ -113,7 +113,7 @@ pub(super) fn search(prices: &mut Prices<'_>, limits: Limits, stay_small: &Entit
 
 /// Returns the highest price of the work of all ops but products that layouts may have.
 pub(super) fn most_work(prices: &Prices<'_>) -> u64 {
-    (prices.first_work as f64 * (1.0 + MORE_WORK)) as u64 + SOME_WORK
+    ((prices.first_work as f64 * (1.0 + MORE_WORK)) as u64).saturating_add(SOME_WORK)
 }
 
 /// The sites that a search had left when its budget of effort ended.
@@ -203,8 +203,8 @@ impl Search<'_, '_> {
 
     /// Tries changes at all sites that move something, the dearest first.
     ///
-    /// What lowers the price at one site is what is tried at the sites around which the function is the same, such as
-    /// those of further layers.
+    /// Of several sites with equal [`surroundings`], such as those of equal layers, all changes are only tried at the
+    /// first one. At the others, only those are tried that lowered the price at the first one.
     fn round(&mut self) -> Round {
         let bytes = |s: &Site| self.prices.bytes(*s);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();

@@ -93,3 +93,44 @@ fn hoisting_twice_is_hoisting_once() {
     let text = |m| print(m, &PrintOptions::EXACT);
     assert_eq!(text(&again), text(&hoisted));
 }
+
+/// Tests loops whose bytes and work, times their turns, are more than 64 bits hold. The prices of such loops must not
+/// overflow when they are added.
+#[test]
+fn loops_of_very_many_turns_have_prices() {
+    let [a, b, c] = [r#"[{"x"}, {}]"#, r#"[{}, {"x"}]"#, "[{}, {}]"];
+    let on = |s: &str| format!("sdy.sharding_constraint %y <@mesh, {s}> : tensor<1024x1024xf32>");
+    let loops = |name: &str, body: &str| {
+        format!(
+            r#"  %{name}:2 = stablehlo.while(%i = %zero, %y = %a) : tensor<i64>, tensor<1024x1024xf32>
+  cond {{
+    %1 = stablehlo.compare LT, %i, %many, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %1 = stablehlo.add %i, %one : tensor<i64>
+{body}    stablehlo.return %1, %4 : tensor<i64>, tensor<1024x1024xf32>
+  }}
+"#
+        )
+    };
+    let body =
+        format!("    %2 = {}\n    %3 = {}\n    %4 = stablehlo.add %2, %3 : tensor<1024x1024xf32>\n", on(a), on(b));
+    let sharded = |s: &str| format!("{{sdy.sharding = #sdy.sharding<@mesh, {s}>}}");
+    let program = format!(
+        r#"sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<1024x1024xf32> {}) -> (tensor<1024x1024xf32> {}) {{
+  %zero = stablehlo.constant dense<0> : tensor<i64>
+  %one = stablehlo.constant dense<1> : tensor<i64>
+  %many = stablehlo.constant dense<9000000000000000000> : tensor<i64>
+{}{}  %sum = stablehlo.add %p#1, %q#1 : tensor<1024x1024xf32>
+  return %sum : tensor<1024x1024xf32>
+}}"#,
+        sharded(a),
+        sharded(c),
+        loops("p", &body),
+        loops("q", &body),
+    );
+    let module = parse("test.mlir", &program, &OPS).unwrap_or_else(|e| panic!("{e}\n{program}"));
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(partitioned.communication.bytes_received(), u64::MAX);
+}

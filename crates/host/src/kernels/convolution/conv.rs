@@ -12,7 +12,7 @@ use shardwise_ops::window::{ConvDims, WindowDim, group_count};
 /// the reference evaluation runs instead.
 const MAX_SPREAD: usize = 16;
 
-/// The parameters of a convolution, in which all sizes are at least one.
+/// The parameters of a convolution whose operands and result have elements.
 pub struct Conv {
     pub dims: ConvDims,
     pub window: Vec<WindowDim>,
@@ -145,7 +145,7 @@ impl Conv {
         let mut places = vec![0];
         for (d, w) in self.window.iter().enumerate() {
             let along = |k: usize| if self.reversed[d] { w.size - 1 - k } else { k };
-            let step = spatial[d] * w.dilation as isize;
+            let step = spatial[d].wrapping_mul(w.dilation as isize);
             places = places.iter().flat_map(|&p| (0..w.size).map(move |k| p + along(k) as isize * step)).collect();
         }
         places

@@ -46,12 +46,12 @@ pub fn kernel(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<Box<dyn 
     let mut start = 0;
     for (d, w) in conv.window.iter().enumerate() {
         space.push(out[dims.output_spatial[d]]);
-        x.push(xs[1 + d] * w.stride as isize);
+        x.push(xs[1 + d].wrapping_mul(w.stride as isize));
         y.push(0);
         to.push(os[dims.output_spatial[d]]);
     }
     for (d, w) in conv.window.iter().enumerate() {
-        let step = xs[1 + d] * w.dilation as isize;
+        let step = xs[1 + d].wrapping_mul(w.dilation as isize);
         space.push(w.size);
         x.push(if conv.reversed[d] { -step } else { step });
         y.push(ks[dims.kernel_spatial[d]]);

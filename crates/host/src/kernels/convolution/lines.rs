@@ -61,7 +61,7 @@ impl Lines {
         if !is_usual || !is_of_words || places > order::CHUNK || lines > MAX_LINES {
             return None;
         }
-        let window = |d: usize| conv.window[d].stride as isize * xs[1 + d];
+        let window = |d: usize| xs[1 + d].wrapping_mul(conv.window[d].stride as isize);
         let walked = outer.iter().enumerate().map(|(d, &dim)| (out[dim], window(d)));
         let starts = positions(0, [(out[dims.output_batch], xs[0])].into_iter().chain(walked));
         let spatial = dims.kernel_spatial.iter().zip(&conv.window);
@@ -194,8 +194,9 @@ impl Part<'_> {
     }
 }
 
-/// Computes results of one window, and polls the budget if they are many. `element(of_x, at)` returns the factors of
-/// the weights from output feature `at` on, of which `of_x` is the offset of their position in the window.
+/// Computes results of one window, and polls the budget if they are many. `element(of_x, at)` returns the factors by
+/// which the weights of the output features from number `at` on are multiplied. `of_x` is the offset in the window of
+/// the kernel position of these weights.
 #[inline(always)]
 fn window<V: Vector, const VECTORS: usize>(
     places: &[[usize; 2]],

@@ -85,7 +85,8 @@ fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products,
     let column = |stride: isize| columns as isize * stride;
     let group_step = [input_step, column(matrix.strides[1]), column(to[dims.output_feature])];
     let spatial = dims.output_spatial.iter().enumerate();
-    let spatial = spatial.map(|(i, &d)| (out[d], [source.strides[1 + i] * conv.window[i].stride as isize, to[d]]));
+    let spatial =
+        spatial.map(|(i, &d)| (out[d], [source.strides[1 + i].wrapping_mul(conv.window[i].stride as isize), to[d]]));
     let mut walked = vec![(batch, [source.strides[0], to[dims.output_batch]])];
     walked.extend(spatial);
     let windows = Windows::new(gemm, (&places, per_group), &walked, (groups, group_step));

@@ -24,7 +24,8 @@ impl Axis {
 
     /// Returns the index `start + step * self`.
     fn then(self, step: isize, start: isize) -> Axis {
-        Axis { dim: self.dim, step: self.step * step, start: start + step * self.start }
+        // Where a product does not fit, the dimension has one element, whose step does not count.
+        Axis { dim: self.dim, step: self.step.wrapping_mul(step), start: start + step.wrapping_mul(self.start) }
     }
 }
 
@@ -39,7 +40,7 @@ pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>,
     for (axis, &n) in access.iter().zip(shape).rev() {
         start += axis.start * stride;
         if let Some(dim) = axis.dim {
-            strides[dim] += axis.step * stride;
+            strides[dim] = strides[dim].wrapping_add(axis.step.wrapping_mul(stride));
         }
         stride *= n as isize;
     }

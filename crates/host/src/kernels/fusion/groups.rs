@@ -5,7 +5,7 @@ use super::ops::{folded, is_computed, is_total_order, is_trailing, space_of};
 use super::views::is_view;
 use crate::block::SHORT_ROW;
 use crate::elem::Elem;
-use crate::kernels::context::PlanCx;
+use crate::kernels::context::{Fused, PlanCx};
 use crate::kernels::reducers::reducer;
 use crate::plan::Points;
 use shardwise_ir::{Op, OpView, Uses};
@@ -94,7 +94,8 @@ fn joins(plan: &PlanCx<'_>, view: &OpView<'_>, points: &Points) -> bool {
     plan.points(view.result(0)).axes == points.axes
 }
 
-/// The lanes that ops need. Programs with 64-bit lanes have no kernel for ops that need 32-bit lanes.
+/// The lanes that ops need. Programs with 64-bit lanes have no kernel for ops that need 32-bit lanes. An op that needs
+/// both has no kernel in any program.
 #[derive(Clone, Copy)]
 struct Lanes {
     wide: bool,
@@ -103,12 +104,22 @@ struct Lanes {
 
 impl Lanes {
     fn of(plan: &PlanCx<'_>, view: &OpView<'_>) -> Lanes {
-        let elem = || Elem::of(view.operand_tensor(0).dtype);
-        let is_reduce = Opcode::of_view(view) == Opcode::Reduce && !folded(view).is_empty();
-        let kind = if is_reduce { reduce_kind_of_op(view) } else { None };
-        let narrow = kind.is_some_and(|kind| elem().is_some_and(|e| reducer(kind).needs_narrow_lanes(e)));
-        let narrow = narrow || (is_total_order(view) && elem() == Some(Elem::F32));
-        Lanes { wide: needs_wide(plan, &[view.op]), narrow }
+        let wide = needs_wide(plan, &[view.op]);
+        let elem = view.operands().first().and_then(|&v| Elem::of(plan.body.ty(v).as_tensor()?.dtype));
+        let Some(elem) = elem else { return Lanes { wide, narrow: false } };
+        let reads_bits =
+            matches!(Opcode::of_view(view), Opcode::BitcastConvert | Opcode::ChloNextAfter) || is_total_order(view);
+        let narrow = match plan.fused(view) {
+            _ if reads_bits && !elem.fills_words() => return Lanes { wide: true, narrow: true },
+            _ if reads_bits => !wide,
+            Some(Fused::Unary(function)) => function.needs_narrow_lanes(elem),
+            Some(Fused::Binary(function)) => function.needs_narrow_lanes(elem),
+            Some(Fused::Reduce) if !folded(view).is_empty() => {
+                reduce_kind_of_op(view).is_some_and(|kind| reducer(kind).needs_narrow_lanes(elem))
+            }
+            _ => false,
+        };
+        Lanes { wide, narrow }
     }
 
     /// Returns the lanes that ops of both kinds need, or `None` if no program has both.
@@ -139,7 +150,7 @@ impl Shape {
             Opcode::Reduce => {
                 !self.reduces && view.operand_shape(0) == self.space && is_trailing(&folded(view), &self.space)
             }
-            // An index is no address, so that short rows with one are not merged.
+            // Short rows are not merged in a program that counts an index along them, because only inputs are copied.
             Opcode::Iota if row < FEW_LANES || (row < SHORT_ROW && own <= FEW_INDICES) => false,
             // On short rows, each operand of a smaller op would be copied element by element, and not only its result.
             _ => own == size || (own <= size / row && !self.reduces && row >= SHORT_ROW) || own <= 1,

@@ -191,3 +191,30 @@ fn workers_share_the_columns_of_a_result() {
     assert!(check(&columns(vec![400]).gather(), r));
     assert!(check(&columns(vec![1, 25, 16]).gather(), r));
 }
+
+/// Tests scatters whose region computes with wider elements than those of the operands, among other ops on small arrays.
+#[test]
+fn wider_regions_are_left_to_the_reference() {
+    for (from, to) in [("i32", "i64"), ("f32", "f64")] {
+        let update = |body: &str| {
+            format!(
+                r#"func.func @main(%x: tensor<4x{from}>, %i: tensor<2x1xi32>, %u: tensor<2x{from}>) -> tensor<4x{to}> {{
+  %0 = stablehlo.negate %u : tensor<2x{from}>
+  %1 = "stablehlo.scatter"(%x, %i, %0) <{{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+  ^bb0(%a: tensor<{to}>, %b: tensor<{to}>):
+{body}  }}) : (tensor<4x{from}>, tensor<2x1xi32>, tensor<2x{from}>) -> tensor<4x{to}>
+  %2 = stablehlo.negate %1 : tensor<4x{to}>
+  return %2 : tensor<4x{to}>
+}}"#
+            )
+        };
+        let add = format!("    %s = stablehlo.add %a, %b : tensor<{to}>\n    stablehlo.return %s : tensor<{to}>\n");
+        let numbers = |n: usize| match from {
+            "i32" => Literal::from_fn([n], |i| i as i32 + 1),
+            _ => Literal::from_fn([n], |i| i as f32 + 0.5),
+        };
+        for body in [add, format!("    stablehlo.return %b : tensor<{to}>\n")] {
+            run(&update(&body), &[numbers(4), Literal::new([2, 1], &[2i32, 0]), numbers(2)]);
+        }
+    }
+}

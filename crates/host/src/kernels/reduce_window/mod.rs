@@ -215,8 +215,10 @@ fn fold(plan: &PlanCx<'_>, view: &OpView<'_>, source: &Source) -> Option<FoldKer
         return None;
     }
     let strides = row_major(&source.sizes);
-    let element: Vec<isize> = strides.iter().zip(&source.window).map(|(s, w)| s * w.stride as isize).collect();
-    let offsets = positions(0, source.window.iter().zip(&strides).map(|(w, s)| (w.size, s * w.dilation as isize)));
+    let element: Vec<isize> =
+        strides.iter().zip(&source.window).map(|(s, w)| s.wrapping_mul(w.stride as isize)).collect();
+    let offsets =
+        positions(0, source.window.iter().zip(&strides).map(|(w, s)| (w.size, s.wrapping_mul(w.dilation as isize))));
     let sizes: Vec<usize> = elems.iter().map(|e| e.size()).collect();
     let operands = [vec![row_major(out); n], vec![element; n]].concat();
     let elements = (0..sizes.len()).map(Elements::Input).collect();

@@ -13,6 +13,7 @@ use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place,
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
 use shardwise_ops::elementwise::Rows;
+use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{NoRegions, Opcode, constant_value};
 
 /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
@@ -57,6 +58,7 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
         Opcode::Case | Opcode::If => return Some(Kind::Branch),
         _ if constant_value(view).is_some() => return Some(Kind::Constant),
         _ if is_empty(view) => return Some(Kind::Empty),
+        _ if is_promoted(view) => return None,
         _ => {}
     }
     if values(view).any(|v| is_complex(plan, v)) {
@@ -109,7 +111,7 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
     if !view.results().iter().all(is_here) {
         return None;
     }
-    // It was added in front of the loop around it.
+    // The op was added in front of the loop around it.
     if !view.results().is_empty() && view.results().iter().all(|&v| builder.held(v).is_some()) {
         return Some(());
     }
