@@ -30,7 +30,8 @@ const INSTANCES: usize = 8;
 /// instruction.
 const FEW: &[usize] = &[1100];
 
-/// The number of times that all programs are measured.
+/// The number of rounds. Each measures once all programs that determine constants. Those that check predictions run once,
+/// after the rounds.
 const ROUNDS: usize = 3;
 
 /// The constants of the machine by name: the value of each, and how it was measured or where it is from.

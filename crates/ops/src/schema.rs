@@ -423,10 +423,11 @@ impl QuantizedProduct {
 pub struct QuantizedMove {
     /// The label of the operand's elements.
     pub operand: &'static str,
-    /// Operand and result must both be quantized along a dimension, and alike except for that dimension. Their scales
-    /// and zero points must be equal too, unless the op has a function `scales`.
+    /// The label of: operand and result are both quantized along a dimension, and alike except for that dimension. Their
+    /// scales and zero points are equal too, unless the op has a function `scales`.
     pub alike: &'static str,
-    /// The result must be quantized along the dimension that the operand's quantized dimension becomes.
+    /// The label of: the result is quantized along the dimension that the operand's quantized dimension becomes, with
+    /// scales and zero points that fit ([`QuantizedMove::scales`]).
     pub axis: &'static str,
     /// Returns true if the first dimension, which is the operand's, becomes the second, which is the result's.
     pub becomes: fn(&OpView<'_>, usize, usize) -> bool,

@@ -663,7 +663,8 @@ pub fn cond<R: Tree>(predicate: impl Operand, yes: impl Fn() -> R, no: impl Fn()
             }
         }
         EitherKind::Number(n) => traced("cond", at, || {
-            let message = "`cond`: the predicate is a number, not a bool or an array of bool".to_string();
+            let message =
+                "`cond`: the predicate is a number, and must be a `bool` or an array that is a bool scalar".to_string();
             give_up(
                 mistakes::with_facts("condition", message, n.to_string(), "compare it: `n > 0`", &context::loc(at)),
                 at,

@@ -159,8 +159,8 @@ fn move_traced(s: &Site<'_>, x: &Array, sharding: &Sharding, spec: &P) -> Checke
     Ok(decided_or_constrained(x, &sharding, s.at))
 }
 
-/// Returns the array in this layout: a value whose layout is pending is computed in it, and any other is constrained to
-/// it by a step.
+/// Returns the array in the layout `sharding`: a traced value whose layout is pending is computed in it, for all its
+/// users, and any other array is constrained to it by a step. The result carries the mistakes of [`hlo::constrain`].
 pub(crate) fn decided_or_constrained(x: &Array, sharding: &Sharding, at: &'static Location<'static>) -> Array {
     match x.traced().filter(|&v| trace::with(|t| explicit::decide(t, v, sharding))) {
         Some(decided) => Array::of_traced(decided, at),

@@ -105,7 +105,8 @@ fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The payload with which a trace unwinds when it needs to know something that a mistake leaves unknown.
+/// The payload with which a trace unwinds when it ends early ([`end`]): after a mistake that leaves something unknown
+/// which the trace needs, or with which the function that reports it does not go on.
 struct EndTrace;
 
 /// Ends the trace early, by unwinding. The enclosing [`run`] or [`run_inline`] returns the mistakes found so far. An
@@ -144,8 +145,8 @@ pub(crate) fn record(mistakes: &Mistakes) {
     });
 }
 
-/// Runs `f` without recording mistakes. If `f` needed something that a mistake leaves unknown, drops the functions and
-/// regions that it left open, and returns `None`. Other panics are passed on.
+/// Runs `f` without recording mistakes. If a mistake ends `f` early ([`end`]), drops the functions and regions that it
+/// left open, and returns `None`. Other panics are passed on.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> Option<R> {
     let depth = STACK.with_borrow(|s| s.last().map(Trace::depth));
     match IS_QUIET.with(true, || catch_unwind(AssertUnwindSafe(f))) {

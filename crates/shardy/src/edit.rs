@@ -134,9 +134,9 @@ impl<'m> Edit<'m> {
         self.uses[v].iter().copied().filter(is_current)
     }
 
-    /// Returns the sharding of a value. An argument of a region without one of its own has the sharding declared for
-    /// the operand, without the manual axes, in a manual or named computation that declares some, and the sharding of
-    /// the loop's result in a loop. Returns `None` if the value has none of these.
+    /// Returns the sharding of a value. An argument of a region may have none of its own. Then, in a manual or named
+    /// computation that declares shardings of its operands, it has that of its operand, without the manual axes. In a
+    /// loop, it has that of the loop's result. Returns `None` if the value has none of these.
     pub fn sharding(&self, v: Value) -> Option<Sharding> {
         let own = self.body.sharding(v).cloned();
         let ValueDef::Argument { region, index } = self.body[v].def else { return own };

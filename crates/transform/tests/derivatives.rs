@@ -95,6 +95,22 @@ fn choices() {
     );
 }
 
+/// Tests that the products in a gradient have the precisions of the operands whose places they take.
+#[test]
+fn products_in_gradients_keep_the_precision() {
+    let module = parse(
+        "func.func @main(%arg0: tensor<4x3xf32>, %arg1: tensor<3x2xf32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0], precision = [HIGHEST, HIGH] : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}",
+    );
+    let gradient = vjp(&module, module.main().unwrap(), &[0, 1]).unwrap();
+    let text = printed(&with_main(&module, gradient));
+    let precisions: Vec<&str> =
+        text.lines().filter_map(|l| Some(l.split_once("precision = ")?.1.split_once(']')?.0)).collect();
+    assert_eq!(precisions, ["[HIGHEST, HIGH", "[HIGH, HIGHEST", "[HIGHEST, HIGH"], "{text}");
+}
+
 #[test]
 fn movements() {
     check_all(

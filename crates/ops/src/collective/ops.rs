@@ -207,8 +207,12 @@ fn reducer_element(op: &OpView<'_>, check: &mut Check<'_, '_>, label: &'static s
     element.filter(|_| fits)
 }
 
-/// Returns a rule in which the dimensions `dims` must be whole and all others pass through.
+/// Returns a rule in which the dimensions `dims` must be whole and all others pass through. There is none if operands
+/// differ in shape.
 fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
+    if let Some(none) = of_different_shapes(op) {
+        return none;
+    }
     let rank = |v: &Value| op.body.ty(*v).shape().len();
     let mut rule = RuleBuilder::new(op.operands().iter().map(rank), op.results().iter().map(rank));
     let (from, to) = (op.operand_shape(0), op.result_shape(0));
@@ -218,6 +222,18 @@ fn rule_but_for(op: &OpView<'_>, dims: &[usize]) -> RuleFact {
         rule.add_factor_to_results(dim, FactorSpec::need_replication(to[dim]));
     }
     RuleFact::Rule(rule.build())
+}
+
+/// Returns the answer for a collective whose operands differ in shape, or `None` for other collectives.
+fn of_different_shapes(op: &OpView<'_>) -> Option<RuleFact> {
+    let shape = |v: &Value| op.body.ty(*v).shape();
+    let is_alike = data_operands(op).windows(2).all(|pair| shape(&pair[0]) == shape(&pair[1]));
+    (!is_alike).then_some(RuleFact::None("its operands differ in shape"))
+}
+
+/// Returns the rule of a collective that keeps the shapes of its operands. There is none if these differ.
+fn elementwise_rule(op: &OpView<'_>) -> RuleFact {
+    of_different_shapes(op).unwrap_or_else(|| pointwise_rule(op))
 }
 
 fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
@@ -328,7 +344,9 @@ impl Facts for AllReduce {
     }
     answer!(usual but reducer);
     answer!(reducer = REDUCER);
-    answer!(rule = pointwise);
+    fn rule(&self, op: &OpView<'_>) -> RuleFact {
+        elementwise_rule(op)
+    }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   %0 = "stablehlo.all_reduce"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> ({
@@ -577,7 +595,7 @@ impl Facts for CollectiveBroadcast {
         check.give(types_of(op, data_operands(op)))
     }
     fn rule(&self, op: &OpView<'_>) -> RuleFact {
-        if has_root(op) { RuleFact::None("who sends is known only when it runs") } else { pointwise_rule(op) }
+        if has_root(op) { RuleFact::None("who sends is known only when it runs") } else { elementwise_rule(op) }
     }
     fn example(&self, _: Opcode) -> &'static str {
         r#"func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {

@@ -149,8 +149,8 @@ impl Facts for SelectAndScatter {
             .that(
                 "select_and_scatter_c10",
                 sums.is_some(),
-                "`scatter` must take two scalars of one type, which is of the operand's kind and no narrower, and \
-                 return one of that type; a quantized type must be the operand's",
+                "`scatter` must take two scalars of one type and return a scalar of it; its elements must be of the \
+                 operand's kind and no narrower, and of the operand's own type if they are quantized",
             );
         check.give_tensor(sums.unwrap_or(operand.dtype), operand.shape.to_vec())
     }

@@ -130,7 +130,7 @@ struct Part<'a> {
     kernel: &'a Lines,
     /// The input and the weights.
     from: [&'a [u8]; 2],
-    /// The start of the first window of each line.
+    /// For each line, the start of its first window, in elements of the input.
     starts: &'a [usize],
     /// The number of windows of the line before those that are computed.
     first: usize,

@@ -213,4 +213,34 @@ mod tests {
         let names = run_by_kernels(source, &[Literal::new([10, 100], &values)]);
         assert_eq!(names, ["stablehlo.reduce", "fused(divide, convert)"]);
     }
+
+    /// Tests that an op without a kernel in 64-bit lanes, or in any, is cut off alone.
+    #[test]
+    fn ops_without_wide_kernels_leave_the_others_together() {
+        let source =
+            "func.func @main(%x: tensor<3000xf32>, %y: tensor<3000xf64>) -> (tensor<3000xf64>, tensor<3000xi16>) {
+  %0 = stablehlo.exponential %x : tensor<3000xf32>
+  %1 = stablehlo.convert %0 : (tensor<3000xf32>) -> tensor<3000xf64>
+  %2 = stablehlo.multiply %1, %y : tensor<3000xf64>
+  %3 = stablehlo.add %2, %y : tensor<3000xf64>
+  %4 = stablehlo.convert %x : (tensor<3000xf32>) -> tensor<3000xbf16>
+  %5 = stablehlo.negate %4 : tensor<3000xbf16>
+  %6 = stablehlo.bitcast_convert %5 : (tensor<3000xbf16>) -> tensor<3000xi16>
+  %7 = stablehlo.negate %6 : tensor<3000xi16>
+  %8 = stablehlo.not %7 : tensor<3000xi16>
+  return %3, %8 : tensor<3000xf64>, tensor<3000xi16>
+}";
+        let x = Literal::from_fn([3000], |i| (i * 37 % 101) as f32 / 8.0 - 6.0);
+        let y = Literal::from_fn([3000], |i| (i * 53 % 97) as f64 / 3.0 - 16.0);
+        let names = run_by_kernels(source, &[x, y]);
+        let of = |op: &str| format!("stablehlo.{op}");
+        let expected = [
+            of("exponential"),
+            "fused(convert, multiply, add)".to_string(),
+            "fused(convert, negate)".to_string(),
+            of("bitcast_convert"),
+            "fused(negate, not)".to_string(),
+        ];
+        assert_eq!(names, expected);
+    }
 }
