@@ -44,7 +44,7 @@ pub(crate) type At = &'static Location<'static>;
 pub trait Arg {
     /// The argument for any lifetime: `&'a T` or `T`.
     type Item<'a>;
-    /// The tree of arrays that the library keeps: `T`.
+    /// The tree of arrays that the library keeps of the argument: `T` for `&T` and for `T`.
     type Owned: Tree;
     /// True if the argument is donated: its buffers may be reused for results.
     const DONATED: bool;

@@ -214,8 +214,9 @@ impl Meshes {
         Meshes { cuts: cuts.into_iter().collect(), made: vec![], taken }
     }
 
-    /// Returns the sharding of a value of this shape in Shardy's form, or `None` if it is an empty tuple, which
-    /// specifies nothing. Fails if it has no equal in Shardy's form, or does not fit the value.
+    /// Returns `given` in Shardy's form for a value of this shape, or `None` if `given` is an empty tuple, which specifies
+    /// nothing. Adds a mesh if the main one does not fit. Fails for other tuples, for manual shardings, if `given` has no
+    /// equal in Shardy's form, and if it tiles another number of dimensions.
     fn sharding(&mut self, given: &HloSharding, shape: &[usize], loc: &Loc) -> Result<Option<Sharding>, Diagnostic> {
         match given {
             HloSharding::Replicated => Ok(Some(Sharding::replicated(&self.main(), shape.len()))),

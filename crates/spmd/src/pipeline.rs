@@ -171,8 +171,9 @@ pub type DumpHook<'a> = &'a mut dyn FnMut(usize, &str, &Module);
 #[derive(Default)]
 pub struct Options<'a> {
     pub dump: Option<DumpHook<'a>>,
-    /// True to verify the input and the module after each pass, and what the passes guarantee. Debug builds always do,
-    /// except that [`run_steps`] and [`run_passes`] then leave out the guarantees.
+    /// True to verify the input, the module after each pass, and what each pass guarantees. If it is false, debug builds
+    /// still verify all of these, but [`run_steps`] and [`run_passes`] leave out the guarantees, and other builds verify
+    /// nothing.
     pub verify: bool,
     /// The options that the passes know, and their warnings.
     pub context: Context,

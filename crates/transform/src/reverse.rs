@@ -318,8 +318,9 @@ impl<'s> Reverse<'s> {
         self.cotangents[v] = Some(sum);
     }
 
-    /// Returns `ct`, which is a summand on each device along the axes `open`, as one along all pending axes of `v`:
-    /// along the other ones, the first device keeps it, and the others have zeros.
+    /// Returns `ct`, which is a summand on each device along the axes `open`, as a summand along all pending axes of `v`
+    /// ([`Sums::pending`]): along the pending axes that are not in `open`, the device at position 0 keeps it, and the
+    /// others have zeros.
     fn as_summand(&self, v: Value, ct: Value, open: AxisSet, b: &mut Builder<'_>) -> Value {
         let Some(sums) = &self.sums else { return ct };
         let missing = sums.pending(v).minus(&open, &sums.mesh);

@@ -211,7 +211,7 @@ pub enum Fused {
     Binary(Binary),
     /// Another function of single elements of the operands.
     Elements(Compute),
-    /// Returns the indices along a dimension.
+    /// Each element is its index along one dimension, which the op names.
     Iota,
     /// Combines elements by a named reducer.
     Reduce,
