@@ -169,7 +169,8 @@ fn positions_of_any_integer_type() {
     expect_none(&wrong);
 }
 
-/// Tests convolutions with one, two and four groups, split in each way: also over more devices than there are groups.
+/// Tests convolutions with one, two and four batch groups, and with as many feature groups, with `%x` split in each of
+/// [`SHARDINGS`]. A dimension with groups is then also split over more devices than there are groups.
 #[test]
 fn groups_of_convolutions_split_within() {
     let mut wrong = vec![];

@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
         Source::at(bytemuck::cast_slice(array), 0)
     }
 
-    /// Returns true if the array has all bytes of `reach`, which are counted from this position.
+    /// Returns true if all bytes of `reach`, counted from this position, are in the array. An empty reach always is.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }
@@ -94,7 +94,7 @@ impl<'a> Target<'a> {
         Target::at(bytemuck::cast_slice_mut(array), 0)
     }
 
-    /// Returns true if the array has all bytes of `reach`, which are counted from this position.
+    /// Returns true if all bytes of `reach`, counted from this position, are in the array. An empty reach always is.
     pub fn has(&self, reach: Reach) -> bool {
         self.extent.has(reach)
     }

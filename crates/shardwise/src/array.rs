@@ -49,7 +49,9 @@ pub(crate) enum Held {
     /// The function that makes the value when it is needed, so that `zeros(..).shard(..)` is made in its layout at
     /// once.
     New(Make),
-    /// A sum over devices. It is reduced when it is used, unless `.shard` leaves it unreduced.
+    /// A result that is a sum over devices and is not computed yet. Its operands are held. At the first use it is
+    /// computed, with the sum reduced. `.shard` with an unreduced layout computes another array, which leaves the sum
+    /// unreduced.
     Sum(Sum),
     Deleted,
 }

@@ -508,7 +508,7 @@ fn roll_by(x: &Array, by: &Array, dim: usize) -> Array {
     })
 }
 
-/// Repeats `x` as often along each of its dimensions as `times` says.
+/// Repeats the whole of `x` `times[d]` times along dimension `d`. `times` has one number for each dimension.
 fn tile(x: &Array, times: &[usize]) -> Array {
     let own = &x.tensor().shape;
     // A dimension that is repeated gets one in front of it, with which it is merged.

@@ -183,8 +183,9 @@ pub(crate) fn boxes_between(from: &Sharding, to: &Sharding, shape: &[usize], dty
     Boxes::between(from, to, shape, dtype)
 }
 
-/// Returns the price of the exchange of [`boxes_between`], and adds the work of planning to `work`. Also returns `None`
-/// if `work` is overspent.
+/// Returns the price of the exchange of [`boxes_between`], or `None` if there is none. Adds the work of planning to
+/// `work`. Once `work` is spent, the price is that of the first exchange that is found, which may be higher, and `None`
+/// is returned if it does not cost less than the exchange by digits. Returns `None` if `work` is overspent.
 fn price_of_boxes(
     from: &Sharding,
     to: &Sharding,
