@@ -57,7 +57,8 @@ impl Figures {
 /// The identity of a collective in comparisons of programs: what needed it, and its kind.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// The location of the op that needed it, as [`Loc`] prints it: `a.mlir:3:5`. Empty if it is not known.
+    /// The location of the op that needed it, as [`Loc`](shardwise_base::Loc) prints it: `a.mlir:3:5`. Empty if it is
+    /// not known.
     pub source: String,
     /// The name scopes around that op: `encoder/softmax`. Empty if there are none.
     pub scope: String,
