@@ -177,8 +177,8 @@ pub enum ExplicitPolicy {
     /// the obvious one is taken if there is one and the mesh allows it. Partial sums of a reduction are combined.
     /// Without a rule, a result has the layout of the operand that flows into it, or is whole.
     ByRule,
-    /// As [`ByRule`](Self::ByRule), but by the rule along which shardings propagate, which has other factors than the rule
-    /// of the partitioner.
+    /// By the rule along which shardings propagate. It has other factors than the rule of the partitioner. Without such
+    /// a rule, the layouts are as for [`ByRule`](Self::ByRule).
     ByPropagation,
     /// By its factor rule, with the batch dimensions sharded as in the first operand. The program must say where
     /// partial sums of a reduction are combined, for this reason.

@@ -25,8 +25,9 @@ const U32: base::DType = base::DType::U32;
 /// A seed for one use. Using the key moves it, so code that uses it twice does not compile, except through
 /// [`Key::reuse`].
 ///
-/// As a tree, a key has one leaf of type `u32[2]`. [`vmap`](crate::vmap()) may return stacked keys, whose leaf has another
-/// type. Functions that draw from such a key fail with `key-type`: map over the keys with `vmap`, `scan` or `map` first.
+/// A key is a tree with one leaf of type `u32[2]`. The leaf of stacked keys, which [`vmap`](crate::vmap()) may return,
+/// has another type. Functions that draw from such a key fail with `key-type`: map over the keys with `vmap`, `scan` or
+/// `map` first.
 #[derive(Debug)]
 pub struct Key(Array);
 

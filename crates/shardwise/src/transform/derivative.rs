@@ -560,8 +560,8 @@ type ValuePullbackAndAux<F, M> = (Value<F, M>, Pullback<Value<F, M>, Owned<F, M>
 ///
 /// # Errors
 ///
-/// Those of [`grad`] but for `grad-scalar` and `grad-integer`. A call of the returned function reports
-/// `transform-types` for each leaf of the cotangent that does not have the shape and dtype of its result, and
+/// This function has the errors of [`grad`] except `grad-scalar` and `grad-integer`. The function that it returns
+/// reports `transform-types` for each leaf of the cotangent that does not have the shape and dtype of its result, and
 /// `tree-form`.
 ///
 /// # Examples
@@ -684,8 +684,9 @@ type ValueTangentAndAux<F, M> = (Value<F, M>, Linearized<<F as Function<M>>::Arg
 ///
 /// # Errors
 ///
-/// Those of [`jvp`], and `loop-length` for a loop whose number of steps is not known. A call of the returned function
-/// reports `transform-types` for each tangent that does not have the shape and dtype of its argument, and `tree-form`.
+/// This function has the errors of [`jvp`], and `loop-length` for a loop whose number of steps is not known. The
+/// function that it returns reports `transform-types` for each tangent that does not have the shape and dtype of its
+/// argument, and `tree-form`.
 ///
 /// # Examples
 ///

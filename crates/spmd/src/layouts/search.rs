@@ -203,8 +203,8 @@ impl Search<'_, '_> {
 
     /// Tries changes at all sites that move something, the dearest first.
     ///
-    /// Of several sites with equal [`surroundings`], such as those of equal layers, all changes are only tried at the
-    /// first one. At the others, only those are tried that lowered the price at the first one.
+    /// Sites may have equal [`surroundings`], such as those of equal layers. All changes are tried at the first of
+    /// them. At the others, only those are tried that lowered the price at the first one.
     fn round(&mut self) -> Round {
         let bytes = |s: &Site| self.prices.bytes(*s);
         let mut sites: Vec<Site> = self.prices.sites.sites.keys().filter(|s| bytes(s) > 0).collect();
