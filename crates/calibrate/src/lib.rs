@@ -58,7 +58,8 @@ pub fn calibrate(mut report: impl FnMut(&str)) -> Result<Machine, Diagnostics> {
     machine(&facts)
 }
 
-/// Measures all programs once. Fails if a program cannot be compiled or run.
+/// Measures the programs that determine constants, and returns the constants. Leaves out elementwise ops whose programs
+/// cannot be compiled. Fails if another program cannot be compiled, or if a program cannot be run.
 fn round(mut report: impl FnMut(&str)) -> Result<Facts, Diagnostics> {
     let mut facts = Facts::new();
     report("instructions and loops");

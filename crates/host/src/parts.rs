@@ -56,7 +56,8 @@ impl Pace {
     }
 }
 
-/// Neighbouring columns of a matrix: some or all of them. A row of the grid is contiguous.
+/// Mutable access to adjacent columns of a row-major matrix, some or all of them, in all of its rows. The elements of a
+/// row of the grid are contiguous.
 pub struct Grid<'a, T> {
     start: *mut T,
     rows: usize,

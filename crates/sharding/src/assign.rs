@@ -339,7 +339,7 @@ impl<'a> Search<'a> {
         for (factor, exchanges) in &self.exchanges {
             let exchanged = exchanges.get(picks[factor.index()]).filter(|exchanged| !exchanged.is_nothing());
             let Some(exchanged) = exchanged else { continue };
-            let others = self.input.rule.all_factors().filter(|f| f != factor);
+            let others = self.input.rule.factors_beside(*factor);
             let shards = others.map(|f| self.shards(f, picks)).product::<usize>() as f64;
             bytes += exchanged.bytes as f64 / shards;
             price += price_of_permute(exchanged.bytes, mesh, self.axes(*factor, picks).iter().copied()) as f64 / shards;

@@ -186,7 +186,8 @@ impl ManualEdge {
     }
 }
 
-/// The origin of an axis of a tensor.
+/// The origin of a mesh axis over which a tensor is split: the tensor from which the axis was propagated, and the node
+/// through which it was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Origin {
     pub tensor: TensorId,

@@ -179,6 +179,12 @@ impl Rule {
         (0..self.factors.len()).map(Factor::new)
     }
 
+    /// Returns the other factors of the operands that have `factor`, in order.
+    pub fn factors_beside(&self, factor: Factor) -> impl Iterator<Item = Factor> + '_ {
+        let is_beside = move |other: Factor| self.operands.iter().any(|m| m.contains(factor) && m.contains(other));
+        self.all_factors().filter(move |&other| other != factor && is_beside(other))
+    }
+
     /// Returns the mappings of the operands, then of the results.
     pub fn mappings(&self) -> impl Iterator<Item = &Mapping> {
         self.operands.iter().chain(&self.results)

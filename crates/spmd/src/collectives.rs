@@ -15,8 +15,9 @@ use std::sync::Arc;
 /// Replaces all `sdy.reshard` ops of the main function by collectives, or by their operands if nothing has to change.
 ///
 /// An `sdy.all_reduce` that only such an op in the same region reads is replaced by a reduce-scatter over the summed
-/// axes with which the reshard's first step begins to split a dimension, if there are any and what this step splits
-/// further is in whole blocks. The other summed axes are then summed by an all-reduce.
+/// axes with which the reshard's first step begins to split a dimension, if there are any. The other summed axes are then
+/// summed by an all-reduce. Nothing is replaced if this step also splits a dimension further that has several blocks
+/// after the reduce-scatter, and changes its padded size.
 ///
 /// # Errors
 /// Fails if the operand or the result of such an op has no sharding (`pass-order`).

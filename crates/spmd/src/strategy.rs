@@ -163,13 +163,14 @@ impl Decision {
     }
 
     /// Returns an estimate of the bytes that a device receives when the op's elements move along split factors. All
-    /// other split factors are taken to split what is exchanged, also those that the moved tensor lacks.
+    /// other split factors of the operands with such a factor are taken to split what is exchanged, also those that
+    /// only an operand has whose elements do not move.
     pub fn bytes_exchanged(&self, view: &OpView<'_>) -> u64 {
         let Task { rule, mesh, .. } = &self.task;
         let shards = |f: Factor| AxisRef::total_size(mesh, &self.assignment.axes[f.index()]) as u64;
         let price = |f: Factor| {
             let whole = halo::bytes_exchanged(view, rule, f, mesh, &self.assignment.axes[f.index()]).unwrap_or(0);
-            whole / rule.all_factors().filter(|&other| other != f).map(shards).product::<u64>()
+            whole / rule.factors_beside(f).map(shards).product::<u64>()
         };
         self.moved.iter().map(|&f| price(f)).sum()
     }

@@ -40,7 +40,7 @@ struct ExchangeKernel {
     output_bytes: usize,
     /// For each instance of the result, the instances of the operand in its group, in order.
     groups: Vec<Group>,
-    /// For each instance of the result, its position in its group.
+    /// For each instance of the result, the position in its group of the first device that holds the instance.
     positions: Vec<usize>,
     /// The largest number of instances of the result that one pass computes, at least 1.
     at_once: usize,

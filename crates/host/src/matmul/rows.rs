@@ -57,7 +57,7 @@ impl RowsGemm {
         (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Returns true if this kernel is the one to use for this shape and this number of rows of each matrix.
+    /// Returns true if this kernel is the one to use for matrices of this shape that are multiplied by `rows` rows each.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }

@@ -56,7 +56,8 @@ pub struct Tile {
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
     /// Packs right panels of lines whose elements of the same depth are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
-    /// Adds the products of a block of panels to its sums, and writes the sums that are complete.
+    /// Adds the products of a block of panels to its sums, which start from zero in the first block. Writes the sums that
+    /// are complete to the results, or adds them to the values there.
     pub multiply: unsafe fn(&Block<'_>),
 }
 
@@ -550,8 +551,9 @@ pub(super) unsafe fn words<A: Words, E: Element>(p: *const u8, stride: isize, co
     }
 }
 
-/// Adds the products of a block's panels to its sums, in tiles of up to `M` rows. Writes the results if the block has
-/// them.
+/// Adds the products of a block's panels to its sums, in tiles of up to `M` rows. In the first block the sums start from
+/// zero, whatever is in their memory. If the block has results, the sums are written there, or added to the values there
+/// if it accumulates.
 ///
 /// # Safety
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled.

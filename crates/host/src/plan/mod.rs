@@ -242,7 +242,8 @@ pub struct Members {
     /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for an
     /// instance whose first device is in no group. It gets zeros.
     pub groups: Vec<Group>,
-    /// For each instance of the result, its position in its group, or 0 for an empty group.
+    /// For each instance of the result, the position in its group of the first device that holds the instance, or 0 for
+    /// an empty group.
     pub positions: Vec<usize>,
     /// For each instance of the result, the instance of the result on the first device of its group. For an empty
     /// group, it is the instance itself.

@@ -168,9 +168,10 @@ impl Facts for SelectAndScatter {
 
     answer!(usual but movement, propagation_rule, reducer, eval_copies);
 
-    /// Reads, for a block of the result, the windows that touch it: their elements of the source, and all elements of
-    /// the operand that they select from. Windows that do not exist add zeros. Returns `None` for a block of an
-    /// operand, if the windows are padded, if the op does not sum, or if a number overflows.
+    /// Reads, for a block of the result along a dimension, the windows that touch it: their elements of the source, and
+    /// all elements of the operand that they select from. Windows that do not exist add zeros. Returns `None` for a
+    /// block of an operand, if the windows are padded along the dimension, if the op does not sum, or if a number
+    /// overflows.
     fn movement(&self, op: &OpView<'_>, blocks: Blocks) -> Option<Movement> {
         let Blocks::OfResults(dim) = blocks else { return None };
         let w = window(op)[dim];

@@ -316,7 +316,7 @@ impl<'a, 'b> Wide<'a, 'b> {
         })
     }
 
-    /// Returns the set of parts that the decided factors use, as an index of `shards`.
+    /// Returns the set of parts of more than one shard that the decided factors of `state` use, as an index of `shards`.
     fn set(&self, state: State) -> usize {
         state.used as usize & (self.shards.len() - 1)
     }

@@ -72,7 +72,8 @@ impl Windows {
         }
     }
 
-    /// Returns the axes along which the devices are numbered.
+    /// Returns the axes along which the devices that fetch from each other are numbered. For windows these split one
+    /// dimension. For boxes they may split several.
     pub fn along(&self) -> &AxisList {
         &self.along
     }

@@ -227,13 +227,15 @@ impl<'a> Prices<'a> {
         &self.current
     }
 
-    /// Returns the groups whose layouts differ from these, with the layouts that they have.
+    /// Returns the groups whose current layouts differ from those in `layouts` ([`Sharding::same_layout`]), each with its
+    /// current layout.
     pub fn changes_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Layout)> {
         let differs = |g: &Group| !self.layout(self.current[*g]).same_layout(self.layout(layouts[*g]));
         self.current.keys().filter(differs).map(|g| (g, self.current[g])).collect()
     }
 
-    /// Returns the groups whose layouts differ from these, with the layouts that they have.
+    /// Returns the groups whose current layouts differ from those in `layouts` ([`Sharding::same_layout`]), each with its
+    /// current layout.
     pub fn shardings_since(&self, layouts: &EntityVec<Group, Layout>) -> Vec<(Group, Sharding)> {
         let sharding = |(group, layout)| (group, self.layout(layout).clone());
         self.changes_since(layouts).into_iter().map(sharding).collect()

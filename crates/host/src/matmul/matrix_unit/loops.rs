@@ -180,7 +180,8 @@ unsafe fn pack_square<A: Words, E: Element>(lines: &Lines<'_>, line: usize, firs
     }
 }
 
-/// Adds the products of a block's panels to its sums. Writes the results if the block has them.
+/// Adds the products of a block's panels to its sums. In the first block the sums start from zero, whatever is in their
+/// memory. If the block has results, the sums are written there, or added to the values there if it accumulates.
 ///
 /// # Safety
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled, and the unit must be

@@ -23,7 +23,7 @@ use tally::Tally;
 /// Compare the bytes that JAX's programs move as we partition them and as XLA does.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Use only programs whose family/name contains this
+    /// Use only programs whose family/name contains this. It is an error if there are none
     #[arg(long, default_value = "")]
     only: String,
     /// The seed of the sizes
