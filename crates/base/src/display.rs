@@ -1,6 +1,6 @@
 //! Formats values as NumPy prints them.
 
-use crate::{DType, DTypeKind, Literal, bf16, f16};
+use crate::{DType, DTypeKind, Literal, bf16_nearest, f16_nearest};
 
 /// Arrays with more elements than this are summarized.
 const THRESHOLD: usize = 1000;
@@ -265,8 +265,8 @@ fn is_scientific(values: &[f64], dtype: DType) -> bool {
 fn rounded(v: f64, dtype: DType) -> f64 {
     match dtype {
         DType::F32 | DType::C64 => f64::from(v as f32),
-        DType::F16 => f16::from_f64(v).to_f64(),
-        DType::BF16 => bf16::from_f64(v).to_f64(),
+        DType::F16 => f16_nearest(v).to_f64(),
+        DType::BF16 => bf16_nearest(v).to_f64(),
         _ => v,
     }
 }
@@ -274,7 +274,7 @@ fn rounded(v: f64, dtype: DType) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bool8, Complex32, Complex64};
+    use crate::{Bool8, Complex32, Complex64, f16};
 
     #[test]
     fn as_numpy() {

@@ -4,7 +4,7 @@
 //! ([`DType::storage`]). The types are interned for the life of the process, as in MLIR, so that a [`DType`] is small
 //! and cheap to copy.
 
-use crate::{DType, bf16, f16};
+use crate::{DType, bf16_nearest, f16_nearest};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{LazyLock, PoisonError, RwLock};
@@ -202,8 +202,8 @@ fn rounded(x: f64, to: DType) -> f64 {
     match to {
         DType::F64 => x,
         DType::F32 => f64::from(x as f32),
-        DType::F16 => f16::from_f64(x).to_f64(),
-        DType::BF16 => bf16::from_f64(x).to_f64(),
+        DType::F16 => f16_nearest(x).to_f64(),
+        DType::BF16 => bf16_nearest(x).to_f64(),
         small => small.small_float_code(x).and_then(|code| small.small_float(code)).unwrap_or(f64::NAN),
     }
 }

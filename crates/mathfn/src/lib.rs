@@ -7,7 +7,8 @@
 //!
 //! Most `f64` functions, and most `f32` functions that no engine vectorises, are those of the `libm` crate (the latter
 //! rounded once from `f64`). The others, such as [`erf_inv_f64`], [`digamma_f64`] and [`zeta_f64`], are computed here.
-//! [`pow_f32`] is computed in `f64` without branches, so that compilers make vectors of it ([`powers`]).
+//! [`pow_f32`] is computed in `f64` without branches, so that compilers make vectors of it ([`powers`]). So are several
+//! functions of `f64` for arrays, with the bits of those of one number ([`several`]).
 //! [`order`] fixes the order in which reductions add.
 //!
 //! ```
@@ -25,6 +26,7 @@ pub mod lanes;
 pub mod order;
 mod power;
 mod scalar;
+pub mod several;
 mod special;
 
 pub use functions::*;

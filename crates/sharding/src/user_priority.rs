@@ -54,7 +54,9 @@ pub(crate) fn release(tensors: &mut EntityVec<TensorId, Tensor>, later: &Later) 
         for (dim, original) in sharding.dims.iter_mut().zip(&original.dims) {
             if priority_of(original) == later.priority {
                 *dim = DimSharding { priority: None, ..original.clone() };
-                sharding.replicated.retain(|a| !original.axes.contains(a));
+                // The axes may have been merged with others.
+                let replicated = sharding.replicated.iter().flat_map(|a| a.minus(&sharding.mesh, &original.axes));
+                sharding.replicated = replicated.collect();
             }
         }
     }

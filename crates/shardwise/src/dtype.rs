@@ -1,7 +1,7 @@
 //! Element types as programs name them, and the Rust types that hold elements.
 
 use crate::{Error, mistakes};
-use shardwise_base::{self as base, Account, Bool8, Literal, Stop, bf16, f16};
+use shardwise_base::{self as base, Account, Bool8, Literal, Stop, bf16, bf16_nearest, f16, f16_nearest};
 use std::fmt;
 use std::str::FromStr;
 
@@ -231,8 +231,8 @@ fn float_literal(x: f64, dtype: base::DType) -> Literal {
     match dtype {
         F64 => Literal::scalar(x),
         F32 => Literal::scalar(x as f32),
-        BF16 => Literal::scalar(bf16::from_f64(x)),
-        F16 => Literal::scalar(f16::from_f64(x)),
+        BF16 => Literal::scalar(bf16_nearest(x)),
+        F16 => Literal::scalar(f16_nearest(x)),
         C64 => Literal::scalar(base::Complex32::new(x as f32, 0.0)),
         C128 => Literal::scalar(base::Complex64::new(x, 0.0)),
         other => unreachable!("{other} is not a computed float"),

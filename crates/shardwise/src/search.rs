@@ -375,7 +375,8 @@ fn nonzero(x: &Array, size: usize, fill: i32) -> Vec<Array> {
     if n == 0 {
         return vec![filled; shape.len()];
     }
-    let mask = hlo::convert(&hlo::reshape(x, &[n]), DType::I1);
+    let zeros = hlo::splat(&element(0.0, x.tensor().dtype), &[n]);
+    let mask = hlo::compare("NE", &hlo::reshape(x, &[n]), &zeros);
     let own = hlo::iota(TensorType::new(DType::I32, [n]), 0);
     let found = put(&hlo::splat(&element(-1.0, DType::I32), &list.shape), &mask, &places(&mask), &own);
     let is_found = found.ge(0);

@@ -504,20 +504,22 @@ impl Resharder<'_, '_, '_> {
     }
 
     /// Returns the axes over which the op may work on unreduced values: the op is linear in them, and all its results
-    /// are wanted unreduced over them.
+    /// are wanted unreduced over them. An operand that is unreduced over a part of such an axis alone allows none.
     fn kept_unreduced(&self, view: &OpView<'_>, b: &Builder<'_>) -> Vec<AxisRef> {
         let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced.clone());
-        let is_whole = |v: Value| b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty());
-        if view.operands().iter().all(|&v| is_whole(self.cloner.get(v))) {
+        let is_reduced = |v: Value| b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty());
+        if view.operands().iter().all(|&v| is_reduced(self.cloner.get(v))) {
             return vec![];
         }
         let given: Vec<Vec<AxisRef>> = view.operands().iter().map(|&v| of(self.cloner.get(v))).collect();
         let linear = facts(view).linear(view);
         let asked =
             |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
-        let holds = |i: usize, a: &AxisRef| given[i].contains(a);
+        let is_summand = |i: usize, a: &AxisRef| given[i].iter().any(|b| a.overlaps(*b));
+        let is_whole = |a: &AxisRef| (0..given.len()).all(|i| given[i].contains(a) || !is_summand(i, a));
         // A constant zero can be a summand of every sum.
-        let allowed = |a: &AxisRef| linear.holds_for(given.len(), |i| holds(i, a), |i| is_zero(view, i));
+        let is_linear = |a: &AxisRef| linear.holds_for(given.len(), |i| is_summand(i, a), |i| is_zero(view, i));
+        let allowed = |a: &AxisRef| is_whole(a) && is_linear(a);
         let all = AxisRef::union(self.mesh, given.iter().flatten().copied());
         all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
     }

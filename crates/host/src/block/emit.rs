@@ -288,9 +288,10 @@ pub(super) fn classify(program: &Program, layout: &Layout) -> Result<Vec<Class>,
 
 fn join(cost: usize, of: &[Class]) -> Class {
     let most = |f: fn(&Class) -> usize| of.iter().map(f).max().unwrap_or(0);
-    let lanes = of.iter().filter(|c| c.kind == Granularity::Lane).map(|c| c.cost).sum::<usize>();
+    // The cost of a value that is used twice counts twice, so that it grows fast along a chain.
+    let lanes = of.iter().filter(|c| c.kind == Granularity::Lane).map(|c| c.cost).fold(0, usize::saturating_add);
     let kind = of.iter().map(|c| c.kind).max().unwrap_or(Granularity::Row).max(Granularity::Row);
-    Class { kind, level: most(|c| c.level), cost: cost + lanes }
+    Class { kind, level: most(|c| c.level), cost: lanes.saturating_add(cost) }
 }
 
 /// The largest cost at which computing a value again is cheaper than saving and loading it.

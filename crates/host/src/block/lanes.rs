@@ -22,11 +22,11 @@ impl<W: Word> Lanes<'_, W> {
         }
     }
 
-    /// Sets each result to that of the function for the operand. If vectors are registers, words are computed as
-    /// vectors, because a word takes as long.
+    /// Sets each result to that of the function for the operand. Words are computed as vectors if vectors are registers,
+    /// because a word takes as long, or if there are as many words as a vector has.
     #[inline(always)]
     pub fn function<V: Vector<Word = W>, F: Unary>(&mut self) {
-        if !V::IN_REGISTERS {
+        if !V::IN_REGISTERS && self.a.len() < V::LANES {
             return self.unary(F::one);
         }
         let (mut operand, mut results) = ([W::from_bits64(0); MAX_LANES], [W::from_bits64(0); MAX_LANES]);

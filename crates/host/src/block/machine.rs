@@ -9,9 +9,9 @@ use super::fold::Fold;
 use super::functions::{self, Binary as _, Unary as _};
 use super::lanes::Lanes;
 use crate::elem::Elem;
+use crate::simd::{AtLevel, Level, Portable, Vector, Word, prefetch, run_words};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Level, Portable, Vector, Word, prefetch};
 use shardwise_mathfn::with_functions;
 
 /// The number of bytes of a temporary, which holds the largest block.
@@ -322,18 +322,18 @@ macro_rules! machine {
             // SAFETY: as in `run`.
             unsafe {
                 match ins.op {
-                    $(Op::$heavy => each(a, eight, |_, x| x.$heavy_fn()),)*
-                    $(Op::$function => each(a, eight, |_, x| x.$function_fn()),)*
-                    $(Op::$heavy2 => each(a, eight, |i, x| x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
-                    $(Op::$vector2 => each(a, eight, |i, x| x.$vector2_fn(V::load(word_at::<V>(p, i)))),)*
-                    $(Op::$function2 => each(a, eight, |i, x| x.$function2_fn(V::load(word_at::<V>(p, i)))),)*
+                    $(Op::$heavy => each_vector!(a, eight, _i, x, x.$heavy_fn()),)*
+                    $(Op::$function => each_vector!(a, eight, _i, x, x.$function_fn()),)*
+                    $(Op::$heavy2 => each_vector!(a, eight, i, x, x.$heavy2_fn(V::load(word_at::<V>(p, i)))),)*
+                    $(Op::$vector2 => each_vector!(a, eight, i, x, x.$vector2_fn(V::load(word_at::<V>(p, i)))),)*
+                    $(Op::$function2 => each_vector!(a, eight, i, x, x.$function2_fn(V::load(word_at::<V>(p, i)))),)*
                     Op::Iota => {
                         let start = V::splat(V::Word::from_bits64(p.addr() as u64));
-                        each(a, eight, |i, _| start.iadd(ramp::<V>(i)));
+                        each_vector!(a, eight, i, _x, start.iadd(ramp::<V>(i)));
                     }
                     Op::Keep => {
                         let count = V::splat(V::Word::from_bits64(ins.extra.into()));
-                        each(a, eight, |i, x| ramp::<V>(i).ult(count).choose(x, imm));
+                        each_vector!(a, eight, i, x, ramp::<V>(i).ult(count).choose(x, imm));
                     }
                     Op::Gather => exchange::<false>(&*ins.base.cast::<Strided>(), block),
                     Op::Scatter => exchange::<true>(&*ins.base.cast::<Strided>(), block),
@@ -354,6 +354,18 @@ macro_rules! on_lanes {
     };
     (scalar binary, $_by_vector:ident, $lanes:ident, $_v:ident, $function:ident) => {
         $lanes.binary(|a, b| functions::$function::one(a, b))
+    };
+}
+
+/// Replaces each of the first `$eight` vectors of `$a` by `$e`, an expression of its index `$i` and its value `$x`.
+/// `$eight` is not a constant, so that the code is not unrolled. This is a macro, because a function that is passed to
+/// another one is not always compiled in line, and then lacks the level's instructions.
+macro_rules! each_vector {
+    ($a:ident, $eight:ident, $i:ident, $x:ident, $e:expr) => {
+        for ($i, v) in $a.iter_mut().enumerate().take($eight) {
+            let $x = *v;
+            *v = $e;
+        }
     };
 }
 
@@ -457,15 +469,6 @@ fn fold_halves<W: Copy>(partials: &mut [W], f: impl Fn(W, W) -> W) -> W {
 #[inline(always)]
 fn word_at<V: Vector>(p: *mut u8, i: usize) -> *mut u8 {
     p.wrapping_add(i * V::LANES * V::Word::SIZE)
-}
-
-/// Replaces each of the first `eight` vectors by the result of `f` for its index and its value. `eight` is not a
-/// constant, so that the code is not unrolled.
-#[inline(always)]
-fn each<V: Vector>(a: &mut [V; 8], eight: usize, f: impl Fn(usize, V) -> V) {
-    for (i, v) in a.iter_mut().enumerate().take(eight) {
-        *v = f(i, *v);
-    }
 }
 
 /// Returns words that count up from `i * LANES`.
@@ -592,11 +595,27 @@ trait Block: Vector {
     unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize);
 }
 
+/// A long instruction on arrays, with the arguments of the function `run_long`.
+struct Long<'a, W> {
+    ins: &'a Ins,
+    p: *mut u8,
+    block: usize,
+    a: &'a mut [Portable<W>; 8],
+    eight: usize,
+}
+
+impl<W: Word> AtLevel for Long<'_, W> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        // SAFETY: `Block::run_long` has been called for it.
+        unsafe { run_long(self.ins, self.p, self.block, self.a, self.eight) }
+    }
+}
+
 impl<W: Word> Block for Portable<W> {
     #[inline(never)]
     unsafe fn run_long(ins: &Ins, p: *mut u8, block: usize, a: &mut [Self; 8], eight: usize) {
-        // SAFETY: as the caller says.
-        unsafe { run_long(ins, p, block, a, eight) }
+        run_words(Long { ins, p, block, a, eight });
     }
 }
 

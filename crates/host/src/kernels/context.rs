@@ -12,6 +12,7 @@ use shardwise_base::{DType, EntityVec, Loc, Mesh, Varying};
 use shardwise_engine::NumberChecks;
 use shardwise_ir::{Body, Func, Module, Op, OpView, TensorType, Value};
 use shardwise_ops::Opcode;
+use shardwise_ops::promote::is_promoted;
 use std::sync::Arc;
 
 /// The plan of one function while it is built: its slots, and the number of its steps. The caller keeps the steps.
@@ -48,15 +49,16 @@ impl<'m> PlanCx<'m> {
     }
 
     /// Returns how a block program computes an op. Returns `None` if the op has no row, or one that does not state it,
-    /// or if it does not meet the condition of its row.
+    /// if it does not meet the condition of its row, and if it converts operands before it reduces them.
     pub fn fused(&self, view: &OpView<'_>) -> Option<Fused> {
         let row = self.kernels.row(Opcode::of_view(view))?;
-        row.fused.filter(|_| (row.is_fusable)(view))
+        row.fused.filter(|_| (row.is_fusable)(view) && !is_promoted(view))
     }
 
-    /// Returns how a small program computes an op, or `None` if the op has no row, or one that does not state it.
+    /// Returns how a small program computes an op. Returns `None` if the op has no row, or one that does not state it,
+    /// and if it converts operands before it reduces them.
     pub fn small(&self, view: &OpView<'_>) -> Option<Small> {
-        self.kernels.row(Opcode::of_view(view))?.small
+        self.kernels.row(Opcode::of_view(view))?.small.filter(|_| !is_promoted(view))
     }
 
     /// Returns the points over which a value varies. A value for which this was not inferred varies everywhere.

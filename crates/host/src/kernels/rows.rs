@@ -7,6 +7,7 @@ use super::copies::{Filler, Moves};
 use crate::memory::{Buffer, OutOfMemory};
 use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
+use crate::simd::{AtLevel, Vector, run_words};
 use crate::small::Routine;
 use shardwise_ir::OpView;
 use shardwise_ops::elementwise::Rows;
@@ -35,13 +36,13 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 
 /// Returns the routine of an elementwise op of which [`step`] returns the step. Returns `None` as it does.
 pub fn routine(_: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
-    struct Row(Rows);
-    impl Routine for Row {
+    struct Whole(Rows);
+    impl Routine for Whole {
         fn run(&self, operands: &[&[u8]], results: &mut [&mut [u8]]) {
-            self.0.run(operands, results[0]);
+            run_words(Row { rows: self.0, x: operands, y: results[0] });
         }
     }
-    Some(Box::new(Row(Rows::of(view)?)))
+    Some(Box::new(Whole(Rows::of(view)?)))
 }
 
 /// Returns the step of an op whose results are zeros, such as the imaginary parts of floats. Never returns `None`.
@@ -60,7 +61,21 @@ impl Elements {
                 None => input.bytes(),
             };
         }
-        self.rows.run(&rows[..inputs.len()], to);
+        run_words(Row { rows: self.rows, x: &rows[..inputs.len()], y: to });
+    }
+}
+
+/// One row of an op, with the rows of its operands.
+struct Row<'a> {
+    rows: Rows,
+    x: &'a [&'a [u8]],
+    y: &'a mut [u8],
+}
+
+impl AtLevel for Row<'_> {
+    #[inline(always)]
+    fn run<V: Vector<Word = u32>>(self) {
+        self.rows.run(self.x, self.y);
     }
 }
 

@@ -96,7 +96,13 @@ impl Move {
         assert!([1, 2, 4, 8, 16].contains(&size), "elements of {size} bytes cannot be moved");
         assert!(shape.len() == from.len() && shape.len() == to.len(), "a stride for each dimension");
         let unit = size as isize;
-        let dims = shape.iter().zip(from).zip(to).map(|((&n, &f), &t)| Dim { size: n, from: f * unit, to: t * unit });
+        // A dimension of one element may have any stride.
+        let dim = |((&size, f), t): ((&usize, &isize), &isize)| Dim {
+            size,
+            from: f.wrapping_mul(unit),
+            to: t.wrapping_mul(unit),
+        };
+        let dims = shape.iter().zip(from).zip(to).map(dim);
         let joined = (sources.0, sources.1 * unit);
         let written: Vec<(usize, isize)> = dims.clone().map(|d| (d.size, d.to)).chain([joined]).collect();
         assert!(are_apart(written.iter().copied(), size), "a move of {shape:?} to {to:?} writes elements twice");

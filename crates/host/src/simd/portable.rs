@@ -1,7 +1,17 @@
 //! Lanes in an array. Every machine has this level, with eight lanes, and all levels use it for 64-bit lanes.
 
 use super::vector::Vector;
-use super::word::Word;
+use super::word::{Word, with_several};
+
+/// Defines the methods that compute several words at once.
+macro_rules! methods {
+    ($($name:ident $several:ident),*) => {$(
+        #[inline(always)]
+        fn $name(self) -> Self {
+            Portable(W::$several(self.0))
+        }
+    )*};
+}
 
 /// Words in an array.
 #[derive(Clone, Copy)]
@@ -42,4 +52,5 @@ impl<W: Word, const N: usize> Vector for Portable<W, N> {
         // SAFETY: the caller says that all lanes can be written at `p`.
         unsafe { p.cast::<[W; N]>().write_unaligned(self.0) }
     }
+    with_several! { methods! }
 }

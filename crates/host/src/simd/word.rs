@@ -13,6 +13,25 @@ macro_rules! declare {
     };
 }
 
+/// Expands to `$with! { $given .. }`, with the method and the function of several words for each function that is faster
+/// for several 64-bit words at once.
+macro_rules! with_several {
+    ($with:ident! $($given:tt)*) => {
+        $with! { $($given)* exp exps, expm1 expm1s, log logs, log1p log1ps, logistic logistics, tanh tanhs, sin sines, cos cosines }
+    };
+}
+pub(super) use with_several;
+
+/// Declares the functions of several words.
+macro_rules! declare_several {
+    ($($name:ident $several:ident),*) => {$(
+        #[inline(always)]
+        fn $several<const N: usize>(x: [Self; N]) -> [Self; N] {
+            x.map(Self::$name)
+        }
+    )*};
+}
+
 /// A lane of 32 or 64 bits. In names such as `fadd`, `sdiv` and `ule`, the first letter states whether it is read as a
 /// float, as a signed or as an unsigned integer. Loads and stores need one readable or writable element at `p`.
 pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -91,6 +110,7 @@ pub(crate) trait Word: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'stati
     fn popcount(self) -> Self;
     fn leading_zeros(self) -> Self;
     with_functions! { declare! }
+    with_several! { declare_several! }
 
     fn float_from_signed(self) -> Self;
     fn float_from_unsigned(self) -> Self;
@@ -176,6 +196,7 @@ macro_rules! word {
                 mathfn::$rsqrt($float::from_bits(self)).to_bits()
             }
             with_functions! { word! @functions $float }
+            with_several! { word! @several $float; }
 
             #[inline(always)]
             fn fused(self, m: Self, a: Self) -> Self {
@@ -363,6 +384,13 @@ macro_rules! word {
     };
     (@formula f32 $narrow:ident $wide:ident) => { mathfn::$narrow };
     (@formula f64 $narrow:ident $wide:ident) => { mathfn::$wide };
+    (@several f32; $($_name:ident $_several:ident),*) => {};
+    (@several f64; $($_name:ident $several:ident),*) => {$(
+        #[inline(always)]
+        fn $several<const N: usize>(x: [Self; N]) -> [Self; N] {
+            mathfn::several::$several(x.map(f64::from_bits)).map(f64::to_bits)
+        }
+    )*};
     (@float_compare $float:ident; $($name:ident $op:tt),*) => {$(
         #[inline(always)]
         fn $name(self, o: Self) -> Self {

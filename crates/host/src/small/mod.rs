@@ -30,10 +30,10 @@ pub(crate) use machine::{Bytes, Program};
 pub(crate) use products::Products;
 pub(crate) use words::Place;
 
-/// The largest number of real elements of an array in the words of a small program, outside of loops. On more, kernels
-/// that fuse ops are faster.
+/// The largest number of elements of an array in the words of a small program, outside of loops. On more, kernels that
+/// fuse ops are faster.
 pub(crate) const MAX_SIZE: usize = 1024;
 
-/// The largest number of real elements of an array in the words of a loop, if the results in the loop have at most
+/// The largest number of elements of an array in the words of a loop, if the results in the loop have at most
 /// [`MAX_SIZE`] real elements for each op on average. The arrays of other loops have at most [`MAX_SIZE`].
 pub(crate) const MAX_SIZE_IN_LOOPS: usize = 1 << 14;

@@ -168,13 +168,11 @@ impl<'t> Parser<'t> {
     fn int_attr(&mut self, at: At, scalar: Scalar<'_>, dtype: Option<DType>) -> Parsed<Attr> {
         // A number of a quantized type is the integer that is stored.
         let stored = dtype.map_or(DType::I64, |d| d.quantized().map_or(d, |q| q.storage));
-        let bytes =
-            match stored.is_complex() {
-                true => Err("a number of complex type must be written as `dense<(1.0, 2.0)> : tensor<complex<f32>>`"
-                    .to_string()),
-                false => number::encode(scalar, stored),
-            };
-        let bytes = bytes.map_err(|message| self.fail(at, "text-literal", message))?;
+        if stored.is_complex() {
+            let message = "a number of complex type must be written as `dense<(1.0, 2.0)> : tensor<complex<f32>>`";
+            return Err(self.fail(at, "text-literal", message.to_string()));
+        }
+        let bytes = number::encode(scalar, stored).map_err(|message| self.fail(at, "text-literal", message))?;
         if dtype == Some(DType::I1) {
             return Ok(Attr::Bool(bytes[0] != 0));
         }

@@ -4,7 +4,7 @@
 //! the point and an exponent, `1.000000e-01`, if that reads back as the same number. Otherwise, the shortest decimal
 //! that does is printed. NaNs, infinities and numbers without such a decimal are printed as bits: `0x7FC00000`.
 
-use shardwise_base::{DType, bf16, f16};
+use shardwise_base::{DType, bf16, bf16_nearest, f16, f16_nearest};
 use std::fmt::Write;
 
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +87,8 @@ pub(super) fn encode_float(x: f64, dtype: DType) -> Vec<u8> {
     match dtype {
         DType::F64 => x.to_le_bytes().to_vec(),
         DType::F32 => (x as f32).to_le_bytes().to_vec(),
-        DType::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
-        DType::BF16 => bf16::from_f64(x).to_le_bytes().to_vec(),
+        DType::F16 => f16_nearest(x).to_le_bytes().to_vec(),
+        DType::BF16 => bf16_nearest(x).to_le_bytes().to_vec(),
         small => vec![small.small_float_code(x).expect("a float type")],
     }
 }

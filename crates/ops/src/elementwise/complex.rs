@@ -163,6 +163,21 @@ pub fn exp(z: Complex64) -> Complex64 {
     Complex64::new(exp_times(z.re, fns::cos_f64(z.im)), exp_times(z.re, fns::sin_f64(z.im)))
 }
 
+/// Computes `e^z` of several numbers, each as [`exp`] does.
+#[inline(always)]
+pub fn exps<const N: usize>(z: [Complex64; N]) -> [Complex64; N] {
+    let moduli = fns::several::exps(z.map(|z| z.re));
+    let [sines, cosines] = fns::several::sines_and_cosines(z.map(|z| z.im));
+    let (mut results, mut are_moderate) = ([Complex64::ZERO; N], true);
+    for i in 0..N {
+        let (re, im) = (moduli[i] * cosines[i], moduli[i] * sines[i]);
+        let is_real = z[i].im == 0.0;
+        results[i] = Complex64::new(if is_real { moduli[i] } else { re }, if is_real { z[i].im } else { im });
+        are_moderate &= z[i].re <= EXP_LIMIT;
+    }
+    if are_moderate { results } else { z.map(exp) }
+}
+
 /// Computes `e^z - 1`, accurately near zero.
 pub fn expm1(z: Complex64) -> Complex64 {
     let (half, cos) = (fns::sin_f64(z.im / 2.0), fns::cos_f64(z.im));

@@ -5,7 +5,7 @@
 //! bit. A function is compiled for each op, so that no call is made for an element.
 
 use super::binary::{power_signed, power_unsigned};
-use super::complex::{narrow, widen};
+use super::complex::{exps, narrow, widen};
 use super::{ADD, ATAN2, Compare, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT, special, unary};
 use crate::Opcode;
 use crate::eval::Numeric;
@@ -13,6 +13,7 @@ use bytemuck::Pod;
 use shardwise_base::budget::Meter;
 use shardwise_base::{Bool8, Complex32, Complex64, DType, Literal};
 use shardwise_ir::OpView;
+use std::array;
 
 /// A function of the elements of one row, which writes as many results into its last argument.
 pub type Map = fn(&[u8], &mut [u8]);
@@ -166,6 +167,8 @@ pub enum Rows {
     /// A selection of elements of this many bytes, 8 or 16. The first operand is a scalar or has an element for each
     /// result.
     Select(usize),
+    /// The exponential of complex numbers of this many bytes, 8 or 16.
+    Exponential(usize),
 }
 
 impl Rows {
@@ -185,6 +188,7 @@ impl Rows {
             Opcode::Select if to.is_complex() => return Some(Rows::Select(to.storage_bytes())),
             _ if !from.is_complex() => return None,
             Opcode::Compare => return compare(Compare::direction(op)?, from).map(Rows::Zip),
+            Opcode::Exponential => return Some(Rows::Exponential(to.storage_bytes())),
             _ => {}
         }
         if let Some(binary) = binary(opcode) {
@@ -193,17 +197,33 @@ impl Rows {
         Some(Rows::Map(unary::complex_map(opcode)?.of(from)))
     }
 
-    /// Computes a row of results from the rows of the operands.
+    /// Computes a row of results from the rows of the operands. Exponentials are inlined, so that a caller can compile
+    /// them with the instructions of its machine, on which the result does not depend.
     ///
     /// # Panics
     /// May panic if there are fewer rows than operands, or if the length or the alignment of a row does not fit.
+    #[inline(always)]
     pub fn run(self, x: &[&[u8]], y: &mut [u8]) {
         match self {
             Rows::Map(f) => f(x[0], y),
             Rows::Zip(f) => f(x[0], x[1], y),
             Rows::Select(8) => select::<u64>(x, y),
             Rows::Select(_) => select::<[u64; 2]>(x, y),
+            Rows::Exponential(8) => exponentials(x[0], y, widen, narrow),
+            Rows::Exponential(_) => exponentials(x[0], y, |z| z, |z| z),
         }
+    }
+}
+
+/// Computes the exponentials of complex numbers of type `T`.
+#[inline(always)]
+fn exponentials<T: Pod>(x: &[u8], y: &mut [u8], widen: impl Fn(T) -> Complex64, narrow: impl Fn(Complex64) -> T) {
+    const N: usize = 8;
+    let (x, y): (&[T], &mut [T]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
+    for (x, y) in x.chunks(N).zip(y.chunks_mut(N)) {
+        // The last number fills the rest of the array.
+        let results = exps::<N>(array::from_fn(|i| widen(x[i.min(x.len() - 1)])));
+        y.iter_mut().zip(results).for_each(|(y, result)| *y = narrow(result));
     }
 }
 

@@ -30,7 +30,8 @@ impl Layout {
     pub fn block(shape: &[usize], start: &[usize], step: &[usize]) -> Layout {
         let all = row_major(shape);
         let base = all.iter().zip(start).map(|(s, &i)| s * i as isize).sum();
-        Layout { base, strides: all.iter().zip(step).map(|(s, &k)| s * k as isize).collect() }
+        // A dimension of which one element is taken may have any step.
+        Layout { base, strides: all.iter().zip(step).map(|(s, &k)| s.wrapping_mul(k as isize)).collect() }
     }
 }
 

@@ -62,7 +62,8 @@ impl<T: Optimizer> Optimizer for MultiSteps<T> {
         let step = own.number("mini_step").clone();
         let mean = |(acc, g): (&Array, &Array)| acc + (g - acc) / (&step + 1).astype(g.dtype());
         let means: Vec<Array> = own.slot("acc").iter().zip(&grads).map(mean).collect();
-        let is_last = step.eq(self.steps - 1);
+        // A state may come from an optimizer with more steps.
+        let is_last = step.ge(self.steps - 1);
         let unchanged = || means.iter().map(zeros_like).chain(old.iter().flat_map(arrays)).collect();
         let results: Vec<Array> = cond(&is_last, || self.step(&means, &old, params), unchanged);
         let mut results = results.into_iter();

@@ -3,8 +3,7 @@
 use super::traced::Traced;
 use super::{Source, Transform};
 use crate::array::Array;
-use crate::collective::Axes;
-use crate::collective::AxisName;
+use crate::collective::{Axes, AxisName};
 use crate::function::At;
 use crate::spec::ByPath;
 use crate::tree::{self, Path, Tree};
@@ -331,14 +330,17 @@ pub(super) fn batch_of<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, 
 ///
 /// Errors: `spmd-axis` if they have groups, or if an axis is named twice.
 fn spmd_axes(axes: &[AxisName], loc: &Loc) -> Result<Vec<String>> {
-    let is_wrong = |(i, axis): (usize, &AxisName)| {
-        matches!(axis, AxisName::Groups { .. }) || axes[..i].iter().any(|other| other.name() == axis.name())
-    };
-    if let Some((_, wrong)) = axes.iter().enumerate().find(|&(i, axis)| is_wrong((i, axis))) {
-        let groups = if matches!(wrong, AxisName::Groups { .. }) { "groups of axis" } else { "axis" };
-        return Err(Error::one(mistakes::spmd_axis_name(&format!("{groups} \"{}\"", wrong.name()), loc)));
+    let mut names: Vec<String> = vec![];
+    for axis in axes {
+        let name = axis.name().to_string();
+        let is_grouped = matches!(axis, AxisName::Groups { .. });
+        if is_grouped || names.contains(&name) {
+            let what = if is_grouped { "groups of axis" } else { "axis" };
+            return Err(Error::one(mistakes::spmd_axis_name(&format!("{what} \"{name}\""), loc)));
+        }
+        names.push(name);
     }
-    Ok(axes.iter().map(|a| a.name().to_string()).collect())
+    Ok(names)
 }
 
 fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<T, R>, at: At) -> Result<R> {

@@ -1,11 +1,12 @@
 //! Imports per-device regions in the older notation: the ops between `SPMDFullToShardShape` and `SPMDShardToFullShape`
 //! become a manual computation over all axes. Only data flow connects the ops of such a region.
 
+use crate::rewrite::facts;
 use shardwise_base::{AxisIndex, AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, Op, OpView, Region, Value};
-use shardwise_ops::Opcode;
 use shardwise_ops::control::CustomCall;
 use shardwise_ops::shardy::{set_in_shardings, set_manual_axes};
+use shardwise_ops::{Effects, Opcode};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
 }
 
 /// Turns every per-device region of the module into a manual computation over the axes of `mesh`, in place. A region
-/// without a result is removed. The shardings must be in Shardy's form already.
+/// without a result and without effects is removed. The shardings must be in Shardy's form already.
 ///
 /// # Errors
 /// Fails if a marker does not have the operands and results that it must have (`gspmd-marker`), or if a region cannot
@@ -160,22 +161,29 @@ impl Closing<'_> {
         let mut b = Builder::new(&mut out.body);
         let entry = func.body.entry();
         cloner.args(entry, &mut b);
-        let mut closed = vec![];
         for &op in &func.body[entry].ops {
             let Some(part) = self.parts.part_of(op) else {
                 cloner.op(op, &mut b);
                 continue;
             };
-            let view = self.module.view(&func.body, op);
-            if role(&view) == Role::Leaves && !closed.contains(&part) {
-                closed.push(part);
-                self.close(part, view.loc(), &mut cloner, &mut b)?;
+            if self.place(part, &func.body) == Some(op) {
+                self.close(part, &func.body[op].loc, &mut cloner, &mut b)?;
             }
         }
         Ok(out)
     }
 
-    /// Builds the manual computation of a region at the position of its first result. Fails if a value that enters the
+    /// Returns the op at whose position a region becomes a manual computation: that of its first result, or its last op
+    /// if it has no result. Returns `None` if the region has neither a result nor effects.
+    fn place(&self, part: usize, body: &Body) -> Option<Op> {
+        let ops = &self.parts.ops[&part];
+        let view = |op: &Op| self.module.view(body, *op);
+        let has_effects = |op: &Op| facts(&view(op)).effects(&view(op)) == Effects::Ordered;
+        let first_result = ops.iter().find(|op| role(&view(op)) == Role::Leaves);
+        first_result.or_else(|| ops.last().filter(|_| ops.iter().any(has_effects))).copied()
+    }
+
+    /// Builds the manual computation of a region at its [place](Closing::place). Fails if a value that enters the
     /// region is computed after this position, if a per-device type does not fit its global type, or if an op uses a
     /// value of outside that cannot be copied into the region.
     fn close(&self, part: usize, loc: &Loc, cloner: &mut Cloner<'_>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {

@@ -585,7 +585,7 @@ impl<'a> Prices<'a> {
             }
             let moves = data.sources[i].runs;
             let (price, bytes) = (of(price).saturating_mul(moves), price.bytes.saturating_mul(moves));
-            rated.bytes += if open.is_empty() { 0 } else { price };
+            rated.bytes = rated.bytes.saturating_add(if open.is_empty() { 0 } else { price });
             let to = self.layouts.of(layout.clone().with_unreduced(both(&from.unreduced, kept)));
             rated.asks.push(Ask { value: i, layout: to, price });
             if !open.is_empty() {
@@ -636,7 +636,8 @@ impl<'a> Prices<'a> {
 }
 
 /// Returns the axes over which an op may work on unreduced values: it is linear in them, and all its results are wanted
-/// unreduced over them. There are none if elements move along a factor of the rule.
+/// unreduced over them. There are none if elements move along a factor of the rule. An operand that is unreduced over a
+/// part of such an axis alone allows none.
 fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<AxisRef> {
     let (operands, results) = layouts.split_at(view.operands().len());
     let mut axes: Vec<AxisRef> = vec![];
@@ -650,10 +651,12 @@ fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<Ax
         return vec![];
     }
     let is_open = |s: &Option<Sharding>, a: &AxisRef| s.as_ref().is_some_and(|s| s.unreduced.contains(a));
+    let is_partly_open = |s: &Sharding, a: &AxisRef| s.unreduced.iter().any(|b| a.overlaps(*b));
     let is_kept = |a: &AxisRef| {
-        let opened: Vec<Value> =
-            view.operands().iter().zip(operands).filter(|(_, s)| is_open(s, a)).map(|(&v, _)| v).collect();
-        results.iter().all(|s| is_open(s, a)) && is_linear_in(view, &|v| opened.contains(&v))
+        let is_opened = |s: &Option<Sharding>| s.as_ref().is_some_and(|s| is_partly_open(s, a));
+        let (opened, layouts): (Vec<Value>, Vec<&Option<Sharding>>) =
+            view.operands().iter().zip(operands).filter(|(_, s)| is_opened(s)).unzip();
+        layouts.into_iter().chain(results).all(|s| is_open(s, a)) && is_linear_in(view, &|v| opened.contains(&v))
     };
     axes.into_iter().filter(is_kept).collect()
 }

@@ -413,7 +413,9 @@ impl Search<'_, '_> {
     fn move_copies(&mut self) {
         let sites = self.prices.sites;
         let most_effort = self.prices.effort + COPY_EFFORT.min(self.limits.effort);
-        let bytes = |prices: &Prices<'_>, g: Group| sites.groups[g].sites.iter().map(|&s| prices.bytes(s)).sum::<u64>();
+        let bytes = |prices: &Prices<'_>, g: Group| {
+            sites.groups[g].sites.iter().map(|&s| prices.bytes(s)).fold(0, u64::saturating_add)
+        };
         let mut copies: Vec<Group> = sites.groups.keys().filter(|&g| sites.groups[g].is_copy).collect();
         copies.retain(|&g| bytes(self.prices, g) > 0);
         copies.sort_by_key(|&g| Reverse(bytes(self.prices, g)));

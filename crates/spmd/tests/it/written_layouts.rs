@@ -449,3 +449,67 @@ func.func @main(%arg0: tensor<4x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{
         assert_eq!(errors(&of(rule)), ["sharding-rule"], "{rule}");
     }
 }
+
+/// Tests ops that are linear in each operand alone, on a sum over an axis and a sum over a part of the same axis.
+#[test]
+fn products_of_sums_over_an_axis_and_its_part() {
+    let args = "%a: tensor<8x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\"}]>},
+  %b: tensor<8x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}, {}]>},
+  %c: tensor<8x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x\":(1)2}]>},
+  %d: tensor<8x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\":(1)2}, {}]>}";
+    let matrices = "(tensor<8x8xi32>, tensor<8x8xi32>) -> tensor<8x8xi32>";
+    let product = |a: &str, b: &str, layout: &str| {
+        format!("stablehlo.dot_general {a}, {b}, contracting_dims = [1] x [0]{layout} : {matrices}")
+    };
+    let stated = |axis: &str| {
+        format!(" {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{}}, {{}}], unreduced={{{axis}}}>]>}}")
+    };
+    let [whole, part] = ["\"x\"", "\"x\":(1)2"].map(stated);
+    for last in [format!("stablehlo.multiply %0, %1{whole} : tensor<8x8xi32>"), product("%0", "%1", &whole)] {
+        check(&format!(
+            "sdy.mesh @mesh = <[\"x\"=4]>
+func.func @main({args}) -> (tensor<8x8xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}}) {{
+  %0 = {}
+  %1 = {}
+  %2 = {last}
+  return %2 : tensor<8x8xi32>
+}}",
+            product("%a", "%b", &whole),
+            product("%c", "%d", &part),
+        ));
+    }
+    // Here the search for layouts leaves the sums open.
+    check(&format!(
+        "sdy.mesh @mesh = <[\"x\"=4]>
+func.func @main({args}) -> (tensor<8xi32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}]>}}) {{
+  %0 = {}
+  %1 = {}
+  %2 = {}
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<8x8xi32>, tensor<i32>) -> tensor<8xi32>
+  return %3 : tensor<8xi32>
+}}",
+        product("%a", "%b", ""),
+        product("%c", "%d", ""),
+        product("%0", "%1", ""),
+    ));
+}
+
+/// Tests parts of one axis that are held back for later priorities, at the boundary of a manual computation.
+#[test]
+fn parts_of_an_axis_with_priorities_around_a_manual_computation() {
+    for outside in ["{\"x\":(1)2}p1, {\"x\":(2)2}p2, {?}]", "{\"x\":(1)2}p1, {}, {?}], replicated={\"x\":(2)2}"] {
+        check(&format!(
+            "sdy.mesh @mesh = <[\"x\"=4, \"m\"=2, \"y\"=2]>
+func.func @main(%a: tensor<8x8x8x8xi32>) -> tensor<8x8x8x8xi32> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{{\"m\"}}, {{}}, {{}}, {{\"y\"}}]>]
+      out_shardings=[<@mesh, [{{\"m\"}}, {outside}>] manual_axes={{\"m\"}} (%b: tensor<4x8x8x8xi32>) {{
+    %1 = stablehlo.negate %b : tensor<4x8x8x8xi32>
+    sdy.return %1 : tensor<4x8x8x8xi32>
+  }} : (tensor<8x8x8x8xi32>) -> tensor<8x8x8x8xi32>
+  %2 = stablehlo.negate %0 : tensor<8x8x8x8xi32>
+  return %2 : tensor<8x8x8x8xi32>
+}}"
+        ));
+    }
+}

@@ -8,7 +8,6 @@ use shardwise_ir::{OpView, TensorType};
 use shardwise_ops::Opcode;
 use shardwise_ops::dot::has_no_sum;
 use shardwise_ops::elementwise::Compare;
-use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
@@ -22,9 +21,9 @@ pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     is_known && !is_empty(view) && types.all(|t| t.is_some_and(fits))
 }
 
-/// Returns true if the op combines one array by a named reducer, on elements of the array's type.
+/// Returns true if the op combines one array by a named reducer.
 pub fn is_named_reduce(reduce: &OpView<'_>) -> bool {
-    reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some() && !is_promoted(reduce)
+    reduce.results().len() == 1 && reduce_kind_of_op(reduce).is_some()
 }
 
 /// Returns true if a product contracts no dimension of more than one element, and if both element types are that of the

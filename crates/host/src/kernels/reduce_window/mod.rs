@@ -114,7 +114,8 @@ impl Source {
 fn spread(seen: &[Seen], shape: &[usize], sizes: &[usize], size: usize) -> Moves {
     let (from, to) = (row_major(shape), row_major(sizes));
     let counts: Vec<usize> = seen.iter().map(|s| s.count).collect();
-    let steps: Vec<isize> = seen.iter().zip(&to).map(|(s, t)| s.step as isize * t).collect();
+    // A dimension of one element may have any step.
+    let steps: Vec<isize> = seen.iter().zip(&to).map(|(s, t)| (s.step as isize).wrapping_mul(*t)).collect();
     let start: usize = seen.iter().zip(&from).map(|(s, &f)| s.first * f as usize).sum();
     let at: usize = seen.iter().zip(&to).map(|(s, &t)| s.at * t as usize).sum();
     let offsets = [start, at].map(|o| o * size);

@@ -30,7 +30,7 @@ pub struct Builder<'a, 'm> {
     pub replaceable: HashSet<Value>,
     /// True while the ops of a region are added.
     pub is_in_region: bool,
-    /// The largest number of real elements of an array that becomes a small one.
+    /// The largest number of elements of an array that becomes a small one.
     pub max_size: usize,
     /// The arrays that ops compute from constants alone. They become words when an op reads them or the program returns
     /// them.
@@ -119,9 +119,13 @@ impl<'a, 'm> Builder<'a, 'm> {
         let is_small = match self.held(v) {
             Some(Held::Words(_)) => true,
             Some(Held::Array(_)) => false,
-            None => size <= self.max_size,
+            None => self.is_small(v, size),
         };
         is_small.then_some((elem, size))
+    }
+
+    fn is_small(&self, v: Value, size: usize) -> bool {
+        size <= self.max_size * self.parts(v)
     }
 
     /// Returns the type and the number of the real elements of an array. A complex element is two real ones that follow
@@ -219,7 +223,7 @@ impl<'a, 'm> Builder<'a, 'm> {
     /// it is needed unchanged. Returns `None` for arrays of few enough elements to be small, and for values for which
     /// [`Builder::elements`] does.
     pub fn new_array(&mut self, v: Value, is_written: bool) -> Option<u32> {
-        let (elem, size) = self.elements(v).filter(|(_, size)| *size > self.max_size)?;
+        let (elem, size) = self.elements(v).filter(|&(_, size)| !self.is_small(v, size))?;
         Some(self.input(v, Input::Array { bytes: size * elem.size(), is_written }))
     }
 

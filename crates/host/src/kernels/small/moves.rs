@@ -110,7 +110,8 @@ pub struct Elements<'a> {
 impl Elements<'_> {
     /// Returns the dimensions of the real elements, and their strides.
     fn dims(&self) -> Vec<(usize, isize)> {
-        let strides = self.strides.iter().map(|stride| stride * self.parts as isize);
+        // A dimension of one element may have any stride.
+        let strides = self.strides.iter().map(|stride| stride.wrapping_mul(self.parts as isize));
         self.shape.iter().copied().zip(strides).chain((self.parts > 1).then_some((self.parts, 1))).collect()
     }
 

@@ -13,7 +13,6 @@ use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place,
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
 use shardwise_ops::elementwise::Rows;
-use shardwise_ops::promote::is_promoted;
 use shardwise_ops::{NoRegions, Opcode, constant_value};
 
 /// Adds ops, in program order. Returns `None`, and leaves the program as it was, if one of them is not for small
@@ -58,7 +57,6 @@ fn kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
         Opcode::Case | Opcode::If => return Some(Kind::Branch),
         _ if constant_value(view).is_some() => return Some(Kind::Constant),
         _ if is_empty(view) => return Some(Kind::Empty),
-        _ if is_promoted(view) => return None,
         _ => {}
     }
     if values(view).any(|v| is_complex(plan, v)) {
@@ -249,7 +247,7 @@ fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     let carried: Vec<Carried> = (0..view.results().len()).map(|i| carried(builder, view, i)).collect::<Option<_>>()?;
     let initial = places(builder, view.operands())?;
     let targets = own_places(builder, view.operands());
-    assign(builder, &initial, &targets);
+    assign(builder, &initial, &targets)?;
     capture(builder, view)?;
     for region in [cond, body] {
         hoist(builder, region)?;
@@ -262,7 +260,7 @@ fn while_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()
     let predicate = add_region(builder, cond)?[0].at;
     let exit = builder.code.push(Ins::Unless { predicate, to: 0 });
     let results = add_region(builder, body)?;
-    assign(builder, &results, &targets);
+    assign(builder, &results, &targets)?;
     builder.code.push(Ins::Jump { to: start });
     builder.code.instructions[exit as usize] = Ins::Unless { predicate, to: builder.code.next() };
     hold_all(builder, view.results(), &carried, &targets);
@@ -364,7 +362,7 @@ fn case<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     for &region in view.regions() {
         starts.push(builder.code.next());
         let results = add_region(builder, region)?;
-        assign(builder, &results, &targets);
+        assign(builder, &results, &targets)?;
         ends.push(builder.code.push(Ins::Jump { to: 0 }));
     }
     let (is_if, after) = (Opcode::of_view(view) == Opcode::If, builder.code.next());
@@ -410,8 +408,12 @@ fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
     places
 }
 
-/// Copies arrays to the places of others, as if at one time.
-fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
+/// Copies arrays to the places of others, as if at one time. Returns `None` if there are not as many: then the program
+/// holds a large array where a small one is needed.
+fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) -> Option<()> {
+    if from.len() != to.len() {
+        return None;
+    }
     let mut sources = from.to_vec();
     for (k, (source, own)) in sources.iter_mut().zip(to).enumerate() {
         let overwrites = |(other, words): (usize, &Words)| {
@@ -426,6 +428,7 @@ fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
         }
     }
     sources.into_iter().zip(to).for_each(|(source, &own)| shift(builder, source, own));
+    Some(())
 }
 
 fn shift(builder: &mut Builder<'_, '_>, from: Place, to: Words) {

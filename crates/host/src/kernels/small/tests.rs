@@ -633,3 +633,38 @@ return %b"
         run(&source, &[Literal::new([3], &[0.5f32, 1e8, 2.0]), Literal::new([2, 2], &[3.0f32, -1e8, 1.0, 0.25])]);
     }
 }
+
+/// Tests loops and branches that return an array that the program holds as a large one, because an op before them read
+/// a window of it, where they have small arrays.
+#[test]
+fn large_arrays_do_not_become_small_ones() {
+    let branches = "  %c = \"stablehlo.case\"(%i) ({
+    stablehlo.return %a : tensor<5000xf32>
+  }, {
+    stablehlo.return %y : tensor<5000xf32>
+  }, {
+    stablehlo.return %a : tensor<5000xf32>
+  }) : (tensor<i32>) -> tensor<5000xf32>
+";
+    for (branches, next) in [("", "%y"), (branches, "%c")] {
+        let body = format!(
+            "%v = stablehlo.slice %y [2167:2175] : (tensor<5000xf32>) -> tensor<8xf32>
+%zero = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+%w:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i32>, tensor<5000xf32> cond {{
+  %p = stablehlo.compare LE, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1>
+}} do {{
+{branches}  %j0 = stablehlo.add %i, %one : tensor<i32>
+  %j1 = stablehlo.add %j0, %one : tensor<i32>
+  %j2 = stablehlo.add %j1, %one : tensor<i32>
+  %j3 = stablehlo.subtract %j2, %one : tensor<i32>
+  %j4 = stablehlo.subtract %j3, %one : tensor<i32>
+  stablehlo.return %j4, {next} : tensor<i32>, tensor<5000xf32>
+}}
+return %w#1, %v"
+        );
+        let source = program("%x: tensor<5000xf32>, %y: tensor<5000xf32>", "tensor<5000xf32>, tensor<8xf32>", &body);
+        run(&source, &[thirds(&[5000]), Literal::from_fn([5000], |i| i as f32)]);
+    }
+}

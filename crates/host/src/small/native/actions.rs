@@ -40,7 +40,7 @@ impl<'c> Builder<'_, 'c> {
     fn action(&mut self, width: Width, action: &Action) -> Option<()> {
         let vectors = |len: u32| (len as usize).div_ceil(width.lanes());
         let few = |len: u32| vectors(len) <= MOST;
-        let takes_vectors = |op: Op| !width.is_wide && formula(op).is_some_and(|formula| formula.takes_vectors);
+        let takes_vectors = |op: Op| formula(op, width.is_wide).is_some_and(|formula| formula.vector.is_some());
         let most = |op: Op| if takes_vectors(op) { MOST_IN_FORMULA } else { MOST };
         match *action {
             Action::Each { op, len, to, a, b } if is_native(op, width) && vectors(len) <= most(op) => {
