@@ -49,7 +49,7 @@ pub struct Collective {
     pub scope: String,
     /// Why the collective is needed: `written by the program` if the program contains it.
     pub reason: String,
-    /// The alternative that was not chosen, if there was one.
+    /// The best alternative that was not chosen, or `None` if there was no choice.
     pub rejected: Option<Rejected>,
     /// The bytes that the device that receives the most has to receive for this move in all runs, or in one run if
     /// `count` is `None`; `None` if this is not known. The first collective of a reshard counts for the whole reshard,

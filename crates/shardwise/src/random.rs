@@ -54,7 +54,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// `too-large` for more than 2^24 keys. This ends the trace. Outside of a trace, the function panics.
+    /// `too-large` for more than 2^24 keys. This ends the trace. Outside of a trace, the function panics. If the key is
+    /// not a single key, all results carry the mistake `key-type`.
     #[track_caller]
     pub fn split_n(self, n: usize) -> Vec<Key> {
         let at = context::caller(Location::caller());
@@ -92,6 +93,7 @@ impl Key {
     ///
     /// - `number-dtype` if a Rust number is not an integer that fits a `u32`.
     /// - `dtype-kind` unless an array holds integers, and `fold-in` unless it is a scalar.
+    /// - `key-type` if the key is not a single key.
     ///
     /// The array of the key carries the mistake.
     #[track_caller]
@@ -254,8 +256,8 @@ fn mantissa_bits(dtype: base::DType) -> usize {
     }
 }
 
-/// Draws numbers from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa of random
-/// bits.
+/// Draws numbers uniformly from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa
+/// of random bits. The dtype of `ty` is `f16`, `bf16`, `f32` or `f64`.
 pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
@@ -296,7 +298,7 @@ pub(crate) fn is_key(s: &Site<'_>, key: &Array) -> Checked<()> {
     s.fail(None, mistakes::with_facts("key-type", message, key.short_type(), help, &s.loc))
 }
 
-/// Runs a function that draws from `key`, as [`site`] does.
+/// Runs `f`, which draws from `key`, as [`site`] does. `name` is the function in messages.
 ///
 /// Errors: `key-type`.
 #[track_caller]
@@ -310,7 +312,7 @@ fn drawing(name: &'static str, key: &Key, f: impl FnOnce(&Site<'_>) -> Checked) 
 /// Creates a random array of type `ty`, which `f` makes from the key and the type in a trace. `name` is the function in
 /// messages. `constants` are everything else that `f` depends on.
 ///
-/// Errors: `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// Errors: `key-type`, `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
 #[track_caller]
 pub(crate) fn floats(
     name: &'static str,
@@ -468,7 +470,8 @@ pub fn permutation(key: Key, n: usize) -> Array {
 }
 
 /// Returns the numbers `0..n` in a random order as an array of type `ty`, which has one dimension, of size `n`. They
-/// are sorted by random words, in so many rounds that probably no two of them have equal words in all rounds.
+/// are sorted by random words, in so many rounds that probably no two of them have equal words in all rounds: none for
+/// fewer than two numbers.
 fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     let n = ty.shape[0];
     let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;

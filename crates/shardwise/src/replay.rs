@@ -99,7 +99,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Moves a value to the layout that the function states, which is then the layout of its type.
+    /// Copies a sharding constraint: moves its operand to the layout that the function states for its result. Without
+    /// such a layout, the copy is the operand itself.
     fn constraint(&mut self, data: &OpData) {
         let (operand, result) = (&self.arrays(&data.operands)[0], data.results[0]);
         let moved = match self.body.sharding(result) {
@@ -216,8 +217,8 @@ impl Copier<'_> {
     }
 }
 
-/// Returns the copy of a value in the layout that the value has in the function. In Explicit mode, only a copy whose
-/// layout is pending gets this layout, and any other is returned unchanged.
+/// Returns `array`, the copy of a value, in the layout `sharding` that the value has in the function. In Explicit mode,
+/// only a copy whose layout is pending gets this layout, and any other is returned unchanged.
 fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if !explicit::is_typing() {
         return hlo::laid_out(array, sharding);

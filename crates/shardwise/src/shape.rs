@@ -452,7 +452,7 @@ impl Array {
     }
 }
 
-/// Returns the index of a new dimension in the result of an insertion into `x`.
+/// Returns the index `dim` of a new dimension in the result of its insertion into `x`, counted from the front.
 ///
 /// Errors: `dimension`.
 fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {

@@ -529,7 +529,7 @@ pub struct Specs {
 }
 
 impl Specs {
-    /// Adds the specs for the part at `name`.
+    /// Adds the specs `spec` of the leaves of `of`, which is the field `name` of the tree at the current path.
     pub fn field<T, S: SpecFor<T>>(&mut self, name: &'static str, spec: &S, of: &T) {
         self.part(|path, f| path.field(name, f), spec, of);
     }

@@ -270,8 +270,8 @@ fn rounded(x: &Array, value: Array) -> Array {
     hlo::convert(&value, result_dtype(x.tensor().dtype))
 }
 
-/// Moves the last dimension, that of the quantiles, to the front, if there is one, and keeps the reduced dimensions with
-/// size 1 if `keep`.
+/// Moves the last `rank` dimensions of `value`, those of the quantiles, to the front. Keeps the reduced dimensions
+/// `dims` of the original `shape` with size 1 if `keep`.
 fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool) -> Array {
     let last = value.tensor().rank() - rank;
     let order: Vec<usize> = (last..last + rank).chain(0..last).collect();
@@ -284,9 +284,9 @@ fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool
     hlo::reshape(&value, &shape)
 }
 
-/// Returns the number as a part of 1.
+/// Returns `q / whole`. `whole` is the number that stands for all elements: 1 for quantiles, and 100 for percentiles.
 ///
-/// Errors: `quantile`.
+/// Errors: `quantile` unless `q` is a number from 0 to `whole`.
 fn check_part(s: &Site<'_>, x: &Array, q: Number, whole: f64) -> Checked<f64> {
     let part = match q {
         Number::Int(n) => n as f64,
@@ -300,9 +300,9 @@ fn check_part(s: &Site<'_>, x: &Array, q: Number, whole: f64) -> Checked<f64> {
     s.fail(None, mistakes::with_facts("quantile", message, x.short_type(), "", &s.loc))
 }
 
-/// Checks the array of quantiles.
+/// Checks the array `q` of quantiles of `x`.
 ///
-/// Errors: `quantile`, `dtype-mixed`.
+/// Errors: `quantile` unless it has at most one dimension, and `dtype-mixed` unless it has the dtype of the result.
 fn check_parts(s: &Site<'_>, x: &Array, q: &Array) -> Checked<()> {
     if q.tensor().rank() > 1 {
         let message = format!("`{}` needs a scalar or a vector of quantiles", s.name);

@@ -182,7 +182,7 @@ fn wanted_in<T: Tree>(
 }
 
 impl Wanted {
-    /// Returns the leaf of this name and type on one device.
+    /// Returns what is to be read for a leaf of this name and type, whose array is on one device.
     pub fn whole(name: &str, ty: TensorType, at: &'static Location<'static>) -> Wanted {
         Wanted { name: name.into(), ty: ShardedType { ty, sharding: None }, at }
     }
@@ -192,7 +192,8 @@ impl Wanted {
         &self.ty.ty
     }
 
-    /// Makes the array from its elements, row-major, of which `next` fills in the next ones. Fails if `next` does.
+    /// Makes the array from its elements in row-major order. Each call of `next` fills its slice with the bytes of the
+    /// elements that follow those of the last call. Fails if `next` does.
     pub fn read<E>(&self, mut next: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Array, E> {
         let stated = self.ty.sharding.as_ref();
         let ty = ShardedType { ty: self.ty.ty.clone(), sharding: stated.map(base::Sharding::canonical) };

@@ -77,7 +77,8 @@ pub fn global_norm<T: Tree>(tree: &T) -> Array {
     context::within(at, || norm(floats))
 }
 
-/// Returns the root of the sum of the squares of all elements, in `f64` if an array is, and in `f32` otherwise.
+/// Returns the root of the sum of the squares of all elements of all arrays, in `f64` if one of them is, and in `f32`
+/// otherwise. The norm of no arrays is 0.
 pub(super) fn norm<'a>(arrays: impl Iterator<Item = &'a Array>) -> Array {
     let arrays: Vec<&Array> = arrays.collect();
     let is_long = arrays.iter().any(|x| x.known_type().is_some_and(|ty| DType::of(ty.ty.dtype) == DType::F64));

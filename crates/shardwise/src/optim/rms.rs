@@ -46,12 +46,13 @@ impl RmsProp {
     pub fn eps(self, eps: f64) -> RmsProp {
         RmsProp { eps, ..self }
     }
-    /// Follows the sum of the steps, which decays by this factor in each step.
+    /// Moves the parameters by a sum of the steps that is multiplied by this factor, from 0 to less than 1, before each
+    /// step is added to it.
     pub fn momentum(self, momentum: f64) -> RmsProp {
         RmsProp { momentum: Some(momentum), ..self }
     }
-    /// Follows the sum that the next step would have if it was the same (Nesterov's momentum). Without
-    /// [`momentum`](RmsProp::momentum), this changes nothing.
+    /// Moves the parameters by the sum that [`momentum`](RmsProp::momentum) would have after one more equal step
+    /// (Nesterov's momentum). Without `momentum`, this changes nothing.
     pub fn nesterov(self) -> RmsProp {
         RmsProp { is_nesterov: true, ..self }
     }
