@@ -43,7 +43,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The error of [`Key::split_n`].
+    /// The errors of [`Key::split_n`].
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
@@ -78,7 +78,8 @@ impl Key {
         })
     }
 
-    /// Splits the key into one to use now and one for later, in this order.
+    /// Splits the key into one to use now and one for later, in this order. Both carry the mistake `key-type` if the
+    /// key is not a single key.
     #[track_caller]
     pub fn next(self) -> (Key, Key) {
         let at = context::caller(Location::caller());
@@ -235,8 +236,9 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 ///
 /// # Errors
 ///
-/// `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts as
-/// 1, or more than 255 dimensions.
+/// - `key-type` if the key is not a single key.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
@@ -337,6 +339,7 @@ pub(crate) fn floats(
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -350,6 +353,7 @@ pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -376,7 +380,8 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 ///
 /// # Errors
 ///
-/// - `bernoulli` unless `p` is between 0 and 1.
+/// - `bernoulli` unless `p` is a number from 0 to 1.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -408,6 +413,7 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
 ///
 /// - `truncated-normal` unless `low` is below `high`.
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 ///
@@ -454,7 +460,8 @@ pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: 
 ///
 /// # Errors
 ///
-/// `number-dtype` if `n - 1` does not fit an `i32`, and `too-large` if the array would have 2^59 bytes or more.
+/// `number-dtype` if `n - 1` does not fit an `i32`, `too-large` if the array would have 2^59 bytes or more, and
+/// `key-type` if the key is not a single key.
 #[track_caller]
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
@@ -495,6 +502,7 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 ///
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
+/// - `key-type` if the key is not a single key.
 /// - `reduce-empty` if the dimension has size 0.
 /// - `too-large` if an `i32` cannot count the positions, or if an array that is computed for the random numbers would
 ///   have 2^59 bytes or more, where a size of 0 counts as 1.
@@ -519,6 +527,7 @@ pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -532,6 +541,7 @@ pub fn gumbel(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -548,6 +558,7 @@ pub fn exponential(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -564,6 +575,7 @@ pub fn laplace(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -602,6 +614,7 @@ fn two_keys(key: &Array) -> [Array; 2] {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `i32` or `u32`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 /// - `randint-range` if the range is empty, or has numbers that the dtype cannot represent.

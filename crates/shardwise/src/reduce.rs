@@ -102,7 +102,7 @@ fn var(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&mean(&(&x - center).square(), dims), dtype)
 }
 
-/// Returns the maximum, or 0 where it is not finite, so that it can be subtracted.
+/// Returns the maximum over `dims`, or 0 where it is not finite, so that it can be subtracted.
 fn shift(x: &Array, dims: &[usize]) -> Array {
     let max = hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     max.is_finite().select(&max, 0.0)
@@ -178,9 +178,10 @@ reductions! {
     max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     /// Returns the smallest element, or NaN if one is NaN. Reports `reduce-empty` if a named dimension has size 0.
     min Ordered Elements |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
-    /// Returns true if all elements are true, that is, not 0, or if there are none.
+    /// Returns true if all elements, which are bools or integers, are true, that is, not 0, or if there are none.
     all Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
-    /// Returns true if any element is true, that is, not 0. Returns false if there are no elements.
+    /// Returns true if any element is true, that is, not 0. The elements are bools or integers. Returns false if there
+    /// are none.
     any Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
     /// Returns `ln(sum(exp(x)))`, without overflow. It is negative infinity if there are no elements.
     logsumexp Floats Any logsumexp;

@@ -41,7 +41,8 @@ impl P {
         P { dims: dims.into_iter().collect(), ..P::default() }
     }
 
-    /// Marks the array as an unreduced sum over `axes`: each device holds a summand.
+    /// Marks the array as an unreduced sum over `axes`: each device holds a summand. The axes must be whole Explicit
+    /// axes that the spec does not use otherwise. Where this does not hold, what takes the spec reports it.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
         let names = self.whole_axes(&axes);
         self.unreduced.extend(names);
@@ -652,9 +653,9 @@ impl<F> fmt::Debug for ByPath<F> {
     }
 }
 
-/// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
-/// structs: `by_path(|path, ty| …)`. If the type of a leaf is not known, their use fails as
-/// [`Array::ty`](crate::Array::ty) does: it ends the trace, or panics outside of a trace.
+/// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from each leaf's path and type, for trees of any
+/// form, such as structs without a type parameter: `by_path(|path, ty| …)`. If the type of a leaf is not known, their
+/// use fails as [`Array::ty`](crate::Array::ty) does: it ends the trace, or panics outside of a trace.
 pub fn by_path<S, F: Fn(&Path, &ArrayType) -> S>(f: F) -> ByPath<F> {
     ByPath(f)
 }

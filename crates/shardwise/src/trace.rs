@@ -70,7 +70,7 @@ pub(crate) struct Finished {
     pub captured: Vec<Array>,
     /// The stated layout of each result: the one that was asked for, or else the value's own. If there is neither, it
     /// is the replicated one in Explicit mode, and otherwise `None`. Compiled programs do not record the axes over
-    /// which it is reduced, nor axes of size 1.
+    /// which a result is reduced, nor axes of size 1.
     pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for: one for each line, or for each
     /// call whose line is not known.

@@ -12,8 +12,9 @@ use std::panic::Location;
 pub struct ClipByGlobalNorm(f64);
 
 /// Leaves the gradients as they are if their global norm is less than `max_norm`. Otherwise, scales all of them by one
-/// factor, so that the norm becomes `max_norm`. If the norm and `max_norm` are 0, the gradients become NaN. This is
-/// `optax.clip_by_global_norm`.
+/// factor, so that the norm becomes `max_norm`. If the norm is NaN, or if it and `max_norm` are 0, all gradients become
+/// NaN. This is `optax.clip_by_global_norm`. A `max_norm` that is negative or not finite is reported by
+/// [`init`](Optimizer::init).
 ///
 /// Inside a `shard_map`, each device has the norm of its own gradients.
 pub fn clip_by_global_norm(max_norm: f64) -> ClipByGlobalNorm {
@@ -42,7 +43,8 @@ impl Optimizer for ClipByGlobalNorm {
 #[derive(Clone, Copy, Debug)]
 pub struct Clip(f64);
 
-/// Limits each element of the gradients to the range from `-max` to `max`: `optax.clip`.
+/// Limits each element of the gradients to the range from `-max` to `max`: `optax.clip`. NaN stays NaN. A `max` that is
+/// negative or not finite is reported by [`init`](Optimizer::init).
 pub fn clip(max: f64) -> Clip {
     Clip(max)
 }

@@ -102,7 +102,8 @@ fn is_ordinary(op: Opcode) -> Result<bool> {
     Ok(semantics == Semantics::Pure && effects == Effects::Pure && !view.results().is_empty())
 }
 
-/// Returns the public modules of `shardwise-ops` that are in neither list, given the source of the crate's root.
+/// Returns the public modules of `shardwise-ops` that are in neither [`ORDINARY_MODULES`] nor [`GENERIC_MODULES`].
+/// `lib` is the source of the crate's root.
 pub fn unlisted_modules(lib: &str) -> Vec<String> {
     let clean = without_literals(lib);
     let declared = clean.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
