@@ -343,8 +343,8 @@ alongs! {
 }
 
 impl Array {
-    /// Returns the differences between adjacent elements along a dimension: `x[i + 1] - x[i]`. This is done `n` times. The
-    /// result is empty if there are `n` elements or fewer.
+    /// Returns the differences between adjacent elements along a dimension: `x[i + 1] - x[i]`. This is done `n` times.
+    /// The result is empty if there are `n` elements or fewer.
     ///
     /// # Shapes
     ///

@@ -227,8 +227,8 @@ fn laid_out(array: &Array, sharding: &Sharding) -> Array {
 }
 
 /// Returns the array in a layout that a traced function states for it: a value whose layout is pending is computed in
-/// this layout, and any other is constrained to it by a step. Over an axis over which the layout is unreduced and no sum
-/// is left to take, one device has the whole value as its summand. Mistakes are returned unchanged.
+/// this layout, and any other is constrained to it by a step. Over an axis over which the layout is unreduced and no
+/// sum is left to take, one device has the whole value as its summand. Mistakes are returned unchanged.
 ///
 /// A dimension that the layout leaves open is not split over Explicit axes.
 pub(crate) fn reshard(array: &Array, sharding: &Sharding) -> Array {

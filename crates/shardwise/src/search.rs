@@ -65,8 +65,8 @@ impl Array {
     }
 
     /// Interpolates a function linearly: returns its values at the elements of `self`. The function is given by its
-    /// values `fp` at the points `xp`, which must be sorted in ascending order. Before the first point and after the last
-    /// one, the function is constant. This is `jax.numpy.interp`.
+    /// values `fp` at the points `xp`, which must be sorted in ascending order. Before the first point and after the
+    /// last one, the function is constant. This is `jax.numpy.interp`.
     ///
     /// # Shapes
     ///

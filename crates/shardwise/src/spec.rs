@@ -50,8 +50,8 @@ impl P {
     }
 
     /// Marks the array as replicated over `axes` with an unreduced gradient: the program states where the gradient is
-    /// summed. The axes must be whole Explicit axes that the spec does not use otherwise. Where this does not hold, what
-    /// takes the spec reports it.
+    /// summed. The axes must be whole Explicit axes that the spec does not use otherwise. Where this does not hold,
+    /// what takes the spec reports it.
     ///
     /// Except in products, an array with which it is combined must have the same mark, be unreduced over the same axes,
     /// have no layout, or hold integers or bools that are not split over `axes`. Otherwise the op fails with `reduced`.

@@ -29,8 +29,8 @@ pub enum Interpolation {
 }
 
 impl Array {
-    /// Counts how many elements are in each bin between two adjacent `edges`, which must be sorted in ascending order. A
-    /// bin includes its lower edge, and the last bin also its upper one. Other elements are not counted.
+    /// Counts how many elements are in each bin between two adjacent `edges`, which must be sorted in ascending order.
+    /// A bin includes its lower edge, and the last bin also its upper one. Other elements are not counted.
     ///
     /// The bins of NumPy's `histogram(x, bins=10, range=(0, 1))` are those of `linspace(0.0, 1.0, 11, F32)`.
     ///
@@ -172,9 +172,9 @@ impl Array {
         })
     }
 
-    /// Returns the correlation coefficients of variables, whose observations are the rows of the array: their covariances,
-    /// divided by the standard deviations of both. They are between -1 and 1, and NaN for a variable that is constant.
-    /// Integers are converted to `f32`.
+    /// Returns the correlation coefficients of variables, whose observations are the rows of the array: their
+    /// covariances, divided by the standard deviations of both. They are between -1 and 1, and NaN for a variable that
+    /// is constant. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -388,7 +388,8 @@ impl Between {
 }
 
 impl Interpolation {
-    /// Returns the quantiles of the rows. For a vector of places, the last dimension of the result is that of the places.
+    /// Returns the quantiles of the rows. For a vector of places, the last dimension of the result is that of the
+    /// places.
     fn value(self, rows: &Rows, place: &Place) -> Array {
         let Between { low, high, weight } = Between::of(rows, place);
         let value = match self {

@@ -40,8 +40,8 @@ impl Choice {
     }
 }
 
-/// Draws numbers from `0..n`, as `jax.random.choice` does: `x.i(&choice(key, x.dim(0), [3], Choice::new()))` draws three
-/// rows of `x`.
+/// Draws numbers from `0..n`, as `jax.random.choice` does: `x.i(&choice(key, x.dim(0), [3], Choice::new()))` draws
+/// three rows of `x`.
 ///
 /// # Shapes
 ///

@@ -244,8 +244,8 @@ impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
     }
 }
 
-/// Returns the tree with `entry(i)` in place of its leaf number `i`, from 0 on and in order. A `float0` array `a` is not
-/// counted as a leaf, and `left_out(a)` is in its place.
+/// Returns the tree with `entry(i)` in place of its leaf number `i`, from 0 on and in order. A `float0` array `a` is
+/// not counted as a leaf, and `left_out(a)` is in its place.
 fn each<R: MapLeaves<Leaf = Array>, U>(
     tree: &R,
     mut entry: impl FnMut(usize) -> U,

@@ -171,9 +171,9 @@ fn without_tests(source: &str) -> String {
     out
 }
 
-/// Returns the length of the item at the start of a source without literals: up to the first semicolon outside of braces,
-/// or up to the brace that closes the first one. The semicolon of an array type counts, too. Returns the length of the
-/// source if it has neither.
+/// Returns the length of the item at the start of a source without literals: up to the first semicolon outside of
+/// braces, or up to the brace that closes the first one. The semicolon of an array type counts, too. Returns the length
+/// of the source if it has neither.
 fn item_length(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {
