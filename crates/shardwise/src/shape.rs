@@ -203,8 +203,8 @@ impl Array {
     ///
     /// - `dimension` if there is no dimension `dim`.
     /// - `roll-shift` unless `by` is an integer or a scalar array of integers.
-    /// - `too-large` if `by` is an array, and an array of twice the size along `dim` would have 2^59 bytes or more, where
-    ///   a size of 0 counts as 1.
+    /// - `too-large` if `by` is an array, and an array of twice the size along `dim` would have 2^59 bytes or more,
+    ///   where a size of 0 counts as 1.
     #[track_caller]
     pub fn roll(&self, by: impl Operand, dim: impl Dim) -> Array {
         match by.operand().0 {

@@ -84,8 +84,8 @@ impl Array {
     ///
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `dtype-kind` unless the elements are integers or floats.
-    /// - `quantile` unless a number is between 0 and 1, and an array has at most one dimension. Elements of an array are
-    ///   not checked.
+    /// - `quantile` unless a number is between 0 and 1, and an array has at most one dimension. Elements of an array
+    ///   are not checked.
     /// - `dtype-mixed` unless an array has the dtype of the result.
     /// - `reduce-empty` if a named dimension has size 0.
     /// - `too-large` if an `i32` cannot count the elements.
