@@ -41,8 +41,8 @@ impl P {
         P { dims: dims.into_iter().collect(), ..P::default() }
     }
 
-    /// Marks the array as an unreduced sum over `axes`: each device holds a summand. The axes must be whole Explicit
-    /// axes that the spec does not use otherwise. Where this does not hold, what takes the spec reports it.
+    /// Marks the array as an unreduced sum over `axes`: each device holds a summand. `axes` must be Explicit axes or
+    /// parts of them, not groups, that the spec does not use otherwise. If they are not, what takes the spec reports it.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
         let names = self.whole_axes(&axes);
         self.unreduced.extend(names);
