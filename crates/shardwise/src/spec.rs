@@ -42,7 +42,8 @@ impl P {
     }
 
     /// Marks the array as an unreduced sum over `axes`: each device holds a summand. `axes` must be Explicit axes or
-    /// parts of them, not groups, that the spec does not use otherwise. If they are not, what takes the spec reports it.
+    /// parts of them, not groups, that the spec does not use otherwise. If they are not, what takes the spec reports
+    /// it.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
         let names = self.whole_axes(&axes);
         self.unreduced.extend(names);
