@@ -80,7 +80,8 @@ impl Profile {
 
     /// Returns the times at which the instructions ran. The programs follow each other; the times between them are not
     /// part of the timeline. If the environment variable `SHARDWISE_MACHINE` names a file that `shardwise calibrate`
-    /// has written, the spans say which share of the limits of the machine they reach.
+    /// has written, the spans say which share of the limits of the machine they reach. A file that cannot be read is
+    /// ignored. If no program ran, the timeline is empty.
     pub fn timeline(&self) -> Timeline {
         let mut names: Vec<&str> = self.runs.iter().map(|(name, _)| name.as_str()).collect();
         names.dedup();

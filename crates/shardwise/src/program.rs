@@ -49,7 +49,7 @@ pub struct Collective {
     pub scope: String,
     /// Why the collective is needed: `written by the program` if the program contains it.
     pub reason: String,
-    /// The alternative that was not chosen, if there was one.
+    /// The alternative that was not chosen, or `None` if there was none.
     pub rejected: Option<Rejected>,
     /// The bytes that the device that receives the most has to receive for this move in all runs, or in one run if
     /// `count` is `None`; `None` if this is not known. The first collective of a reshard counts for the whole reshard,
@@ -322,8 +322,8 @@ impl Program {
     }
 
     /// Formats the types of the function that runs, with the layouts that the program states: `(bf16[8@X,2048@Y],
-    /// bf16[2048@Y,8192]) -> bf16[8,8192]`. This is `@main`, or else the first public function, or else the first one.
-    /// Returns `() -> ()` if there are no functions.
+    /// bf16[2048@Y,8192]) -> bf16[8,8192]`. The function that runs is `@main`, or else the first public one, or else
+    /// the first one. Returns `() -> ()` if there are no functions.
     pub fn signature(&self) -> String {
         let Some(main) = self.module.main() else { return "() -> ()".into() };
         let show = |ty: &shardwise_ir::Type, sharding: Option<&shardwise_base::Sharding>| match ty.as_tensor() {

@@ -43,7 +43,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// The error of [`Key::split_n`].
+    /// The errors of [`Key::split_n`].
     #[track_caller]
     pub fn split<const N: usize>(self) -> [Key; N] {
         let keys = self.split_n(N);
@@ -54,7 +54,8 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// `too-large` for more than 2^24 keys. This ends the trace. Outside of a trace, the function panics.
+    /// `too-large` for more than 2^24 keys. This ends the trace. Outside of a trace, the function panics. If the key is
+    /// not a single key, all results carry the mistake `key-type`.
     #[track_caller]
     pub fn split_n(self, n: usize) -> Vec<Key> {
         let at = context::caller(Location::caller());
@@ -77,7 +78,8 @@ impl Key {
         })
     }
 
-    /// Splits the key into one to use now and one for later, in this order.
+    /// Splits the key into one to use now and one for later, in this order. Both carry the mistake `key-type` if the
+    /// key is not a single key.
     #[track_caller]
     pub fn next(self) -> (Key, Key) {
         let at = context::caller(Location::caller());
@@ -92,6 +94,7 @@ impl Key {
     ///
     /// - `number-dtype` if a Rust number is not an integer that fits a `u32`.
     /// - `dtype-kind` unless an array holds integers, and `fold-in` unless it is a scalar.
+    /// - `key-type` if the key is not a single key.
     ///
     /// The array of the key carries the mistake.
     #[track_caller]
@@ -233,8 +236,9 @@ fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
 ///
 /// # Errors
 ///
-/// `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts as
-/// 1, or more than 255 dimensions.
+/// - `key-type` if the key is not a single key.
+/// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
+///   as 1, or more than 255 dimensions.
 #[track_caller]
 pub fn bits(key: Key, shape: impl IntoShape) -> Array {
     let shape = shape.into_shape().0;
@@ -254,8 +258,8 @@ fn mantissa_bits(dtype: base::DType) -> usize {
     }
 }
 
-/// Draws numbers from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa of random
-/// bits.
+/// Draws numbers uniformly from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa
+/// of random bits. The dtype of `ty` is `f16`, `bf16`, `f32` or `f64`.
 pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
@@ -296,7 +300,7 @@ pub(crate) fn is_key(s: &Site<'_>, key: &Array) -> Checked<()> {
     s.fail(None, mistakes::with_facts("key-type", message, key.short_type(), help, &s.loc))
 }
 
-/// Runs a function that draws from `key`, as [`site`] does.
+/// Runs `f`, which draws from `key`, as [`site`] does. `name` is the function in messages.
 ///
 /// Errors: `key-type`.
 #[track_caller]
@@ -310,7 +314,7 @@ fn drawing(name: &'static str, key: &Key, f: impl FnOnce(&Site<'_>) -> Checked) 
 /// Creates a random array of type `ty`, which `f` makes from the key and the type in a trace. `name` is the function in
 /// messages. `constants` are everything else that `f` depends on.
 ///
-/// Errors: `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// Errors: `key-type`, `too-large`, and `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
 #[track_caller]
 pub(crate) fn floats(
     name: &'static str,
@@ -335,6 +339,7 @@ pub(crate) fn floats(
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -348,6 +353,7 @@ pub fn uniform(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -374,7 +380,8 @@ fn above_minus_one(dtype: base::DType) -> f64 {
 ///
 /// # Errors
 ///
-/// - `bernoulli` unless `p` is between 0 and 1.
+/// - `bernoulli` unless `p` is a number from 0 to 1.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -406,6 +413,7 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
 ///
 /// - `truncated-normal` unless `low` is below `high`.
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 ///
@@ -452,7 +460,8 @@ pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: 
 ///
 /// # Errors
 ///
-/// `number-dtype` if `n - 1` does not fit an `i32`, and `too-large` if the array would have 2^59 bytes or more.
+/// `number-dtype` if `n - 1` does not fit an `i32`, `too-large` if the array would have 2^59 bytes or more, and
+/// `key-type` if the key is not a single key.
 #[track_caller]
 pub fn permutation(key: Key, n: usize) -> Array {
     let ty = TensorType::new(base::DType::I32, [n]);
@@ -468,7 +477,8 @@ pub fn permutation(key: Key, n: usize) -> Array {
 }
 
 /// Returns the numbers `0..n` in a random order as an array of type `ty`, which has one dimension, of size `n`. They
-/// are sorted by random words, in so many rounds that probably no two of them have equal words in all rounds.
+/// are sorted by random words, in so many rounds that probably no two of them have equal words in all rounds: none for
+/// fewer than two numbers.
 fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     let n = ty.shape[0];
     let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
@@ -492,6 +502,7 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
 ///
 /// - `dimension` if there is no dimension `dim`.
 /// - `dtype-kind` unless the logits are floats.
+/// - `key-type` if the key is not a single key.
 /// - `reduce-empty` if the dimension has size 0.
 /// - `too-large` if an `i32` cannot count the positions, or if an array that is computed for the random numbers would
 ///   have 2^59 bytes or more, where a size of 0 counts as 1.
@@ -516,6 +527,7 @@ pub fn categorical(key: Key, logits: &Array, dim: impl Dim) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -529,6 +541,7 @@ pub fn gumbel(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -545,6 +558,7 @@ pub fn exponential(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -561,6 +575,7 @@ pub fn laplace(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 #[track_caller]
@@ -599,6 +614,7 @@ fn two_keys(key: &Array) -> [Array; 2] {
 /// # Errors
 ///
 /// - `dtype-kind` unless the dtype is `i32` or `u32`.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions.
 /// - `randint-range` if the range is empty, or has numbers that the dtype cannot represent.

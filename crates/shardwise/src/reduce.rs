@@ -102,7 +102,7 @@ fn var(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&mean(&(&x - center).square(), dims), dtype)
 }
 
-/// Returns the maximum, or 0 where it is not finite, so that it can be subtracted.
+/// Returns the maximum over `dims`, or 0 where it is not finite, so that it can be subtracted.
 fn shift(x: &Array, dims: &[usize]) -> Array {
     let max = hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     max.is_finite().select(&max, 0.0)
@@ -116,8 +116,8 @@ fn logsumexp(x: &Array, dims: &[usize]) -> Array {
     hlo::convert(&(sum(&shifted.exp(), dims).ln() + max), dtype)
 }
 
-/// Returns the position of the largest element for the direction `GT`, or of the smallest for `LT`, the first of equal
-/// ones. NaN counts as the largest or smallest.
+/// Returns the position along `dim` of the largest element if `direction` is `GT`, or of the smallest if it is `LT`:
+/// the first of equal ones. NaN counts as the largest or smallest.
 fn arg(x: &Array, dim: usize, direction: &str) -> Array {
     let ty = x.tensor().clone();
     let positions = hlo::iota(TensorType::new(DType::I32, ty.shape.clone()), dim);
@@ -178,9 +178,10 @@ reductions! {
     max Ordered Elements |x, dims| hlo::reduce(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dims);
     /// Returns the smallest element, or NaN if one is NaN. Reports `reduce-empty` if a named dimension has size 0.
     min Ordered Elements |x, dims| hlo::reduce(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dims);
-    /// Returns true if all elements are true, that is, not 0, or if there are none.
+    /// Returns true if all elements, which are bools or integers, are true, that is, not 0, or if there are none.
     all Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::And, &element(1.0, DType::I1), dims);
-    /// Returns true if any element is true, that is, not 0.
+    /// Returns true if any element is true, that is, not 0. The elements are bools or integers. Returns false if there
+    /// are none.
     any Bits Any |x, dims| hlo::reduce(&x.ne_zero(), Opcode::Or, &element(0.0, DType::I1), dims);
     /// Returns `ln(sum(exp(x)))`, without overflow. It is negative infinity if there are no elements.
     logsumexp Floats Any logsumexp;
@@ -325,9 +326,9 @@ alongs! {
     cummax Ordered |x, dim| hlo::cumulative(x, Opcode::Maximum, &extreme(x.tensor().dtype, true), dim);
     /// Returns the running minimum, or NaN from the first NaN on.
     cummin Ordered |x, dim| hlo::cumulative(x, Opcode::Minimum, &extreme(x.tensor().dtype, false), dim);
-    /// Returns `exp(x) / sum(exp(x))`, without overflow.
+    /// Returns `exp(x) / sum(exp(x))`, without overflow. The result is NaN where all elements are negative infinity.
     softmax Floats softmax;
-    /// Returns `ln(softmax(x))`, without overflow.
+    /// Returns `ln(softmax(x))`, without overflow. The result is NaN where all elements are negative infinity.
     log_softmax Floats log_softmax;
     /// Sorts in ascending order, stably. NaNs are last.
     sort Ordered |x, dim| hlo::sort(&[x], dim, |e| before(&e[0], &e[1])).swap_remove(0);
@@ -342,8 +343,8 @@ alongs! {
 }
 
 impl Array {
-    /// Returns the differences between adjacent elements along a dimension: `x[i + 1] - x[i]`. This is done `n` times. The
-    /// result is empty if there are `n` elements or fewer.
+    /// Returns the differences between adjacent elements along a dimension: `x[i + 1] - x[i]`. This is done `n` times.
+    /// The result is empty if there are `n` elements or fewer.
     ///
     /// # Shapes
     ///

@@ -99,7 +99,8 @@ impl Copier<'_> {
         }
     }
 
-    /// Moves a value to the layout that the function states, which is then the layout of its type.
+    /// Copies a sharding constraint: moves its operand to the layout that the function states for its result. Without
+    /// such a layout, the copy is the operand itself.
     fn constraint(&mut self, data: &OpData) {
         let (operand, result) = (&self.arrays(&data.operands)[0], data.results[0]);
         let moved = match self.body.sharding(result) {
@@ -216,8 +217,8 @@ impl Copier<'_> {
     }
 }
 
-/// Returns the copy of a value in the layout that the value has in the function. In Explicit mode, only a copy whose
-/// layout is pending gets this layout, and any other is returned unchanged.
+/// Returns `array`, the copy of a value, in the layout `sharding` that the value has in the function. In Explicit mode,
+/// only a copy whose layout is pending gets this layout, and any other is returned unchanged.
 fn laid_out(array: &Array, sharding: &Sharding) -> Array {
     if !explicit::is_typing() {
         return hlo::laid_out(array, sharding);
@@ -226,8 +227,8 @@ fn laid_out(array: &Array, sharding: &Sharding) -> Array {
 }
 
 /// Returns the array in a layout that a traced function states for it: a value whose layout is pending is computed in
-/// this layout, and any other is constrained to it by a step. Over an axis over which the layout is unreduced and no sum
-/// is left to take, one device has the whole value as its summand. Mistakes are returned unchanged.
+/// this layout, and any other is constrained to it by a step. Over an axis over which the layout is unreduced and no
+/// sum is left to take, one device has the whole value as its summand. Mistakes are returned unchanged.
 ///
 /// A dimension that the layout leaves open is not split over Explicit axes.
 pub(crate) fn reshard(array: &Array, sharding: &Sharding) -> Array {

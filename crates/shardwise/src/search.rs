@@ -65,8 +65,8 @@ impl Array {
     }
 
     /// Interpolates a function linearly: returns its values at the elements of `self`. The function is given by its
-    /// values `fp` at the points `xp`, which must be sorted in ascending order. Before the first point and after the last
-    /// one, the function is constant. This is `jax.numpy.interp`.
+    /// values `fp` at the points `xp`, which must be sorted in ascending order. Before the first point and after the
+    /// last one, the function is constant. This is `jax.numpy.interp`.
     ///
     /// # Shapes
     ///
@@ -295,7 +295,7 @@ fn check_size(s: &Site<'_>, x: &Array, size: usize, dtype: DType) -> Checked<()>
     s.counts(x, x.tensor().size())
 }
 
-/// Returns the value with which the result is filled up.
+/// Checks the arguments of [`Array::unique`], and returns `fill` as a scalar array of the dtype of `x`.
 ///
 /// Errors: those of [`Array::unique`].
 fn check_unique(s: &Site<'_>, x: &Array, size: usize, fill: crate::Either) -> Checked {
@@ -357,8 +357,8 @@ fn places(mask: &Array) -> Array {
     hlo::cumulative(&counts, Opcode::Add, &element(0.0, DType::I32), 0) - 1
 }
 
-/// Returns `x` with the `values` for which the mask is true written to their `places`, which are different. Values
-/// whose places are out of bounds are left out.
+/// Returns the vector `x` with the `values` for which the mask is true written to their `places`, which are different
+/// positions from 0. Values whose places are beyond the end of `x` are left out.
 fn put(x: &Array, mask: &Array, places: &Array, values: &Array) -> Array {
     let size = x.tensor().shape[0];
     if size == 0 {

@@ -203,8 +203,8 @@ impl Array {
     ///
     /// - `dimension` if there is no dimension `dim`.
     /// - `roll-shift` unless `by` is an integer or a scalar array of integers.
-    /// - `too-large` if `by` is an array, and an array of twice the size along `dim` would have 2^59 bytes or more, where
-    ///   a size of 0 counts as 1.
+    /// - `too-large` if `by` is an array, and an array of twice the size along `dim` would have 2^59 bytes or more,
+    ///   where a size of 0 counts as 1.
     #[track_caller]
     pub fn roll(&self, by: impl Operand, dim: impl Dim) -> Array {
         match by.operand().0 {
@@ -282,8 +282,8 @@ impl Array {
         })
     }
 
-    /// Repeats the whole array `times[d]` times along dimension `d`. If there are fewer numbers than dimensions, they are
-    /// for the last dimensions. If there are more, dimensions of size 1 are added in front of the array.
+    /// Repeats the whole array `times[d]` times along dimension `d`. If there are fewer numbers than dimensions, they
+    /// are for the last dimensions. If there are more, dimensions of size 1 are added in front of the array.
     ///
     /// # Shapes
     ///
@@ -316,9 +316,9 @@ impl Array {
         })
     }
 
-    /// Splits the array along `dim`: into a number of equal parts, `x.split(3, 0)`, or before each of the given positions,
-    /// `x.split([2, 5], 0)`. As in NumPy, positions beyond the end count as the end, and a part is empty if the next
-    /// position is not above its own.
+    /// Splits the array along `dim`: into a number of equal parts, `x.split(3, 0)`, or before each of the given
+    /// positions, `x.split([2, 5], 0)`. As in NumPy, positions beyond the end count as the end, and a part is empty if
+    /// the next position is not above its own.
     ///
     /// # Shapes
     ///
@@ -348,8 +348,8 @@ impl Array {
         split_of("split", self, parts.kind(), dim)
     }
 
-    /// Splits the array along `dim` into `parts` parts. The first ones are larger by one if the size of the dimension is
-    /// not a multiple of their number.
+    /// Splits the array along `dim` into `parts` parts. The first ones are larger by one if the size of the dimension
+    /// is not a multiple of their number.
     ///
     /// # Errors
     ///
@@ -452,7 +452,7 @@ impl Array {
     }
 }
 
-/// Returns the index of a new dimension in the result of an insertion into `x`.
+/// Returns the index `dim` of a new dimension in the result of its insertion into `x`, counted from the front.
 ///
 /// Errors: `dimension`.
 fn new_dim(s: &Site<'_>, x: &Array, dim: impl Dim) -> Checked<usize> {

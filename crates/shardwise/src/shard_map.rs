@@ -292,9 +292,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
         collected(cuts, wrong)
     }
 
-    /// Returns the arguments' types as specs, which is possible if all manual axes are Explicit.
+    /// Returns the arguments' own layouts along the manual axes as specs.
     ///
-    /// Errors: `in-specs`.
+    /// Errors: `in-specs` unless all manual axes are Explicit.
     fn specs_of_types(&self, args: &T, scope: &Scope, manual: &[AxisRef], loc: &Loc) -> Result<Vec<LeafSpec>> {
         let leaves = tree::leaves(args);
         if !manual.iter().all(|a| scope.mesh.axes[a.axis.index()].kind == AxisKind::Explicit) {
@@ -357,8 +357,9 @@ impl<T: Tree, R: Returns> Shared<'_, T, R> {
     }
 
     // ── the op
-    /// Ends the body with `out` and builds the op. Returns its results, as arrays of the code around it. Records
-    /// `captured-layout` for captured arrays that are not whole over the manual Explicit axes.
+    /// Ends the body of the manual computation with the results `out`, and adds the op to the code around it. Returns
+    /// the results of the op. Records `captured-layout` for captured arrays that are not whole over the manual Explicit
+    /// axes.
     #[expect(clippy::too_many_arguments, reason = "they are all parts of the call")]
     fn close(
         &self,

@@ -41,7 +41,9 @@ impl P {
         P { dims: dims.into_iter().collect(), ..P::default() }
     }
 
-    /// Marks the array as an unreduced sum over `axes`: each device holds a summand.
+    /// Marks the array as an unreduced sum over `axes`: each device holds a summand. `axes` must be Explicit axes or
+    /// parts of them, not groups, that the spec does not use otherwise. If they are not, what takes the spec reports
+    /// it.
     pub fn unreduced(mut self, axes: impl Axes) -> P {
         let names = self.whole_axes(&axes);
         self.unreduced.extend(names);
@@ -49,8 +51,8 @@ impl P {
     }
 
     /// Marks the array as replicated over `axes` with an unreduced gradient: the program states where the gradient is
-    /// summed. The axes must be whole Explicit axes that the spec does not use otherwise. Where this does not hold, what
-    /// takes the spec reports it.
+    /// summed. The axes must be whole Explicit axes that the spec does not use otherwise. Where this does not hold,
+    /// what takes the spec reports it.
     ///
     /// Except in products, an array with which it is combined must have the same mark, be unreduced over the same axes,
     /// have no layout, or hold integers or bools that are not split over `axes`. Otherwise the op fails with `reduced`.
@@ -529,7 +531,7 @@ pub struct Specs {
 }
 
 impl Specs {
-    /// Adds the specs for the part at `name`.
+    /// Adds the specs `spec` of the leaves of `of`, which is the field `name` of the tree at the current path.
     pub fn field<T, S: SpecFor<T>>(&mut self, name: &'static str, spec: &S, of: &T) {
         self.part(|path, f| path.field(name, f), spec, of);
     }
@@ -652,9 +654,9 @@ impl<F> fmt::Debug for ByPath<F> {
     }
 }
 
-/// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from a leaf's path and type, for trees of plain
-/// structs: `by_path(|path, ty| …)`. If the type of a leaf is not known, their use fails as
-/// [`Array::ty`](crate::Array::ty) does: it ends the trace, or panics outside of a trace.
+/// Returns specs, or axes of [`vmap`](crate::vmap), that are computed from each leaf's path and type, for trees of any
+/// form, such as structs without a type parameter: `by_path(|path, ty| …)`. If the type of a leaf is not known, their
+/// use fails as [`Array::ty`](crate::Array::ty) does: it ends the trace, or panics outside of a trace.
 pub fn by_path<S, F: Fn(&Path, &ArrayType) -> S>(f: F) -> ByPath<F> {
     ByPath(f)
 }

@@ -29,8 +29,8 @@ pub enum Interpolation {
 }
 
 impl Array {
-    /// Counts how many elements are in each bin between two adjacent `edges`, which must be sorted in ascending order. A
-    /// bin includes its lower edge, and the last bin also its upper one. Other elements are not counted.
+    /// Counts how many elements are in each bin between two adjacent `edges`, which must be sorted in ascending order.
+    /// A bin includes its lower edge, and the last bin also its upper one. Other elements are not counted.
     ///
     /// The bins of NumPy's `histogram(x, bins=10, range=(0, 1))` are those of `linspace(0.0, 1.0, 11, F32)`.
     ///
@@ -84,8 +84,8 @@ impl Array {
     ///
     /// - `dimension` if a dimension does not exist, and `dimension-twice` if one is named twice.
     /// - `dtype-kind` unless the elements are integers or floats.
-    /// - `quantile` unless a number is between 0 and 1, and an array has at most one dimension. Elements of an array are
-    ///   not checked.
+    /// - `quantile` unless a number is between 0 and 1, and an array has at most one dimension. Elements of an array
+    ///   are not checked.
     /// - `dtype-mixed` unless an array has the dtype of the result.
     /// - `reduce-empty` if a named dimension has size 0.
     /// - `too-large` if an `i32` cannot count the elements.
@@ -172,9 +172,9 @@ impl Array {
         })
     }
 
-    /// Returns the correlation coefficients of variables, whose observations are the rows of the array: their covariances,
-    /// divided by the standard deviations of both. They are between -1 and 1, and NaN for a variable that is constant.
-    /// Integers are converted to `f32`.
+    /// Returns the correlation coefficients of variables, whose observations are the rows of the array: their
+    /// covariances, divided by the standard deviations of both. They are between -1 and 1, and NaN for a variable that
+    /// is constant. Integers are converted to `f32`.
     ///
     /// # Shapes
     ///
@@ -270,8 +270,8 @@ fn rounded(x: &Array, value: Array) -> Array {
     hlo::convert(&value, result_dtype(x.tensor().dtype))
 }
 
-/// Moves the last dimension, that of the quantiles, to the front, if there is one, and keeps the reduced dimensions with
-/// size 1 if `keep`.
+/// Moves the last `rank` dimensions of `value`, those of the quantiles, to the front. Keeps the reduced dimensions
+/// `dims` of the original `shape` with size 1 if `keep`.
 fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool) -> Array {
     let last = value.tensor().rank() - rank;
     let order: Vec<usize> = (last..last + rank).chain(0..last).collect();
@@ -284,9 +284,9 @@ fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool
     hlo::reshape(&value, &shape)
 }
 
-/// Returns the number as a part of 1.
+/// Returns `q / whole`. `whole` is the number that stands for all elements: 1 for quantiles, and 100 for percentiles.
 ///
-/// Errors: `quantile`.
+/// Errors: `quantile` unless `q` is a number from 0 to `whole`.
 fn check_part(s: &Site<'_>, x: &Array, q: Number, whole: f64) -> Checked<f64> {
     let part = match q {
         Number::Int(n) => n as f64,
@@ -300,9 +300,9 @@ fn check_part(s: &Site<'_>, x: &Array, q: Number, whole: f64) -> Checked<f64> {
     s.fail(None, mistakes::with_facts("quantile", message, x.short_type(), "", &s.loc))
 }
 
-/// Checks the array of quantiles.
+/// Checks the array `q` of quantiles of `x`.
 ///
-/// Errors: `quantile`, `dtype-mixed`.
+/// Errors: `quantile` unless it has at most one dimension, and `dtype-mixed` unless it has the dtype of the result.
 fn check_parts(s: &Site<'_>, x: &Array, q: &Array) -> Checked<()> {
     if q.tensor().rank() > 1 {
         let message = format!("`{}` needs a scalar or a vector of quantiles", s.name);
@@ -388,7 +388,8 @@ impl Between {
 }
 
 impl Interpolation {
-    /// Returns the quantiles of the rows. For a vector of places, the last dimension of the result is that of the places.
+    /// Returns the quantiles of the rows. For a vector of places, the last dimension of the result is that of the
+    /// places.
     fn value(self, rows: &Rows, place: &Place) -> Array {
         let Between { low, high, weight } = Between::of(rows, place);
         let value = match self {

@@ -81,8 +81,8 @@ pub(crate) fn leaves<T: Tree>(tree: &T, format: Format, at: &'static Location<'s
     if wrong.is_empty() { Ok(leaves) } else { Err(wrong) }
 }
 
-/// Returns the value of an array. If it is unreduced, returns its sum, in the same layout otherwise. Fails if there is
-/// no value, or if it cannot be made or moved.
+/// Returns the value of an array. If the array is unreduced, returns the sum over the devices, in a layout that is
+/// otherwise the same. Fails if there is no value, or if it cannot be made or moved.
 fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     match array.known_type().and_then(|ty| ty.sharding).filter(|s| !s.unreduced.is_empty()) {
         Some(s) => array.handle_as(Some(&s.with_unreduced(vec![])), at),
@@ -90,8 +90,8 @@ fn value(array: &Array, at: &'static Location<'static>) -> Result<ArrayHandle> {
     }
 }
 
-/// Returns an error that lists the names that several leaves have or that no tensor of the format can have. It is empty
-/// if there are none.
+/// Returns an error that lists the names that several leaves have or that no tensor of the format can have. The error
+/// is empty if there are no such names.
 fn of_names<'a>(names: impl Iterator<Item = &'a str>, format: Format, loc: &Loc) -> Error {
     let mut seen = BTreeSet::new();
     let is_reserved = |name: &str| format == Format::Safetensors && name == METADATA;
@@ -150,7 +150,7 @@ pub(crate) fn wanted_as<T: Tree>(
 }
 
 /// Resolves the spec of a leaf, whose own layout is `own`. Fails if there is no mesh for the spec, if the spec does not
-/// fit the type, if nothing decides a part of it, or if it is unreduced.
+/// fit the type, if it leaves a dimension open and the leaf has no layout of its own, or if it is unreduced.
 fn resolve(spec: &LeafSpec, ty: &TensorType, own: Option<&base::Sharding>, loc: &Loc) -> Result<base::Sharding> {
     let mesh = own.map(|own| Mesh(own.mesh.clone()));
     let sharding = spec.resolve(mesh.as_ref(), ty, loc).map_err(Error::one)?;
@@ -182,7 +182,7 @@ fn wanted_in<T: Tree>(
 }
 
 impl Wanted {
-    /// Returns the leaf of this name and type on one device.
+    /// Returns what is to be read for a leaf of this name and type, whose array is on one device.
     pub fn whole(name: &str, ty: TensorType, at: &'static Location<'static>) -> Wanted {
         Wanted { name: name.into(), ty: ShardedType { ty, sharding: None }, at }
     }
@@ -192,7 +192,8 @@ impl Wanted {
         &self.ty.ty
     }
 
-    /// Makes the array from its elements, row-major, of which `next` fills in the next ones. Fails if `next` does.
+    /// Makes the array from its elements in row-major order. Each call of `next` fills its slice with the bytes of the
+    /// elements that follow those of the last call. Fails if `next` does.
     pub fn read<E>(&self, mut next: impl FnMut(&mut [u8]) -> Result<(), E>) -> Result<Array, E> {
         let stated = self.ty.sharding.as_ref();
         let ty = ShardedType { ty: self.ty.ty.clone(), sharding: stated.map(base::Sharding::canonical) };

@@ -136,7 +136,7 @@ impl fmt::Display for Topology {
     }
 }
 
-/// Returns the error, at the caller's line where it has no place.
+/// Converts diagnostics into an error. Those without a location get the line `at` of the caller.
 pub(crate) fn at_caller(found: base::Diagnostics, at: &'static Location<'static>) -> Error {
     found.located(&context::loc(at)).into()
 }

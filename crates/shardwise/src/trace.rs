@@ -70,7 +70,7 @@ pub(crate) struct Finished {
     pub captured: Vec<Array>,
     /// The stated layout of each result: the one that was asked for, or else the value's own. If there is neither, it
     /// is the replicated one in Explicit mode, and otherwise `None`. Compiled programs do not record the axes over
-    /// which it is reduced, nor axes of size 1.
+    /// which a result is reduced, nor axes of size 1.
     pub results: Vec<Option<base::Sharding>>,
     /// Warnings about communication over Explicit axes that the program did not ask for: one for each line, or for each
     /// call whose line is not known.
@@ -173,8 +173,8 @@ pub(crate) fn run<R>(name: &str, mesh: Option<Mesh>, at: Loc, f: impl FnOnce() -
     settle(out, wrong.into_error(), &trace.module.loc).map(|out| (trace, out))
 }
 
-/// Runs `f`. If it returns an error or panics, drops the functions and regions that it left open, and passes the error
-/// or the panic on.
+/// Runs `f`. If it returns an error or panics, drops the functions and regions that it left open in the active trace,
+/// and passes the error or the panic on. Panics if no trace is active.
 pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     let depth = with(|t| t.depth());
     match catch_unwind(AssertUnwindSafe(f)) {
@@ -186,8 +186,8 @@ pub(crate) fn or_rewind<R>(f: impl FnOnce() -> Result<R>) -> Result<R> {
     }
 }
 
-/// Runs `f`. If it panics, drops the functions and regions that it left open, because the traced function may catch the
-/// panic and go on.
+/// Runs `f`. If it panics, drops the functions and regions that it left open in the active trace, because the traced
+/// function may catch the panic and go on, and passes the panic on. Panics if no trace is active.
 pub(crate) fn rewinding<R>(f: impl FnOnce() -> R) -> R {
     or_rewind(|| Ok(f())).expect("it returns no error")
 }
@@ -247,7 +247,7 @@ impl Trace {
         self.id
     }
 
-    /// Returns the number of the next call of a function with a derivative of its own.
+    /// Counts a call of a function with a derivative of its own, and returns its number, from 0.
     pub fn next_custom(&mut self) -> usize {
         self.customs += 1;
         self.customs - 1

@@ -427,7 +427,7 @@ tree_tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 ///
 /// # Panics
 ///
-/// Panics if vectors and maps nest more than 256 deep.
+/// Panics if vectors and maps nest more than 256 deep. In a trace, ends the trace instead.
 pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
     tree.rebuild(&mut f)
 }
@@ -436,7 +436,7 @@ pub fn map<T: Tree>(tree: &T, mut f: impl FnMut(&Array) -> Array) -> T {
 ///
 /// # Panics
 ///
-/// Panics if the forms differ, or if vectors and maps nest more than 256 deep.
+/// Panics if the forms differ, or if vectors and maps nest more than 256 deep. In a trace, the latter ends the trace.
 #[track_caller]
 pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -> T {
     assert!(form(a) == form(b), "`tree::map2` needs two trees of the same form, and the forms of these differ");
@@ -449,7 +449,7 @@ pub fn map2<T: Tree>(a: &T, b: &T, mut f: impl FnMut(&Array, &Array) -> Array) -
 ///
 /// # Panics
 ///
-/// Panics if the forms differ, or if vectors and maps nest more than 256 deep.
+/// Panics if the forms differ, or if vectors and maps nest more than 256 deep. In a trace, the latter ends the trace.
 #[track_caller]
 pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Array) -> Array) -> T {
     let first = form(a);
@@ -468,7 +468,7 @@ pub fn map3<T: Tree>(a: &T, b: &T, c: &T, mut f: impl FnMut(&Array, &Array, &Arr
 ///
 /// # Panics
 ///
-/// Panics if vectors and maps nest more than 256 deep.
+/// Panics if vectors and maps nest more than 256 deep. In a trace, ends the trace instead.
 pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |_, a| out.push(a));
@@ -479,7 +479,7 @@ pub fn leaves<T: Tree>(tree: &T) -> Vec<&Array> {
 ///
 /// # Panics
 ///
-/// Panics if vectors and maps nest more than 256 deep.
+/// Panics if vectors and maps nest more than 256 deep. In a trace, ends the trace instead.
 pub fn paths<T: Tree>(tree: &T) -> Vec<(Path, &Array)> {
     let mut out = vec![];
     tree.visit(&mut Path::default(), &mut |p, a| out.push((p.clone(), a)));
@@ -533,7 +533,7 @@ impl<T: Tree> Unravel<T> {
     ///
     /// # Errors
     ///
-    /// The leaves carry `ravel-size` unless the vector has as many elements as the tree.
+    /// The leaves carry `ravel-size` unless `flat` is a vector of as many elements as the tree has.
     #[track_caller]
     pub fn tree(&self, flat: &Array) -> T {
         let at = context::caller(Location::caller());

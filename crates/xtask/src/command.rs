@@ -24,8 +24,8 @@ impl Outcome {
         self.status.is_some_and(|s| s.success())
     }
 
-    /// Returns a line about why it failed: the first line of standard error that describes an error, or how the program
-    /// ended.
+    /// Returns a line about why the program failed: the first line of standard error that describes an error, or the
+    /// exit status if there is none. For a program that was stopped, says after how many seconds.
     pub fn reason(&self) -> String {
         match self.status {
             None => format!("stopped after {:.0} s", self.elapsed.as_secs_f64()),

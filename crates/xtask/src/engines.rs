@@ -42,7 +42,7 @@ fn runs(op: Opcode, example: &Module) -> Runs {
     runs
 }
 
-/// Returns the runs of every op. They are tried once.
+/// Returns [`Runs`] for every op. The examples are run at the first call only.
 pub fn all() -> &'static [(Opcode, Runs)] {
     static ALL: LazyLock<Vec<(Opcode, Runs)>> = LazyLock::new(|| {
         let example =

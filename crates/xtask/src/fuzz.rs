@@ -39,7 +39,7 @@ pub struct Options {
     /// The number of seconds of processor time after which a case is considered hanging
     #[arg(long, default_value_t = 10)]
     wall_seconds: u64,
-    /// Build the workers with the address sanitizer, which needs a nightly toolchain, and allow them its time and memory
+    /// Build the workers with the address sanitizer, which needs nightly Rust, and allow them its time and memory
     #[arg(long)]
     sanitize: bool,
     /// A worker that has already been built, with the sanitizer if `--sanitize` is given
@@ -148,8 +148,8 @@ impl Campaign<'_> {
     }
 
     /// Runs a worker until it ends or dies, until a case takes too long, or until the campaign ends. Returns the seed
-    /// with which to continue. Fails if the worker cannot be started or stopped, if it reports nothing or something that
-    /// it must not, or if a finding cannot be written.
+    /// with which to continue. Fails if the worker cannot be started or stopped, if it reports nothing or something
+    /// that it must not, or if a finding cannot be written.
     fn run_worker(&self, kind: CaseKind, seeds: std::ops::Range<u64>) -> Result<u64> {
         let mut child = self.spawn(kind, &seeds)?;
         let reports = reports(&mut child);

@@ -31,7 +31,7 @@ struct Part {
     checks: usize,
     /// The reason of the failure, or `None` if all checks hold.
     reason: Option<String>,
-    /// True if the reason is one of [`KNOWN`].
+    /// True if a check failed, and the file is that of a program in [`KNOWN`].
     is_known: bool,
 }
 

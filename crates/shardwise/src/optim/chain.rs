@@ -48,7 +48,8 @@ transforms!(A 0, B 1, C 2, D 3, E 4);
 transforms!(A 0, B 1, C 2, D 3, E 4, F 5);
 
 /// Applies transformations one after the other: the first one to the gradients, and the last one makes the updates that
-/// are added to the parameters. This is `optax.chain`.
+/// are added to the parameters. An empty vector leaves the gradients as they are, so that they are added. This is
+/// `optax.chain`.
 ///
 /// # Examples
 ///

@@ -12,8 +12,9 @@ use std::panic::Location;
 pub struct ClipByGlobalNorm(f64);
 
 /// Leaves the gradients as they are if their global norm is less than `max_norm`. Otherwise, scales all of them by one
-/// factor, so that the norm becomes `max_norm`. If the norm and `max_norm` are 0, the gradients become NaN. This is
-/// `optax.clip_by_global_norm`.
+/// factor, so that the norm becomes `max_norm`. If the norm is NaN, or if it and `max_norm` are 0, all gradients become
+/// NaN. This is `optax.clip_by_global_norm`. A `max_norm` that is negative or not finite is reported by
+/// [`init`](Optimizer::init).
 ///
 /// Inside a `shard_map`, each device has the norm of its own gradients.
 pub fn clip_by_global_norm(max_norm: f64) -> ClipByGlobalNorm {
@@ -42,7 +43,8 @@ impl Optimizer for ClipByGlobalNorm {
 #[derive(Clone, Copy, Debug)]
 pub struct Clip(f64);
 
-/// Limits each element of the gradients to the range from `-max` to `max`: `optax.clip`.
+/// Limits each element of the gradients to the range from `-max` to `max`: `optax.clip`. NaN stays NaN. A `max` that is
+/// negative or not finite is reported by [`init`](Optimizer::init).
 pub fn clip(max: f64) -> Clip {
     Clip(max)
 }
@@ -77,7 +79,8 @@ pub fn global_norm<T: Tree>(tree: &T) -> Array {
     context::within(at, || norm(floats))
 }
 
-/// Returns the root of the sum of the squares of all elements, in `f64` if an array is, and in `f32` otherwise.
+/// Returns the root of the sum of the squares of all elements of all arrays, in `f64` if one of them is, and in `f32`
+/// otherwise. The norm of no arrays is 0.
 pub(super) fn norm<'a>(arrays: impl Iterator<Item = &'a Array>) -> Array {
     let arrays: Vec<&Array> = arrays.collect();
     let is_long = arrays.iter().any(|x| x.known_type().is_some_and(|ty| DType::of(ty.ty.dtype) == DType::F64));

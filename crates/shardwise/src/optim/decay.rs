@@ -9,8 +9,9 @@ use crate::tree::Path;
 #[derive(Clone, Debug)]
 pub struct AddDecayedWeights(Decay);
 
-/// Adds a multiple of each parameter to its update: `optax.add_decayed_weights`. In front of an optimizer, this is a
-/// penalty on the square of the parameters.
+/// Adds `rate` times each parameter to its update: `optax.add_decayed_weights`. In front of an optimizer, this is a
+/// penalty on the square of the parameters. A `rate` that is negative or not finite is reported by
+/// [`init`](Optimizer::init).
 pub fn add_decayed_weights(rate: f64) -> AddDecayedWeights {
     AddDecayedWeights(Decay::new(rate))
 }

@@ -22,8 +22,9 @@ impl<T> MultiSteps<T> {
 }
 
 impl<T: Optimizer> MultiSteps<T> {
-    /// Runs the inner optimizer on the means, and returns the updates and the new arrays of its parts, in order. The
-    /// updates have the layouts of the means, and the new arrays those of the old ones, where these are known.
+    /// Runs the inner optimizer on the means of the gradients, with the parts `old` of its state. Returns the updates,
+    /// followed by the arrays of its new parts, in order. The updates have the layouts of the means, and the new arrays
+    /// those of the old ones, where these are known.
     fn step(&self, means: &[Array], old: &[Part<Vec<Array>>], params: &Params) -> Vec<Array> {
         let mut parts = Parts::new(old.to_vec());
         let updates = self.inner.transform(means.to_vec(), &mut parts, params);

@@ -38,20 +38,22 @@ pub fn rmsprop(rate: impl Into<Schedule>) -> RmsProp {
 }
 
 impl RmsProp {
-    /// Sets the decay of the mean of squared gradients.
+    /// Sets the factor, from 0 to less than 1, by which the mean of squared gradients is multiplied before `1 - decay`
+    /// times the new square is added.
     pub fn decay(self, decay: f64) -> RmsProp {
         RmsProp { decay, ..self }
     }
-    /// Sets the number that is added to the mean of squares under the root by which a gradient is divided.
+    /// Sets the number, at least 0, that is added to the mean of squares under the root by which a gradient is divided.
     pub fn eps(self, eps: f64) -> RmsProp {
         RmsProp { eps, ..self }
     }
-    /// Follows the sum of the steps, which decays by this factor in each step.
+    /// Moves the parameters by a sum of the steps that is multiplied by this factor, from 0 to less than 1, before each
+    /// step is added to it.
     pub fn momentum(self, momentum: f64) -> RmsProp {
         RmsProp { momentum: Some(momentum), ..self }
     }
-    /// Follows the sum that the next step would have if it was the same (Nesterov's momentum). Without
-    /// [`momentum`](RmsProp::momentum), this changes nothing.
+    /// Moves the parameters by the sum that [`momentum`](RmsProp::momentum) would have after one more equal step
+    /// (Nesterov's momentum). Without `momentum`, this changes nothing.
     pub fn nesterov(self) -> RmsProp {
         RmsProp { is_nesterov: true, ..self }
     }
@@ -105,11 +107,11 @@ pub fn adagrad(rate: impl Into<Schedule>) -> Adagrad {
 }
 
 impl Adagrad {
-    /// Sets the sum of squares before the first step.
+    /// Sets the sum of squares before the first step, at least 0.
     pub fn initial_accumulator_value(self, value: f64) -> Adagrad {
         Adagrad { initial_accumulator_value: value, ..self }
     }
-    /// Sets the number that is added to the sum of squares under the root by which a gradient is divided.
+    /// Sets the number, at least 0, that is added to the sum of squares under the root by which a gradient is divided.
     pub fn eps(self, eps: f64) -> Adagrad {
         Adagrad { eps, ..self }
     }

@@ -53,8 +53,8 @@ impl Schedule {
     }
 
     /// Returns the schedule that follows `self` before step `start`, and `next` from there on. For `next`, step `start`
-    /// is its step 0. If `start` does not fit an `i32`, the value is the mistake `number-dtype`. This is optax's
-    /// `join_schedules`.
+    /// is its step 0. Both values are computed at each step, so the function of `next` also gets negative steps. If
+    /// `start` does not fit an `i32`, the value is the mistake `number-dtype`. This is optax's `join_schedules`.
     #[track_caller]
     pub fn then(self, start: usize, next: Schedule) -> Schedule {
         if i32::try_from(start).is_err() {

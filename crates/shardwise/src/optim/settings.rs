@@ -28,7 +28,7 @@ pub(super) fn descend(updates: Vec<Array>, rate: &Schedule, step: &Array) -> Vec
 /// A function that returns true for the parameters to which weight decay is applied.
 type Mask = Arc<dyn Fn(&Path, &ArrayType) -> bool + Send + Sync>;
 
-/// Weight decay: a multiple of the parameter that is added to its update.
+/// Weight decay: `rate` times the parameter, added to its update. Without a mask, it is applied to all parameters.
 #[derive(Clone)]
 pub(super) struct Decay {
     pub rate: f64,

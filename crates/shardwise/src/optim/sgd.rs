@@ -33,12 +33,13 @@ pub fn sgd(rate: impl Into<Schedule>) -> Sgd {
 }
 
 impl Sgd {
-    /// Follows the sum of the gradients, which decays by this factor in each step.
+    /// Moves the parameters along a sum of the gradients that is multiplied by this factor, from 0 to less than 1,
+    /// before each gradient is added to it.
     pub fn momentum(self, momentum: f64) -> Sgd {
         Sgd { momentum: Some(momentum), ..self }
     }
-    /// Follows the sum that the next step would have if its gradient was the same (Nesterov's momentum). Without
-    /// [`momentum`](Sgd::momentum), this changes nothing.
+    /// Moves the parameters along the sum that [`momentum`](Sgd::momentum) would have after one more equal gradient
+    /// (Nesterov's momentum). Without `momentum`, this changes nothing.
     pub fn nesterov(self) -> Sgd {
         Sgd { is_nesterov: true, ..self }
     }
@@ -67,8 +68,8 @@ impl Optimizer for Sgd {
     }
 }
 
-/// Adds to each update its trace, the decayed sum of those before, and stores the new trace. Returns the traces or, for
-/// Nesterov's momentum, the updates with the decayed new traces added.
+/// Replaces each trace by `update + decay * trace`. Returns the new traces or, for Nesterov's momentum,
+/// `update + decay * trace` with the new traces.
 pub(super) fn with_momentum(traces: &mut [Array], updates: &[Array], decay: f64, is_nesterov: bool) -> Vec<Array> {
     let ahead = |update: &Array, trace: &Array| update + trace * decay;
     let pairs = traces.iter_mut().zip(updates).map(|(trace, update)| {

@@ -140,8 +140,8 @@ impl<T: Tree> Part<T> {
 }
 
 impl<T> Part<T> {
-    /// Returns true if the arrays of parameter `i` may be split further than the parameter: none of them lacks one of
-    /// its dimensions.
+    /// Returns true if the arrays of parameter `i` may be split over more axes than the parameter: none of them lacks a
+    /// dimension of the parameter.
     pub(super) fn is_split_further(&self, i: usize) -> bool {
         !self.slots.iter().any(|slot| matches!(slot.likes[i], Like::Without(_)))
     }
@@ -157,8 +157,8 @@ impl Slot<Vec<Array>> {
 }
 
 impl Part<Vec<Array>> {
-    /// Returns the part as trees of the form of `params`. Parameters for which `is_active` is false have the array
-    /// `none`.
+    /// Returns the part with each slot as a tree of the form of `params`. The slots of `self` have arrays only for the
+    /// parameters for which `is_active` is true. The others get the array `none`.
     pub(super) fn to_trees<T: Tree>(&self, params: &T, is_active: &[bool], none: &Array) -> Part<T> {
         let slot = |slot: &Slot<Vec<Array>>| {
             let mut own = slot.tree.iter().zip(&slot.likes);
@@ -176,7 +176,8 @@ impl Part<Vec<Array>> {
         Part { name, numbers: vec![(COUNT, scalar(0, DType::I32))], slots }
     }
 
-    /// Returns the number of earlier steps, and increments it. It stays at the largest `i32`.
+    /// Increments the count of steps, which stays at the largest `i32`, and returns the count before that. Panics if
+    /// the part has no count.
     pub(super) fn count(&mut self) -> Array {
         let count = self.number(COUNT).clone();
         *self.number(COUNT) = count.minimum(i32::MAX - 1) + 1;
@@ -231,8 +232,8 @@ pub fn specs<S>(params: S) -> StateSpecs<S> {
 }
 
 impl<S> StateSpecs<S> {
-    /// Splits the arrays of the state over one more axis, as [`Optimizer::states_over`](super::Optimizer::states_over)
-    /// does.
+    /// Splits the arrays of the state over one more mesh axis, as
+    /// [`Optimizer::states_over`](super::Optimizer::states_over) does.
     pub fn over(self, axis: &str) -> StateSpecs<S> {
         StateSpecs { over: Some(axis.into()), ..self }
     }
@@ -284,9 +285,10 @@ impl Like {
     }
 }
 
-/// Returns the layout with one more axis on the first dimension that it then still splits evenly. Returns the layout
-/// unchanged if it uses the axis already, if there is no such dimension, or if the layout does not fit the mesh. If the
-/// mesh has no such axis and there is a dimension, returns a layout that names the axis, so that `.shard` reports it.
+/// Returns the layout of an array of this shape with the mesh axis `axis` added to the first dimension that is then
+/// still split evenly. Returns the layout unchanged if it uses the axis already, if there is no such dimension, or if
+/// the layout does not fit the mesh. If the mesh has no such axis, and the array is no scalar, returns a layout that
+/// names the axis, so that `.shard` reports it.
 ///
 /// `P!(None, "model")` of an array `[6, 8]` over an axis "data" of size 4: `P!(None, ("model", "data"))` if "model" has
 /// size 2, because 4 does not divide 6.

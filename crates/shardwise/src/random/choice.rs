@@ -40,8 +40,8 @@ impl Choice {
     }
 }
 
-/// Draws numbers from `0..n`, as `jax.random.choice` does: `x.i(&choice(key, x.dim(0), [3], Choice::new()))` draws three
-/// rows of `x`.
+/// Draws numbers from `0..n`, as `jax.random.choice` does: `x.i(&choice(key, x.dim(0), [3], Choice::new()))` draws
+/// three rows of `x`.
 ///
 /// # Shapes
 ///
@@ -52,6 +52,7 @@ impl Choice {
 /// - `choice` if there is nothing to draw from, or more numbers are to be drawn without replacement than there are.
 /// - `vector` unless the probabilities have one dimension, and `choice-p` unless there is one for each number.
 /// - `dtype-kind` unless the probabilities are floats.
+/// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
 ///   as 1, or more than 255 dimensions, or if an `i32` cannot count the numbers.
 ///

@@ -49,7 +49,7 @@ pub(crate) fn no_checkpoint(folder: &Path, loc: &Loc) -> Diagnostic {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
-    /// There is no tensor of its name. `Some` is the file that should have it, if an index names one.
+    /// There is no tensor of the leaf's name. `Some` is the file that should have it, if an index names one.
     Missing(Option<String>),
     /// The tensor has this element type: the name in the file, or, for a type of safetensors that can be read, the
     /// short name of our type.
@@ -114,7 +114,7 @@ impl<'a> Faults<'a> {
         self.others.push(diagnostic);
     }
 
-    /// Adds a fault for each tensor that no leaf is read from.
+    /// Adds a fault for each listed tensor whose name none of the leaves `wanted` has.
     pub fn add_unused(&mut self, wanted: &[Wanted]) {
         let wanted: BTreeSet<&str> = wanted.iter().map(|w| &w.name[..]).collect();
         self.unused.extend(self.names.iter().map(|name| &name[..]).filter(|name| !wanted.contains(name)));
@@ -175,8 +175,8 @@ impl<'a> Faults<'a> {
         (!lines.is_empty()).then(|| with_facts(new(self.path, lines.len(), self.loc), lines))
     }
 
-    /// Returns the question whether a missing leaf is a tensor with a similar name. Returns `None` if there is no such
-    /// tensor, and for other faults.
+    /// Returns a text that asks whether a tensor with a similar name was meant, for a leaf whose tensor is missing.
+    /// Returns `None` if there is no such tensor, and for other faults.
     fn near(&self, leaf: &Wanted, fault: &Fault) -> Option<String> {
         let names = self.names.iter().map(|name| &name[..]);
         let near = did_you_mean(&leaf.name, names).filter(|_| matches!(fault, Fault::Missing(_)))?;

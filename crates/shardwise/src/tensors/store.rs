@@ -16,7 +16,8 @@ pub(crate) struct Store {
     path: PathBuf,
     files: Vec<Reader>,
     tensors: BTreeMap<String, Place>,
-    /// The files that cannot be read: the path, the reason, and the names of the tensors in it.
+    /// The files that cannot be read: the path, the reason, and the names of the tensors that the index places in the
+    /// file.
     broken: Vec<(PathBuf, String, Vec<String>)>,
 }
 

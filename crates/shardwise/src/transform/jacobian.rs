@@ -244,8 +244,8 @@ impl<A: Args, O: Returns, S: Positions<A>, K> Derivative<'_, A, O, S, K> {
     }
 }
 
-/// Returns the tree with `entry(i)` in place of its leaf number `i`, from 0 on and in order. A `float0` array `a` is not
-/// counted as a leaf, and `left_out(a)` is in its place.
+/// Returns the tree with `entry(i)` in place of its leaf number `i`, from 0 on and in order. A `float0` array `a` is
+/// not counted as a leaf, and `left_out(a)` is in its place.
 fn each<R: MapLeaves<Leaf = Array>, U>(
     tree: &R,
     mut entry: impl FnMut(usize) -> U,
@@ -261,7 +261,8 @@ fn each<R: MapLeaves<Leaf = Array>, U>(
     })
 }
 
-/// Returns the derivative where one of the arrays has none: an array without elements, with the dimensions of all.
+/// Returns the entry of a Jacobian where one of these arrays has no derivative: a `float0` array, whose shape is the
+/// shapes of all of them one after the other.
 fn nothing(of: &[&Array], at: At) -> Array {
     let shape: Vec<usize> = of.iter().flat_map(|a| a.tensor().shape.to_vec()).collect();
     Array::float0(TensorType::new(DType::I1, shape), at)

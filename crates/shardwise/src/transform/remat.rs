@@ -122,8 +122,9 @@ pub fn checkpoint_name(x: &Array, name: &str) -> Array {
     })
 }
 
-/// Builds a composite that runs `f` on stand-ins for these arrays. Returns its results. Fails if `f` does, or if a
-/// result cannot be used.
+/// Adds a composite op to the active trace, with which reverse mode computes the values of `f` again as `policy` says.
+/// `f` is traced once, with arguments that stand for `args`. Returns the results of the op. Fails if `f` does, or if a
+/// result of `f` carries a mistake or cannot be used here.
 pub(crate) fn composite(
     args: &[Array],
     policy: &Policy,

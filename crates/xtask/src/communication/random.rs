@@ -11,8 +11,8 @@ pub fn mesh(sizes: &[usize]) -> Arc<Mesh> {
     Arc::new(Mesh::new("mesh", names.into_iter().zip(sizes.iter().copied())).expect("the sizes are positive"))
 }
 
-/// Returns a layout in which each axis splits a dimension or none. About one in four of the axes of composite size is
-/// cut into two parts first.
+/// Returns a layout of an array with `rank` dimensions, in which each axis of the mesh splits one dimension or none.
+/// About one in four of the axes of composite size is cut into two parts first, each of which does so.
 pub fn layout(choose: &mut Chooser, mesh: &Arc<Mesh>, rank: usize) -> Sharding {
     let mut pieces: Vec<AxisRef> = mesh.all_axes().flat_map(|axis| parts(choose, mesh, axis)).collect();
     choose.shuffle(&mut pieces);

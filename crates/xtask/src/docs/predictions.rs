@@ -1,5 +1,5 @@
-//! `predictions.md`: published measurements beside the simulator's predictions, and the numbers of constants and machines
-//! of the simulator.
+//! `predictions.md`: published measurements beside the simulator's predictions, and the numbers of constants and
+//! machines of the simulator.
 
 use super::{Markdown, Page};
 use anyhow::{Result, anyhow};

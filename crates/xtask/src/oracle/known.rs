@@ -15,7 +15,7 @@ pub struct Known {
     /// A short name that failures of the same cause share.
     pub class: String,
     pub reason: String,
-    /// True if the outcome is arbitrary. The entry is not stale if the check passes.
+    /// True if the outcome is arbitrary, so that the entry is not out of date if the check passes.
     #[serde(default)]
     pub by_chance: bool,
 }

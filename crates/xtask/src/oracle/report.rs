@@ -94,8 +94,8 @@ impl Report<'_> {
         (new, known)
     }
 
-    /// Returns a line for each listed failure whose check passes now, unless its outcome is arbitrary, or whose program
-    /// does not exist. The latter is only known if every program is included.
+    /// Returns a line for each listed failure whose check passes now, unless its outcome is arbitrary, and for each one
+    /// whose program does not exist, if every program is included.
     fn stale(&self) -> Vec<String> {
         let found = |k: &Known| self.programs.iter().position(|p| p.label == k.program);
         let why = |k: &Known| match found(k) {

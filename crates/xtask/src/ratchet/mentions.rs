@@ -102,7 +102,8 @@ fn is_ordinary(op: Opcode) -> Result<bool> {
     Ok(semantics == Semantics::Pure && effects == Effects::Pure && !view.results().is_empty())
 }
 
-/// Returns the public modules of `shardwise-ops` that are in neither list, given the source of the crate's root.
+/// Returns the public modules of `shardwise-ops` that are in neither [`ORDINARY_MODULES`] nor [`GENERIC_MODULES`].
+/// `lib` is the source of the crate's root.
 pub fn unlisted_modules(lib: &str) -> Vec<String> {
     let clean = without_literals(lib);
     let declared = clean.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
@@ -170,9 +171,9 @@ fn without_tests(source: &str) -> String {
     out
 }
 
-/// Returns the length of the item at the start of a source without literals: up to the first semicolon outside of braces,
-/// or up to the brace that closes the first one. The semicolon of an array type counts, too. Returns the length of the
-/// source if it has neither.
+/// Returns the length of the item at the start of a source without literals: up to the first semicolon outside of
+/// braces, or up to the brace that closes the first one. The semicolon of an array type counts, too. Returns the length
+/// of the source if it has neither.
 fn item_length(code: &str) -> usize {
     let mut depth = 0;
     for (at, c) in code.char_indices() {

@@ -64,8 +64,8 @@ impl Tally {
         self.is_guess |= part.is_guess || (times.is_none() && part.collectives > 0);
     }
 
-    /// Returns the tally of the branch that receives most, with the most flops of any branch. It is a guess if that of
-    /// any branch is. Returns an empty tally if there are no branches.
+    /// Returns the tally of the branch that receives most, but with the most flops of any branch. It is a guess if the
+    /// tally of any branch is one. Returns an empty tally if there are no branches.
     pub fn dearest(branches: Vec<Tally>) -> Tally {
         let flops = branches.iter().map(|b| b.flops).max().unwrap_or(0);
         let is_guess = branches.iter().any(|b| b.is_guess);
