@@ -117,7 +117,7 @@ impl<T: Tree> Scan<'_, T> {
         out
     }
 
-    /// Returns every `by`-th element of `from..to`.
+    /// Returns every `by`-th element of `from..to` along the scanned dimension of each array.
     fn part(&self, xs: &T, from: usize, to: usize, by: usize) -> T {
         let mut dims = self.dims.iter();
         xs.rebuild(&mut |x| {
@@ -135,7 +135,7 @@ impl<T: Tree> Scan<'_, T> {
     }
 }
 
-/// Returns the elements of both arrays in turn. `even` may have one more than `odd`.
+/// Returns the elements of both arrays along `dim` in turn, beginning with `even`. `even` may have one more than `odd`.
 fn interleaved(even: &Array, odd: &Array, dim: usize) -> Array {
     let shape = &odd.tensor().shape;
     let n = shape[dim];

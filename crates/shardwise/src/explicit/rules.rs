@@ -38,8 +38,9 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 ///
 /// If data moves for this, `f` runs on operands that are moved first, and the results are pending. Where the layouts of
 /// the operands contradict each other, `f` runs on operands in the first of the possible layouts, which the caller is
-/// asked to confirm. If nothing moves, outside of Explicit mode, and if operands have no layouts, are pending,
-/// unreduced or reduced, only runs `f` on the operands.
+/// asked to confirm. If nothing moves, `f` runs on the operands, and a result without a layout gets that of the rule.
+/// Outside of Explicit mode, if no operand has a layout, and if one is pending, unreduced or reduced, only runs `f` on
+/// the operands.
 pub(crate) fn by_rule(
     name: &'static str,
     operands: &[Array],
