@@ -377,8 +377,8 @@ impl Array {
     }
 
     /// Creates an array of this shape from the parts that devices hold. `part(offset, shape)` returns the elements, in
-    /// row-major order, of the part of shape `shape` that starts at index `offset` of the whole array. If a dimension is
-    /// not split evenly, the last parts along it are smaller, or empty.
+    /// row-major order, of the part of shape `shape` that starts at index `offset` of the whole array. If a dimension
+    /// is not split evenly, the last parts along it are smaller, or empty.
     ///
     /// Devices that hold the same part share one buffer, for which `part` is called once. No full copy is made.
     ///
