@@ -671,7 +671,7 @@ impl Array {
         }
     }
 
-    /// Returns the array in another layout without making it, or `None` unless this array is in the state
+    /// Returns the array in the layout `sharding` without making it, or `None` unless this array is in the state
     /// [`Held::New`].
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
         let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };

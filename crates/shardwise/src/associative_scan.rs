@@ -50,7 +50,7 @@ pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl D
     })
 }
 
-/// Returns the index of the dimension for each array. Ends the trace if it does not exist.
+/// Returns the index of dimension `dim` in each array of `xs`. Ends the trace if an array has no such dimension.
 fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
     let index = |x: &Array| match dim.of(x.tensor().rank()) {
         Some(dim) => dim,
@@ -59,7 +59,8 @@ fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
     tree::leaves(xs).into_iter().map(index).collect()
 }
 
-/// Returns the size of the dimensions. Ends the trace unless there is one, which is that of all arrays.
+/// Returns the size that the dimensions `dims` of the arrays of `xs` have. Ends the trace if there are no arrays, or if
+/// the sizes differ.
 fn length<T: Tree>(xs: &T, dims: &[usize], at: At) -> usize {
     let leaves = tree::leaves(xs);
     let sizes: Vec<usize> = leaves.iter().zip(dims).map(|(x, &d)| x.tensor().shape[d]).collect();

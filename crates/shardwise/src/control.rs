@@ -473,7 +473,8 @@ impl Turns {
         Turns { length, is_reversed: false }
     }
 
-    /// Returns the index of the elements and results of turn `i`.
+    /// Returns the index, along the scanned dimension, of the elements that turn `i` takes and of the results that it
+    /// makes.
     fn place(self, i: &Array) -> Array {
         if self.is_reversed { self.length.saturating_sub(1) - i } else { i.clone() }
     }

@@ -291,7 +291,7 @@ impl State {
         ShardingParts { mesh, dims, replicated, unreduced, reduced }.into()
     }
 
-    /// Returns the part of a sharding that is part of types.
+    /// Returns the sharding without the axes that are not part of types.
     fn typed<'a>(&self, sharding: &'a Sharding) -> Cow<'a, Sharding> {
         if !self.is_mixed {
             return Cow::Borrowed(sharding);

@@ -296,10 +296,10 @@ impl Canon<'_, '_> {
         self.replace(op, v)
     }
 
-    /// Returns the sharding that an earlier reshard must have to replace one to this sharding. Steps of `path` are
-    /// transposes and reshapes, of which the last one in the program is first. The dimensions are permuted back through
-    /// the transposes behind the last reshape that changes the rank. As in Shardy, the steps before that reshape are
-    /// ignored.
+    /// Returns the sharding that the result of an earlier reshard must have to replace that of a reshard to `sharding`,
+    /// which comes after the steps of `path`. Steps of `path` are transposes and reshapes, of which the last one in the
+    /// program is first. The dimensions are permuted back through the transposes behind the last reshape that changes
+    /// the rank. As in Shardy, the steps before that reshape are ignored.
     fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
         for &step in path {
             match self.edit.opcode(step) {

@@ -26,8 +26,7 @@ use std::path::{Path, PathBuf};
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
 
-/// One more than the number of times that a folder is opened at most. It is opened again if the checkpoint was replaced
-/// at the same time.
+/// A folder is opened fewer times than this. It is opened again if the checkpoint was replaced at the same time.
 const MAX_TRIES: usize = 100;
 
 // ── writing
