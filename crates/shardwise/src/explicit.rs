@@ -278,8 +278,8 @@ impl State {
     }
 
     /// Returns the sharding in which each dimension has its axes in `layout`. Panics if there is no mesh. If the mesh
-    /// has axes that are neither part of types nor manual, dimensions are open, and the typed axes that are not used
-    /// are replicated.
+    /// has axes that are neither part of types nor manual, dimensions are open, and the typed axes that split no
+    /// dimension and are not unreduced are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
