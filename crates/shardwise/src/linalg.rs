@@ -379,7 +379,7 @@ impl Factors {
         Factors::new(a, if m == n { LU(a) } else { packed_factors(a) })
     }
 
-    /// Returns the factors of `a` that [`packed_factors`] returns.
+    /// Builds the factors from what [`packed_factors`] returned for `a`.
     fn new(a: &Array, (packed, pivots, order): Three) -> Factors {
         let [m, _] = sizes(a);
         let shape: Vec<usize> = order.tensor().shape.iter().copied().chain([m]).collect();

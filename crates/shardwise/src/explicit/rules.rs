@@ -94,7 +94,8 @@ fn results_of(t: &Trace, rule: &Rule, layouts: &[Option<Sharding>]) -> ResultLay
     with_whole_dims(infer(query), rule, &operands)
 }
 
-/// Returns the layout of a tensor in which each dimension is split as the dimension of a result with the same factor.
+/// Returns the layout of a tensor in which each dimension is split as the first dimension of a result with the same
+/// factors. A dimension without one, or without factors, is not split.
 fn layout_in(mapping: &Mapping, rule: &Rule, results: &[Layout]) -> Layout {
     let split = |dim: &shardwise_sharding::DimFactors| {
         let mut dims = rule.results.iter().zip(results).flat_map(|(m, layout)| m.dims.iter().zip(layout));
