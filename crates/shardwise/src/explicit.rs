@@ -104,7 +104,7 @@ struct Pending {
     /// The name of the function whose result this is, or of the op if no function made it. Empty for a result of
     /// [`like`] or [`by_rule`] outside of a function.
     name: &'static str,
-    /// The index of the first op that this function made, or of the op.
+    /// The index of the first op of the function whose result this is, or of the op if no function made it.
     first_op: usize,
     loc: Loc,
     /// True while the function that makes the value is still running.
