@@ -21,8 +21,8 @@ pub fn calibrate(args: &CalibrateArgs) -> Result<(), Diagnostics> {
     output.finish()
 }
 
-/// Returns the machine of a file, or of the file that the environment names if there is none. Returns `None` if the
-/// environment names none either. Fails if the file cannot be read or has mistakes.
+/// Returns the machine of `file`. For `None`, returns that of the file that the environment variable SHARDWISE_MACHINE
+/// names, or `None` if the variable is not set or empty. Fails if the file cannot be read or has mistakes.
 pub fn own(file: Option<&Path>) -> Result<Option<Machine>, Diagnostics> {
     match file {
         Some(path) => Machine::load(path).map(Some),
@@ -30,7 +30,8 @@ pub fn own(file: Option<&Path>) -> Result<Option<Machine>, Diagnostics> {
     }
 }
 
-/// Sets the limits of a measured timeline to those of a host, if one is known.
+/// Sets the limits of a measured timeline to those of `machine`. Does nothing for `None` and for a machine that is no
+/// host.
 pub fn set_limits(timeline: &mut Timeline, machine: Option<&Machine>) {
     if let Some(machine) = machine.filter(|machine| machine.is_host()) {
         timeline.set_limits(machine.limits());

@@ -6,7 +6,8 @@ use shardwise_ops::collective::Groups;
 use shardwise_spmd::explain::{axis_names, describe};
 use shardwise_spmd::{Communication, Row};
 
-/// Formats the collectives, each as an object, and the bytes of all together. Numbers that are not known are `null`.
+/// Formats the collectives as JSON, each as an object, and the bytes of all together. Numbers that are not known are
+/// `null`.
 pub fn json(communication: &Communication) -> String {
     let all = json!({
         "collectives": communication.rows.iter().map(collective).collect::<Vec<_>>(),
@@ -23,7 +24,8 @@ fn collective(row: &Row) -> Value {
     joined([moved(row), bounds, cause(row)])
 }
 
-/// Returns the members of these objects as one object.
+/// Returns one object with the members of all `objects`. Of members of one name, the last is kept. Values that are no
+/// objects are left out.
 pub fn joined<const N: usize>(objects: [Value; N]) -> Value {
     let members = objects.into_iter().filter_map(|object| match object {
         Value::Object(members) => Some(members),
@@ -32,7 +34,8 @@ pub fn joined<const N: usize>(objects: [Value; N]) -> Value {
     Value::Object(members.flatten().collect())
 }
 
-/// Returns what a collective moves. Bytes are those of one run.
+/// Returns an object that says what a collective moves, and how often it runs (`count`). Bytes are those of each time
+/// that it runs.
 pub fn moved(row: &Row) -> Value {
     json!({
         "kind": row.kind.name(),
@@ -46,7 +49,7 @@ pub fn moved(row: &Row) -> Value {
     })
 }
 
-/// Returns the op that needed a collective, and the reason.
+/// Returns an object with the op that needed a collective, its location, and the reason.
 pub fn cause(row: &Row) -> Value {
     let reason = row.reason.as_deref();
     let rejected = reason.and_then(|reason| reason.alternative.as_ref());
@@ -67,7 +70,7 @@ fn axes(groups: &Groups) -> Option<Vec<String>> {
     }
 }
 
-/// Returns the position in a file, or `None` if the location has none.
+/// Returns an object with the file, the line and the column of a location, or `None` if it is in no file.
 pub fn location(loc: &Loc) -> Option<Value> {
     loc.file_pos().map(|at| json!({ "file": &*at.file, "line": at.line, "column": at.column }))
 }

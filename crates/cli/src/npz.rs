@@ -41,7 +41,7 @@ pub fn check_writable(path: &Path) -> Result<(), Diagnostics> {
     NewFile::create(path).map(drop).map_err(|e| unwritable(&loc, &e.to_string()).into())
 }
 
-/// Writes `out0`, `out1`, …. If this fails, an ordinary file is not changed.
+/// Writes `out0`, `out1`, …. If this fails, an older file at `path` is not changed, unless it is a device or a pipe.
 pub fn write_results(path: &Path, results: &[Literal]) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
     write_file(path, "out", results).map_err(|e| unwritable(&loc, &e.to_string()).into())

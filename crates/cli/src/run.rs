@@ -94,7 +94,7 @@ fn runs_as_it_stands(module: &Module) -> bool {
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
 }
 
-/// Fails if an option is given that needs a partitioned program.
+/// Fails if `--check`, `--repeat` or `--profile` is given: they need a partitioned program.
 fn refuse_partitioned(args: &RunArgs, module: &Module) -> Result<(), Diagnostic> {
     let options =
         [("--check", args.check.is_some()), ("--repeat", args.repeat.is_some()), ("--profile", args.profile.is_some())];
@@ -185,7 +185,8 @@ fn apart_from_source(outputs: &Path, source: &Path) -> Result<(), Diagnostics> {
     if a == b && a.is_file() { Err(same_file(outputs).into()) } else { Ok(()) }
 }
 
-/// Adds the largest arrays of the program to the errors about memory, where the engine has not named the live ones.
+/// Adds up to three of the largest arrays of the program to the errors about memory in which the engine has not named
+/// the arrays that were in memory.
 fn with_largest(mut found: Diagnostics, module: &Module) -> Diagnostics {
     let names_arrays = |d: &Diagnostic| d.notes.iter().any(|n| n.kind == NoteKind::Facts && n.text.contains(" bytes"));
     for d in found.0.iter_mut().filter(|d| d.code == "run-memory" && !names_arrays(d)) {

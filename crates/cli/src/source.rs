@@ -29,7 +29,7 @@ pub struct Part {
     /// The number, in the whole text and from 1, of the first line of the part that is not blank and does not begin
     /// with `//`. 0 if there is none.
     pub line: usize,
-    /// The number of lines that precede it in the whole text.
+    /// The number of lines that precede the part in the whole text.
     before: usize,
     bytes: Range<usize>,
 }

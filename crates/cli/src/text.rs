@@ -36,7 +36,7 @@ const CHUNK: usize = 1 << 16;
 /// Reads a file, or standard input if there is no path. Messages call it `name`. Unwinds if the command is cancelled.
 ///
 /// # Errors
-/// Fails if it cannot be read, is not UTF-8, or needs more memory than allowed.
+/// Fails if the text cannot be read, is not UTF-8, or needs more memory than allowed.
 pub fn read(path: Option<&Path>, name: &str) -> Result<Text, Diagnostic> {
     if path.is_none() && io::stdin().is_terminal() {
         out::message("reading a program from the terminal; Ctrl-D ends it");

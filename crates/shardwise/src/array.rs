@@ -377,9 +377,10 @@ impl Array {
     }
 
     /// Creates an array of this shape from the parts that devices hold. `part(offset, shape)` returns the elements, in
-    /// row-major order, of the part of shape `shape` that starts at index `offset` of the whole array.
+    /// row-major order, of the part of shape `shape` that starts at index `offset` of the whole array. If a dimension
+    /// is not split evenly, the last parts along it are smaller, or empty.
     ///
-    /// Devices that hold the same part share one buffer, and no full copy is made.
+    /// Devices that hold the same part share one buffer, for which `part` is called once. No full copy is made.
     ///
     /// # Errors
     ///
@@ -670,7 +671,7 @@ impl Array {
         }
     }
 
-    /// Returns the array in another layout without making it, or `None` unless this array is in the state
+    /// Returns the array in the layout `sharding` without making it, or `None` unless this array is in the state
     /// [`Held::New`].
     pub(crate) fn deferred_as(&self, sharding: &base::Sharding, at: &'static Location<'static>) -> Option<Array> {
         let ty = ShardedType { ty: self.0.ty.as_ref()?.ty.clone(), sharding: Some(sharding.clone()) };
@@ -811,8 +812,9 @@ impl Array {
         }
     }
 
-    /// Returns the part that each device holds, in the order of the mesh. The parts of an unreduced array are summands.
-    /// An array that is not on a mesh has one part, on device 0.
+    /// Returns the part that each device holds, in the order of the mesh. If a dimension is not split evenly, the last
+    /// parts along it are smaller, or empty. The parts of an unreduced array are summands. An array that is not on a
+    /// mesh has one part, on device 0.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl D
     })
 }
 
-/// Returns the index of the dimension for each array. Ends the trace if it does not exist.
+/// Returns the index of dimension `dim` in each array of `xs`. Ends the trace if an array has no such dimension.
 fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
     let index = |x: &Array| match dim.of(x.tensor().rank()) {
         Some(dim) => dim,
@@ -59,7 +59,8 @@ fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
     tree::leaves(xs).into_iter().map(index).collect()
 }
 
-/// Returns the size of the dimensions. Ends the trace unless there is one, which is that of all arrays.
+/// Returns the size that the dimensions `dims` of the arrays of `xs` have. Ends the trace if there are no arrays, or if
+/// the sizes differ.
 fn length<T: Tree>(xs: &T, dims: &[usize], at: At) -> usize {
     let leaves = tree::leaves(xs);
     let sizes: Vec<usize> = leaves.iter().zip(dims).map(|(x, &d)| x.tensor().shape[d]).collect();
@@ -117,7 +118,7 @@ impl<T: Tree> Scan<'_, T> {
         out
     }
 
-    /// Returns every `by`-th element of `from..to`.
+    /// Returns every `by`-th element of `from..to` along the scanned dimension of each array.
     fn part(&self, xs: &T, from: usize, to: usize, by: usize) -> T {
         let mut dims = self.dims.iter();
         xs.rebuild(&mut |x| {
@@ -135,7 +136,7 @@ impl<T: Tree> Scan<'_, T> {
     }
 }
 
-/// Returns the elements of both arrays in turn. `even` may have one more than `odd`.
+/// Returns the elements of both arrays along `dim` in turn, beginning with `even`. `even` may have one more than `odd`.
 fn interleaved(even: &Array, odd: &Array, dim: usize) -> Array {
     let shape = &odd.tensor().shape;
     let n = shape[dim];

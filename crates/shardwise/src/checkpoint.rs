@@ -232,9 +232,10 @@ impl Options {
         self.read(like, &wanted(like, Format::Safetensors, at)?, folder.as_ref(), at)
     }
 
-    /// Reads a tree from a folder as [`Options::restore`] does, in the layouts of `specs`. A leaf is laid out on its
-    /// own mesh, or, if it has none, on the one of this thread. To continue on another mesh, pass the types of the
-    /// leaves ([`Array::of_type`](crate::Array::of_type)) in place of the old arrays.
+    /// Reads a tree from a folder as [`Options::restore`] does, in the layouts of `specs`. A leaf is laid out on the
+    /// mesh of its spec ([`Mesh::sharding`](crate::Mesh::sharding)). If that is a `P` without a mesh, it is laid out on
+    /// its own mesh, or, if it has none, on the current one of this thread. To continue on another mesh, pass the types
+    /// of the leaves ([`Array::of_type`](crate::Array::of_type)) in place of the old arrays.
     ///
     /// # Errors
     ///

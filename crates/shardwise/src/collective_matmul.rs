@@ -53,7 +53,8 @@ impl Overlap {
     /// All values of this type.
     pub const ALL: [Overlap; 3] = [Overlap::Blocking, Overlap::OneWay, Overlap::BothWays];
 
-    /// Returns how far pieces are sent to reach all of `n` devices: down the ring, and up.
+    /// Returns the number of steps that a piece is sent down the ring, and the number that it is sent up, so that it
+    /// reaches all of `n` devices.
     fn reach(self, n: usize) -> [usize; 2] {
         match self {
             Overlap::BothWays => [n / 2, (n - 1) / 2],

@@ -157,7 +157,8 @@ fn here(dtype: DType, n: i128) -> Array {
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
 ///   unreduced. Steps that are unrolled may change them.
 /// - `tree-form` if the body changes the form of the carry. Steps that are unrolled may change it.
-/// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype.
+/// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype, which is not one that can only be
+///   stored.
 /// - `too-large` if the number of steps or the last step does not fit an `i32`.
 /// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
@@ -472,7 +473,8 @@ impl Turns {
         Turns { length, is_reversed: false }
     }
 
-    /// Returns the index of the elements and results of turn `i`.
+    /// Returns the index, along the scanned dimension, of the elements that turn `i` takes and of the results that it
+    /// makes.
     fn place(self, i: &Array) -> Array {
         if self.is_reversed { self.length.saturating_sub(1) - i } else { i.clone() }
     }

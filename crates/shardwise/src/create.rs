@@ -155,8 +155,8 @@ fn in_layout(made: &Array, layout: &Sharding, at: &'static Location<'static>) ->
     made.shard_at(layout.layout(), at)
 }
 
-/// Returns the layout for an array like one in this layout, whose elements are all `n`. Only zeros can be summands on
-/// every device.
+/// Returns the layout for an array of elements `n` that is made like one in the layout `own`: `own` itself for 0, and
+/// `own` without its unreduced axes for other numbers, which cannot be the summands of all devices.
 fn summands(own: &Sharding, n: u8) -> Sharding {
     if n == 0 { own.clone() } else { own.clone().with_unreduced(vec![]) }
 }

@@ -104,7 +104,7 @@ struct Pending {
     /// The name of the function whose result this is, or of the op if no function made it. Empty for a result of
     /// [`like`] or [`by_rule`] outside of a function.
     name: &'static str,
-    /// The index of the first op that this function made, or of the op.
+    /// The index of the first op of the function whose result this is, or of the op if no function made it.
     first_op: usize,
     loc: Loc,
     /// True while the function that makes the value is still running.
@@ -278,8 +278,8 @@ impl State {
     }
 
     /// Returns the sharding in which each dimension has its axes in `layout`. Panics if there is no mesh. If the mesh
-    /// has axes that are neither part of types nor manual, dimensions are open, and the typed axes that are not used
-    /// are replicated.
+    /// has axes that are neither part of types nor manual, dimensions are open, and the typed axes that split no
+    /// dimension and are not unreduced are replicated.
     fn sharding(&self, layout: &[AxisList], sums: Sums) -> Sharding {
         let Sums { unreduced, reduced } = sums;
         let mesh = self.mesh.clone().expect("types are over the axes of a mesh");
@@ -291,7 +291,7 @@ impl State {
         ShardingParts { mesh, dims, replicated, unreduced, reduced }.into()
     }
 
-    /// Returns the part of a sharding that is part of types.
+    /// Returns the sharding without the axes that are not part of types.
     fn typed<'a>(&self, sharding: &'a Sharding) -> Cow<'a, Sharding> {
         if !self.is_mixed {
             return Cow::Borrowed(sharding);

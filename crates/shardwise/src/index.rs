@@ -635,7 +635,7 @@ impl Array {
     /// bounds are clamped.
     ///
     /// - An integer, or a scalar integer array, which drops its dimension.
-    /// - A range, or `step(range, by)`.
+    /// - A range, or `step(range, by)`. A range that ends at or before its start selects no elements.
     /// - `ds(start, size)`.
     /// - An integer array. Arrays broadcast against each other. Their dimensions replace those that they index if these
     ///   are adjacent, and come first otherwise. As in NumPy, integers and scalars beside them count as index arrays

@@ -168,8 +168,8 @@ pub(crate) fn decided_or_constrained(x: &Array, sharding: &Sharding, at: &'stati
     }
 }
 
-/// Returns the mistake of the first dimension of `x` that the layout's axes over which types state layouts do not
-/// divide evenly, or `None` if there is none.
+/// Returns the mistake `spec-uneven` for the first dimension of `x` that the axes of `sharding` that are part of types,
+/// such as Explicit ones, do not split evenly. Returns `None` if there is no such dimension.
 fn uneven(sharding: &Sharding, spec: &P, x: &Array, loc: &Loc) -> Option<Diagnostic> {
     let split = |(dim, d): (usize, &DimSharding)| {
         let over = trace::with(|t| t.explicit.typed_axes(&d.axes));

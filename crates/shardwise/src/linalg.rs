@@ -379,7 +379,7 @@ impl Factors {
         Factors::new(a, if m == n { LU(a) } else { packed_factors(a) })
     }
 
-    /// Returns the factors of `a` that [`packed_factors`] returns.
+    /// Builds the factors from what [`packed_factors`] returned for `a`.
     fn new(a: &Array, (packed, pivots, order): Three) -> Factors {
         let [m, _] = sizes(a);
         let shape: Vec<usize> = order.tensor().shape.iter().copied().chain([m]).collect();
@@ -745,11 +745,11 @@ static PINV: Own<Array> = LazyLock::new(|| {
 });
 
 /// Returns the solutions of `a x = b` with the smallest norm among those with the smallest residual. `b` has matrices
-/// of right-hand sides. Singular values count as zero as in [`pinv`].
+/// of right-hand sides, or is one vector. Singular values count as zero as in [`pinv`].
 ///
 /// # Shapes
 ///
-/// `f32[.., m, n], f32[.., m, k] -> f32[.., n, k]`.
+/// `f32[.., m, n], f32[.., m, k] -> f32[.., n, k]`, or `f32[.., m, n], f32[m] -> f32[.., n]`. Batches are broadcast.
 ///
 /// # Errors
 ///
@@ -798,7 +798,8 @@ pub fn norm(a: impl AsArray, dims: impl Dims) -> Array {
     a.as_array().square().sum(dims).sqrt()
 }
 
-/// Returns powers of matrices, by repeated squaring. A negative power is that of the inverses.
+/// Returns powers of matrices, by repeated squaring. Power 0 is the identity matrix. A negative power is that of the
+/// inverses.
 ///
 /// # Shapes
 ///

@@ -31,7 +31,7 @@ impl Scope {
         &self.mesh.axes[axis.index()].name
     }
 
-    /// Formats the axes with their kinds: `X=4 Manual, Y=2 Auto`.
+    /// Formats all axes of the mesh with their kinds: `X=4 Manual, Y=2 Auto`. Those of this scope are Manual.
     pub fn kinds(&self) -> String {
         let kind = |i: usize| match self.axes.contains(&AxisIndex::new(i)) {
             true => AxisKind::Manual,

@@ -77,7 +77,7 @@ impl Along {
         if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) }
     }
 
-    /// Returns the values of all indices along a new leading dimension: `[s..] -> [n, s..]`.
+    /// Returns the values that `x` has at all indices along the axes, in a new first dimension: `[s..] -> [n, s..]`.
     pub fn gather(&self, x: &Array) -> Array {
         let shape = x.tensor().shape.clone();
         let all = self.0.iter().rev().fold(x.clone(), |x, axis| {

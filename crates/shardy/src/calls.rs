@@ -80,8 +80,9 @@ impl Copies {
 }
 
 /// Replaces calls by named computations. Adds data-flow edges to all named computations unless
-/// `add-data-flow-edges-on-named-computations` is false. Only the functions that were not called remain. Fails if a
-/// function calls itself, if calls nest too deep, or if a function has too many ops once its calls are replaced.
+/// `add-data-flow-edges-on-named-computations` is false. Only the functions that no call calls remain, and those that
+/// other ops, such as composites, refer to. Fails if a function calls itself, if calls nest too deep, or if a function
+/// has too many ops once its calls are replaced.
 pub(crate) fn import(module: &Module, settings: &Settings) -> Result<Module, Diagnostics> {
     steps::inline_calls(module, settings.is_on_by_default("add-data-flow-edges-on-named-computations"))
 }

@@ -104,7 +104,8 @@ impl Canon<'_, '_> {
         }
     }
 
-    /// Simplifies a reshard or collective if one of the steps applies to it. Returns true if one did.
+    /// Simplifies `op` if it is a reshard or collective of the kinds that are simplified, and one of the rules for them
+    /// applies. Returns true if one did. Returns false for an erased op.
     fn step(&mut self, op: Op) -> bool {
         if self.edit.is_erased(op) {
             return false;
@@ -228,9 +229,9 @@ impl Canon<'_, '_> {
         true
     }
 
-    /// Replaces a sum by a reduce-scatter if all its users slice it in the same way, and the slices begin with all axes
-    /// that are summed over. Slices by the rest of their axes after it. `op` is one of the slices. Returns true if it
-    /// did.
+    /// Replaces the sum (all-reduce) that `op` slices, and all slices of it, by a reduce-scatter. The other axes of the
+    /// slices are sliced after it. Returns true if it did. Returns false, and changes nothing, unless all users of the
+    /// sum slice it as `op` does, along all axes that are summed over, and in each dimension along these first.
     fn scatter(&mut self, op: Op) -> bool {
         let Some(sum) = self.operand_op(op, Opcode::SdyAllReduce) else { return false };
         let users: Vec<Op> = self.edit.uses(self.edit.body[sum].results[0]).map(|(user, _)| user).collect();
@@ -295,10 +296,10 @@ impl Canon<'_, '_> {
         self.replace(op, v)
     }
 
-    /// Returns the sharding that an earlier reshard must have to replace one to this sharding. Steps of `path` are
-    /// transposes and reshapes, of which the last one in the program is first. The dimensions are permuted back through
-    /// the transposes behind the last reshape that changes the rank. As in Shardy, the steps before that reshape are
-    /// ignored.
+    /// Returns the sharding that the result of an earlier reshard must have to replace that of a reshard to `sharding`,
+    /// which comes after the steps of `path`. Steps of `path` are transposes and reshapes, of which the last one in the
+    /// program is first. The dimensions are permuted back through the transposes behind the last reshape that changes
+    /// the rank. As in Shardy, the steps before that reshape are ignored.
     fn before(&self, path: &[Op], mut sharding: Sharding) -> Sharding {
         for &step in path {
             match self.edit.opcode(step) {

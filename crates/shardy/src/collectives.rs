@@ -350,7 +350,8 @@ impl<'a> Conversion<'a> {
         matches!((surplus, missing), (Some(a), Some(b)) if divisible(self.size(a), self.size(b)))
     }
 
-    /// Replaces the axes of each dimension by others with the same number of shards.
+    /// Replaces the axes of each dimension of the current layout that come after the common prefix with the target by
+    /// others, those of the target first as far as they fit. The number of shards of each dimension stays the same.
     fn rearrange(&mut self) {
         let rank = self.ins.len();
         self.held.clear();

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// The axes of each factor, by factor index.
 pub type FactorAxes = Vec<AxisList>;
 
-/// Returns one list of axes for each factor, such that an op with these shardings can run on shards.
+/// Returns one list of axes for each factor, such that the op can run on shards if all its tensors are split along
+/// these.
 ///
 /// `sizes` holds the number of elements of each tensor, operands first.
 pub fn common_axes(rule: &Rule, mesh: &Mesh, projection: &Projection, sizes: &[u64]) -> FactorAxes {

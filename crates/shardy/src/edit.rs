@@ -176,7 +176,7 @@ impl<'m> Edit<'m> {
         self.insert(place, Opcode::Reshard, operand, Attrs::new(), to)
     }
 
-    /// Inserts a step on `operand` that leads to this sharding. Returns the result.
+    /// Inserts the collective `step` on `operand` at `place`. Its result has the sharding `to`. Returns the result.
     pub fn insert_step(&mut self, place: Place, operand: Value, step: &ShardyCollective, to: Sharding) -> Value {
         self.insert(place, step.opcode(), operand, step.attrs(&to.mesh), to)
     }

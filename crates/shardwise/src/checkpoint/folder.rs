@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 const INDEX: &str = "model.safetensors.index.json";
 const SINGLE: &str = "model.safetensors";
 
-/// One more than the number of times that a folder is opened at most. It is opened again if the checkpoint was replaced
-/// at the same time.
+/// Opening a checkpoint is tried fewer times than this, and then fails. It is tried again if the checkpoint was
+/// replaced at the same time.
 const MAX_TRIES: usize = 100;
 
 // ── writing

@@ -38,8 +38,9 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
 ///
 /// If data moves for this, `f` runs on operands that are moved first, and the results are pending. Where the layouts of
 /// the operands contradict each other, `f` runs on operands in the first of the possible layouts, which the caller is
-/// asked to confirm. If nothing moves, outside of Explicit mode, and if operands have no layouts, are pending,
-/// unreduced or reduced, only runs `f` on the operands.
+/// asked to confirm. If nothing moves, `f` runs on the operands, and a result without a layout gets that of the rule.
+/// Outside of Explicit mode, if no operand has a layout, and if one is pending, unreduced or reduced, only runs `f` on
+/// the operands.
 pub(crate) fn by_rule(
     name: &'static str,
     operands: &[Array],
@@ -93,7 +94,8 @@ fn results_of(t: &Trace, rule: &Rule, layouts: &[Option<Sharding>]) -> ResultLay
     with_whole_dims(infer(query), rule, &operands)
 }
 
-/// Returns the layout of a tensor in which each dimension is split as the dimension of a result with the same factor.
+/// Returns the layout of a tensor in which each dimension is split as the first dimension of a result with the same
+/// factors. A dimension without one, or without factors, is not split.
 fn layout_in(mapping: &Mapping, rule: &Rule, results: &[Layout]) -> Layout {
     let split = |dim: &shardwise_sharding::DimFactors| {
         let mut dims = rule.results.iter().zip(results).flat_map(|(m, layout)| m.dims.iter().zip(layout));

@@ -59,7 +59,8 @@ impl Candidates {
         }
     }
 
-    /// Returns these layouts, followed by those of `others` that are not among them. The verdict is that of `self`.
+    /// Returns the layouts of `self`, followed by those of `others` that are not among them. The verdict is that of
+    /// `self`.
     fn and(self, others: Candidates) -> Candidates {
         let mut candidates = self.all();
         for candidate in others.all() {
@@ -158,8 +159,8 @@ fn alike<'a>(mut layouts: impl Iterator<Item = &'a Sharding>, rank: usize) -> Op
     (fits && layouts.all(is_same)).then_some(first)
 }
 
-/// Returns these layouts of results. If the verdict is clear although a split dimension of an operand has no factor in
-/// the rule, data moves, because the dimension is needed whole.
+/// Returns `inferred`. If its verdict is clear although a split dimension of an operand has no factor in the rule, the
+/// verdict becomes that data moves, because that dimension is needed whole.
 pub(super) fn with_whole_dims(mut inferred: ResultLayouts, rule: &Rule, operands: &Layouts<'_>) -> ResultLayouts {
     let moved = || {
         rule.operands.iter().zip(operands).enumerate().find_map(|(operand, (mapping, s))| {

@@ -22,7 +22,7 @@ struct Line {
 }
 
 impl Warnings {
-    /// Returns true if this function has no warning yet on its line, or if the line is not known.
+    /// Returns true if the function `name` has no warning yet on the line of `loc`, or if this line is not known.
     pub fn is_news(&self, loc: &Loc, name: &'static str) -> bool {
         !self.0.iter().any(|line| line.names.contains(&name) && is_same_line(&line.loc, loc))
     }

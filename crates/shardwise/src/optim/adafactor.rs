@@ -25,7 +25,8 @@ pub struct Adafactor {
 /// Returns Adafactor (Shazeer and Stern, 2018) with this learning rate: `optax.adafactor`.
 ///
 /// For a parameter with two dimensions of size 128 or more, the mean of squared gradients is kept only as its means
-/// over each of its two largest dimensions: `v_row` and `v_col`. For other parameters, it is kept as `v`.
+/// over each of its two largest dimensions: `v_row` and `v_col`. For other parameters, it is kept as `v`. By default,
+/// there is no momentum and no weight decay.
 pub fn adafactor(rate: impl Into<Schedule>) -> Adafactor {
     Adafactor {
         rate: rate.into(),
@@ -63,7 +64,7 @@ impl Adafactor {
     pub fn momentum(self, momentum: f64) -> Adafactor {
         Adafactor { momentum: Some(momentum), ..self }
     }
-    /// Sets the number that is added to squared gradients.
+    /// Sets the number that is added to squared gradients: 1e-30 by default.
     pub fn eps(self, eps: f64) -> Adafactor {
         Adafactor { eps, ..self }
     }

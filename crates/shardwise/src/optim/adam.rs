@@ -103,8 +103,8 @@ impl Adam {
         Adam { decay: self.decay.masked(mask), ..self }
     }
 
-    /// Returns the direction for one parameter from its gradient and its new means. `step` is the number of the step,
-    /// from 1.
+    /// Returns the step of one parameter, before weight decay and the learning rate, from its gradient and its new
+    /// means. `step` is the number of the step, from 1.
     fn direction(&self, grad: &Array, mu: &Array, nu: &Array, step: &Array) -> Array {
         let mean = match self.is_nesterov {
             true => {
