@@ -132,7 +132,9 @@ impl Pattern {
     }
 }
 
-/// Returns the pattern of an exchange in these groups of devices, which all run at the same time.
+/// Returns the pattern of an exchange in these groups of devices, which all run at the same time: of each number, the
+/// largest of any group. Groups of fewer than 2 devices do not count. For a group in several pods, the loads of links
+/// within pods are those of its members in the pod of the first one.
 pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let mut found = Pattern::NOTHING;
     let mut irregular = vec![];

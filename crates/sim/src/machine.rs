@@ -186,8 +186,8 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
-    /// Reads the first machine of a file, without those whose names begin with `_`. [`Machine::parse`] describes the
-    /// form of the file.
+    /// Reads a file, and returns its first machine whose name does not begin with `_`. [`Machine::parse`] describes the
+    /// form of the file. All machines of the file must be well formed.
     ///
     /// # Errors
     /// Fails if the file cannot be read or has no machine (`machine-file`), or if its text has mistakes
@@ -290,8 +290,9 @@ impl Machine {
         self.constants.torus_dims == 0.0 && !self.is_host()
     }
 
-    /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages. Machines whose
-    /// names begin with `_` are read but not returned: they are only for the `like` of others.
+    /// Reads machines from a text of the form of `data/machines.txt`, in its order. `file` is its name for messages.
+    /// Machines whose names begin with `_` are read but not returned, and may lack constants: they are only for the
+    /// `like` of others. If a machine has several lines for a constant, the last one counts.
     ///
     /// # Errors
     /// Fails if a line cannot be read, or if a machine lacks a constant that it must have, or has a value that the

@@ -101,7 +101,8 @@ pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
     uses
 }
 
-/// Returns the values that are in memory at a time, the largest first. Those with the same name and place are one part.
+/// Returns the values that are in memory at a time, the largest first, without those of 0 bytes and those that are
+/// freed at this time. Values with the same name and source location are one part.
 pub(crate) fn parts(allocations: &[Allocation], time: Picoseconds) -> Vec<MemoryPart> {
     let is_held = |a: &&Allocation| a.part.bytes > 0 && a.start <= time && a.end.is_none_or(|end| end > time);
     let mut by_place: BTreeMap<(String, String), MemoryPart> = BTreeMap::new();

@@ -48,8 +48,8 @@ impl Plan {
         Plan { items, inputs, ..plan }
     }
 
-    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it. In place
-    /// of a free item, those that wait for that one count, if there are any.
+    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it, or if
+    /// none waits for it. In place of a free item, those that wait for that one count, if there are any.
     pub(crate) fn short_lives(&self) -> Vec<bool> {
         let mut last: Vec<usize> = (0..self.items.len()).collect();
         for i in (0..self.items.len()).rev() {

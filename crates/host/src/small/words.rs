@@ -60,7 +60,7 @@ impl Words {
         self.wide.truncate(wide);
     }
 
-    /// Adds words for an array of `len` elements, and returns its place. Their bits are 0.
+    /// Adds words for an array of `len` elements, all bits 0, and returns its place. Its step is 1, or 0 if `len` is 1.
     pub fn add(&mut self, elem: Elem, len: usize) -> Place {
         let at = self.counts()[usize::from(elem.is_wide())];
         if elem.is_wide() {
@@ -110,12 +110,13 @@ impl Words {
         }
     }
 
-    /// Converts narrow elements to words of 64 bits, through the bytes of the elements.
+    /// Converts the `len` narrow elements at `from` to words of 64 bits, which are written from word number `to` on.
     pub fn widen(&mut self, len: usize, to: usize, from: Place) {
         rewrite(&self.narrow[from.at as usize..][..from.count(len)], from.elem, &mut self.wide[to..][..len]);
     }
 
-    /// Converts words of 64 bits that hold elements of a narrow type to words of 32 bits.
+    /// Converts `len` words of 64 bits at `from`, which hold elements of the narrow type `elem`, to words of 32 bits,
+    /// which are written from word number `to` on.
     pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
         rewrite(&self.wide[from.at as usize..][..from.count(len)], elem, &mut self.narrow[to..][..len]);
     }
@@ -163,7 +164,8 @@ pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     words(elem, bytes, to);
 }
 
-/// Writes the elements from a place on to their bytes, as many as there are bytes for.
+/// Writes the elements from a place on to their bytes, as many as there are bytes for. If the step of the place is 0,
+/// writes its single element again and again.
 #[inline(always)]
 pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     let (elem, words) = (place.elem, &words[place.at as usize..]);

@@ -106,7 +106,8 @@ fn is_reduction(view: &OpView<'_>) -> bool {
 /// and arrays of which a slice or gather reads a part may be larger. Source: the host engine.
 const SMALL_SIZE: usize = 1024;
 
-/// The largest number in a loop whose arrays have at most [`SMALL_SIZE`] on average. Source: the host engine.
+/// The largest number of real elements of an array in a loop whose ops have results of at most [`SMALL_SIZE`] on
+/// average. Source: the host engine.
 const SMALL_SIZE_IN_LOOPS: usize = 1 << 14;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
@@ -151,8 +152,8 @@ impl Joining<'_> {
         }
     }
 
-    /// Takes the ops out of `done` that only change where elements are and whose users are all in a small item, in the
-    /// open ones, or taken: small programs move these elements.
+    /// Takes the ops out of the last [`WINDOW`] items of `done` that only change where elements are, whose results are
+    /// small, and whose users are all in `item`, in the open items, or taken: small programs move these elements.
     fn taken_views(&mut self, item: &Item) -> Vec<Item> {
         let mut inside: HashSet<Op> =
             self.open.iter().chain([item]).flat_map(|item| item.ops().iter().copied()).collect();
