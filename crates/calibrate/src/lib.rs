@@ -2,9 +2,10 @@
 //! takes for a program.
 //!
 //! Each constant is measured by small programs that the engine runs, or by loops over memory. A time is the first
-//! quartile of several runs, so that other processes disturb it little. Programs are measured in several rounds, because
-//! many machines run at another speed from one second to the next. [`calibrate`] takes one to two minutes on a
-//! machine that does nothing else. Its result is a machine in the form of a file ([`Machine::to_text`]).
+//! quartile of several runs, so that other processes disturb it little. Programs that determine constants are measured
+//! in several rounds, because many machines run at another speed from one second to the next. [`calibrate`] takes one
+//! to two minutes on a machine that does nothing else. Its result is a machine in the form of a file
+//! ([`Machine::to_text`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations)]
 
