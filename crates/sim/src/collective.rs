@@ -16,8 +16,8 @@
 //! ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in which
 //! neighbours are closer.
 //!
-//! Over the network of the data centre, n pods gather in log2(n) steps, rounded up, by recursive doubling. An all-reduce
-//! takes twice as many, and an all-to-all takes one.
+//! Over the network of the data centre, n pods gather in log2(n) steps, rounded up, by recursive doubling. An
+//! all-reduce takes twice as many, and an all-to-all takes one.
 //!
 //! In a twisted torus, the short dimensions are rings for groups that contain the chips to which their shifted wraps
 //! lead.

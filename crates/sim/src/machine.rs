@@ -275,8 +275,8 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
-    /// name, if it may not have this value, and for a host.
+    /// Returns the machine with another value for a constant of a chip, from this source, which counts as checked.
+    /// Returns `None` if there is no constant of this name, if it may not have this value, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut facts = self.facts.clone();
         *facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };

@@ -70,8 +70,8 @@ fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (
     last
 }
 
-/// Returns true if the item can write its result into the memory of `v`, which no later item uses: if it is a group whose
-/// results have as many bytes as `v`, and no product of it reads `v`.
+/// Returns true if the item can write its result into the memory of `v`, which no later item uses: if it is a group
+/// whose results have as many bytes as `v`, and no product of it reads `v`.
 fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v: Value) -> bool {
     let Item::Group(ops) = &plan.items[item] else { return false };
     let root = block.at(plan.items[item].root());
