@@ -30,7 +30,8 @@ use crate::{Machine, Topology};
 use shardwise_base::counted;
 use shardwise_view::Torus;
 
-/// The kind of a collective, as far as its time depends on it.
+/// The kind of a collective, as far as its time depends on it. Each kind says which are the bytes of the collective
+/// ([`Pattern::seconds`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Exchange {
     /// An all-gather or reduce-scatter. The bytes are those of the whole array.

@@ -285,7 +285,7 @@ impl Machine {
         section.finish().ok().filter(|_| is_value(value))
     }
 
-    /// Returns true if switches connect the devices.
+    /// Returns true if switches connect the devices, and false for a torus and for a host.
     pub fn is_switched(&self) -> bool {
         self.constants.torus_dims == 0.0 && !self.is_host()
     }

@@ -54,7 +54,7 @@ impl Words {
         [self.narrow.len(), self.wide.len()]
     }
 
-    /// Removes the last words, so that these numbers are left.
+    /// Removes the last words, so that at most these numbers of narrow and of wide words are left.
     pub fn truncate(&mut self, [narrow, wide]: [usize; 2]) {
         self.narrow.truncate(narrow);
         self.wide.truncate(wide);
@@ -71,7 +71,8 @@ impl Words {
         Place { elem, at: u32::try_from(at).expect("small programs are small"), step: u32::from(len != 1) }
     }
 
-    /// Sets one word, which has 64 bits if it is `wide`.
+    /// Sets word number `at`: of the words of 64 bits if `wide`, and otherwise of those of 32 bits, to the low half of
+    /// `bits`.
     pub fn set(&mut self, wide: bool, at: u32, bits: u64) {
         if wide {
             self.wide[at as usize] = bits;
@@ -80,7 +81,7 @@ impl Words {
         }
     }
 
-    /// Returns the bits of a word, which has 64 bits if it is `wide`.
+    /// Returns the bits of word number `at`: of the words of 64 bits if `wide`, and otherwise of those of 32 bits.
     pub fn get(&self, wide: bool, at: usize) -> u64 {
         if wide { self.wide[at] } else { self.narrow[at].into() }
     }
@@ -155,7 +156,7 @@ fn rewrite<A: Word, B: Word>(from: &[A], elem: Elem, to: &mut [B]) {
     }
 }
 
-/// Sets words to the elements with these bytes.
+/// Sets the words in `to` to the elements of type `elem` with these bytes, one word for each.
 #[inline(always)]
 pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     if elem.size() == W::SIZE {
@@ -186,7 +187,7 @@ pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     put_words(elem, bytes, &words[..count]);
 }
 
-/// The most words of a row that has fewer partial results than others.
+/// The largest number of words of a row that is folded with this many partial results, or fewer. Longer rows have more.
 const SHORT_ROW: usize = 8;
 
 /// Words of one width, on which the actions of this width work.

@@ -127,7 +127,8 @@ struct Joining<'a> {
     block: OpView<'a>,
     uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
-    /// The items that may become one small program. Only views may come before the first one that is not free.
+    /// The items that may become one small program. Of the free items, only ops of [`Kind::View`] may come before the
+    /// first item that is not free.
     open: Vec<Item>,
     done: Vec<Item>,
 }
@@ -275,7 +276,8 @@ struct Grouping<'a> {
     uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
     kinds: HashMap<Op, Kind>,
-    /// The views so far whose users all read their operands in their place.
+    /// The ops of [`Kind::View`], among those that were visited, whose users all read the op's operand in place of its
+    /// result.
     read_through: HashSet<Op>,
 }
 
@@ -350,7 +352,8 @@ impl Grouping<'_> {
         own == size || (own <= size / row && !folds) || own <= 1
     }
 
-    /// Returns true if all users of a view read its operand in its place. The users must have been visited before.
+    /// Returns true if all users of an op of [`Kind::View`] read its operand in place of its result, or if there are
+    /// none. The users must have been visited before.
     fn is_read_through(&self, op: Op) -> bool {
         let view = self.block.at(op);
         let reads_through = |user: Op| match self.kinds.get(&user) {
