@@ -38,8 +38,8 @@ const ROUNDS: usize = 3;
 /// The constants of the machine by name: the value of each, and how it was measured or where it is from.
 type Facts = BTreeMap<String, (f64, String)>;
 
-/// Measures this machine. `report` is called with the name of each group of constants before it is measured, in each of
-/// several rounds: `products, round 1 of 3`.
+/// Measures this machine. `report` is called with the name of each group of constants before it is measured, as in
+/// `memory and workers`, or in `products, round 1 of 3` for a group that is measured in several rounds.
 ///
 /// # Errors
 /// Fails if a program cannot be compiled, run or predicted, such as for lack of memory. A program of elementwise ops

@@ -55,8 +55,8 @@ pub(crate) fn account(
     }
 }
 
-/// Returns, for each value that is used, the item that ends last among those that use it, or a value in its memory, and
-/// the time at which this item ends.
+/// Returns, for each value, the item that ends last among those that use it or another value in its memory, and the
+/// time at which this item ends. A value without such items has no entry.
 fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (usize, Picoseconds)> {
     let mut last: BTreeMap<Value, (usize, Picoseconds)> = BTreeMap::new();
     for (i, inputs) in plan.inputs.iter().enumerate() {

@@ -125,8 +125,8 @@ fn dimensions(topology: &Topology) -> Vec<Part> {
     all
 }
 
-/// Returns the first set of dimensions of this size in all, among those with the most dimensions, at most three.
-/// Returns `None` if there is no such set.
+/// Returns the first set of dimensions whose sizes are larger than 1 and have the product `size`: among those with the
+/// most dimensions, at most three. Returns `None` if there is no such set.
 fn whole_dimensions(free: &[Part], size: usize) -> Option<Vec<usize>> {
     let subsets = 1..1usize << free.len();
     let members = |set: usize| (0..free.len()).filter(|d| set >> d & 1 == 1).collect::<Vec<_>>();

@@ -508,7 +508,8 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Runs something on the core once the core is free and its inputs are there. Returns its start and end.
+    /// Runs something on the core once the core is free and its inputs are there. It takes `time`, and longer beside
+    /// transfers ([`Simulator::contention`]). Returns its start and end.
     fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
         let start = self.wait(frame, inputs);
         let end = start.saturating_add(time).saturating_add(self.contention(start, time));

@@ -183,7 +183,7 @@ impl Topology {
         }
     }
 
-    /// Checks that a mesh has as many devices.
+    /// Checks that a mesh has as many devices as the topology.
     ///
     /// # Errors
     /// Fails if it has another number of devices (`topology-mesh`). The message has no location.
