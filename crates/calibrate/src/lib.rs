@@ -2,9 +2,10 @@
 //! takes for a program.
 //!
 //! Each constant is measured by small programs that the engine runs, or by loops over memory. A time is the first
-//! quartile of several runs, so that other processes disturb it little. All programs are measured in several rounds,
-//! because many machines run at another speed from one second to the next. [`calibrate`] takes one to two minutes on a
-//! machine that does nothing else. Its result is a machine in the form of a file ([`Machine::to_text`]).
+//! quartile of several runs, so that other processes disturb it little. Programs that determine constants are measured
+//! in several rounds, because many machines run at another speed from one second to the next. [`calibrate`] takes one
+//! to two minutes on a machine that does nothing else. Its result is a machine in the form of a file
+//! ([`Machine::to_text`]).
 #![forbid(unsafe_code)]
 #![warn(missing_docs, missing_debug_implementations)]
 
@@ -30,19 +31,20 @@ const INSTANCES: usize = 8;
 /// instruction.
 const FEW: &[usize] = &[1100];
 
-/// The number of rounds. Each measures once all programs that determine constants. Those that check predictions run once,
-/// after the rounds.
+/// The number of rounds, in each of which all programs that determine constants are measured. Memories and workers are
+/// measured before the rounds, and the programs that check predictions after them.
 const ROUNDS: usize = 3;
 
 /// The constants of the machine by name: the value of each, and how it was measured or where it is from.
 type Facts = BTreeMap<String, (f64, String)>;
 
-/// Measures this machine. `report` is called with the name of each group of constants before it is measured.
+/// Measures this machine. `report` is called with the name of each group of constants before it is measured, as in
+/// `memory and workers`, or in `products, round 1 of 3` for a group that is measured in several rounds.
 ///
 /// # Errors
 /// Fails if a program cannot be compiled, run or predicted, such as for lack of memory. A program of elementwise ops
-/// that cannot be compiled is left out instead. Fails, or stops the computation, if the run is cancelled or reaches its
-/// limit of steps.
+/// that cannot be compiled is left out instead. Fails if a constant that a host must have is not found, because a time
+/// was measured as 0. Fails, or stops the computation, if the run is cancelled or reaches its limit of steps.
 pub fn calibrate(mut report: impl FnMut(&str)) -> Result<Machine, Diagnostics> {
     let mut facts = Facts::new();
     report("memory and workers");
@@ -75,8 +77,8 @@ fn round(mut report: impl FnMut(&str)) -> Result<Facts, Diagnostics> {
     Ok(facts)
 }
 
-/// Returns the constants of several rounds. Of rates the largest one counts, because what disturbs a program makes it
-/// slower. Of times the median counts, because they are differences of measured ones.
+/// Returns the constants that at least one of several rounds found. Of rates the largest one counts, because what
+/// disturbs a program makes it slower. Of times the median counts, because they are differences of measured ones.
 fn merged(rounds: &[Facts]) -> Facts {
     let mut all: BTreeMap<&str, Vec<&(f64, String)>> = BTreeMap::new();
     rounds.iter().flatten().for_each(|(name, fact)| all.entry(name).or_default().push(fact));
@@ -89,7 +91,8 @@ fn merged(rounds: &[Facts]) -> Facts {
     all.into_iter().map(one).collect()
 }
 
-/// Adds a constant, unless its value is not finite or not positive, as measured differences may be.
+/// Adds a constant, or replaces the one of the same name. Does nothing if the value is not finite or not positive, as
+/// measured differences may be.
 fn add(facts: &mut Facts, name: impl Into<String>, value: f64, source: impl Into<String>) {
     if value.is_finite() && value > 0.0 {
         facts.insert(name.into(), (value, source.into()));

@@ -9,7 +9,7 @@ const LARGEST: &str = "({
     stablehlo.return %s : tensor<f32>
   })";
 
-/// The region of a reduction to the largest number and its place, as JAX exports `argmax`.
+/// The region of a reduction to the largest number and its index, as JAX exports `argmax`.
 const SEARCH: &str = "({
   ^bb0(%a: tensor<f32>, %i: tensor<i32>, %b: tensor<f32>, %j: tensor<i32>):
     %g = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
@@ -68,7 +68,7 @@ pub(crate) fn moves(elements: usize) -> Vec<String> {
     [orders(elements), parts(elements), folds(elements)].concat()
 }
 
-/// Returns transposes, broadcasts, concatenations and reversals.
+/// Returns programs of one transpose, broadcast, concatenation or reversal each.
 fn orders(elements: usize) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let (ty, turned) = (tensor(&[rows, columns], "f32"), tensor(&[columns, rows], "f32"));
@@ -93,7 +93,7 @@ fn orders(elements: usize) -> Vec<String> {
     ]
 }
 
-/// Returns slices, paddings and updates of slices along both dimensions of a matrix.
+/// Returns programs of one padding, slice, dynamic slice or update of a slice each, for both dimensions of a matrix.
 fn parts(elements: usize) -> Vec<String> {
     let sizes = matrix(elements);
     let (ty, scalar, x) = (tensor(&sizes, "f32"), tensor(&[], "f32"), format!("%x: {}", tensor(&sizes, "f32")));
@@ -126,7 +126,8 @@ fn parts(elements: usize) -> Vec<String> {
     programs
 }
 
-/// Returns sums along both dimensions of a matrix, and searches for the largest element and its place.
+/// Returns programs of one sum, or of one search for the largest element and its index, for both dimensions of a
+/// matrix.
 fn folds(elements: usize) -> Vec<String> {
     let [rows, columns] = matrix(elements);
     let ty = |dtype: &str| tensor(&[rows, columns], dtype);
@@ -177,7 +178,7 @@ pub(crate) fn indexed(elements: usize) -> Vec<String> {
     programs
 }
 
-/// Returns sorts of a line and of columns, and of a line of pairs.
+/// Returns programs that sort a line, the columns of a matrix, or a line of pairs, of f32 and of i32.
 fn sorts(elements: usize) -> Vec<String> {
     let order = |dtype: &str| if dtype == "f32" { ", TOTALORDER" } else { "" };
     let sort = |sizes: &[usize], dtype: &str| {
@@ -207,7 +208,7 @@ fn sorts(elements: usize) -> Vec<String> {
     ["f32", "i32"].iter().flat_map(|dtype| [sort(&[elements], dtype), sort(&columns, dtype), pairs(dtype)]).collect()
 }
 
-/// Returns convolutions, running sums, and ops on windows of images.
+/// Returns programs of one convolution, running sum, or op on the windows of an image each.
 fn windows(elements: usize) -> Vec<String> {
     let side = 1 << (elements.ilog2() / 2).saturating_sub(2).max(1);
     let image = tensor(&[1, side, side, 32], "f32");

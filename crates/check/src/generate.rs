@@ -22,7 +22,7 @@ pub struct Case {
 const MAX_BOUND: u64 = 1 << 20;
 const SIZES: [usize; 10] = [1, 2, 3, 4, 4, 5, 6, 7, 8, 8];
 
-/// Returns the case of a seed.
+/// Returns the program of a seed, with inputs.
 pub fn case(seed: u64) -> Case {
     let mut choose = Chooser::new(seed);
     let mesh = with_rates(mesh(&mut choose), seed);

@@ -16,8 +16,8 @@
 //! ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in which
 //! neighbours are closer.
 //!
-//! Over the network of the data centre, n pods gather in log2(n) steps, rounded up, by recursive doubling. An all-reduce
-//! takes twice as many, and an all-to-all takes one.
+//! Over the network of the data centre, n pods gather in log2(n) steps, rounded up, by recursive doubling. An
+//! all-reduce takes twice as many, and an all-to-all takes one.
 //!
 //! In a twisted torus, the short dimensions are rings for groups that contain the chips to which their shifted wraps
 //! lead.
@@ -30,7 +30,8 @@ use crate::{Machine, Topology};
 use shardwise_base::counted;
 use shardwise_view::Torus;
 
-/// The kind of a collective, as far as its time depends on it.
+/// The kind of a collective, as far as its time depends on it. Each kind says which are the bytes of the collective
+/// ([`Pattern::seconds`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Exchange {
     /// An all-gather or reduce-scatter. The bytes are those of the whole array.
@@ -132,7 +133,9 @@ impl Pattern {
     }
 }
 
-/// Returns the pattern of an exchange in these groups of devices, which all run at the same time.
+/// Returns the pattern of an exchange in these groups of devices, which all run at the same time: of each number, the
+/// largest of any group. Groups of fewer than 2 devices do not count. For a group in several pods, the loads of links
+/// within pods are those of its members in the pod of the first one.
 pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let mut found = Pattern::NOTHING;
     let mut irregular = vec![];

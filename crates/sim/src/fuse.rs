@@ -10,8 +10,8 @@ use shardwise_ops::collective::CollectiveView;
 use shardwise_ops::{Effects, Linear, Opcode, PropagationClass, Semantics};
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of elements, in all operands together and in all results together, of ops that are left to the
-/// scalar unit.
+/// An op that is no product and has no regions is left to the scalar unit if its operands have at most this many
+/// elements in all, and its results as well.
 pub(crate) const SCALAR_ELEMENTS: usize = 64;
 
 /// A part of a block that is scheduled as a whole.
@@ -134,7 +134,8 @@ impl Fusion<'_> {
         uses.first().is_some_and(|first| uses.iter().all(|other| other.op == first.op))
     }
 
-    /// Returns the roots of the groups that use the results of an op, sorted, or `None` if an op in no group uses one.
+    /// Returns the last ops of the groups that use the results of an op, sorted: none if nothing uses them. Returns
+    /// `None` if an op in no group uses one.
     fn roots_of_users(&self, view: &OpView<'_>) -> Option<Vec<Op>> {
         let uses = view.results().iter().flat_map(|&v| self.uses.of(v));
         let mut found: Vec<Op> = uses.map(|user| self.roots.get(&user.op).copied()).collect::<Option<_>>()?;

@@ -42,8 +42,8 @@ pub(crate) fn work(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>, place: Plac
     work
 }
 
-/// Returns the bytes that the group reads of each value from outside, sorted by value. An op that only moves elements
-/// reads no more of an operand than it writes.
+/// Returns the bytes that the group reads of each value from outside, sorted by value. An op without flops reads no
+/// more of an operand than it writes. If several ops read a value, the one that reads most of it counts.
 fn reads(block: OpView<'_>, ops: &[Op], frame: &Frame<'_>) -> BTreeMap<Value, u64> {
     let mut reads: BTreeMap<Value, u64> = BTreeMap::new();
     let mut members = ops.to_vec();

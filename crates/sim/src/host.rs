@@ -222,7 +222,8 @@ impl<'m> Host<'m> {
         self.push(frame, span, &read, root.results().iter().copied());
     }
 
-    /// Simulates a small program. Its span has the place of its last loop or branch, or of its last op.
+    /// Simulates a small program. Its span has the source location of its last loop or branch, or else of its last op
+    /// that does something.
     fn small(&mut self, frame: &mut Frame<'m>, views: &[OpView<'m>]) {
         let busy = busy(views);
         let root = busy.last().expect("a program has an op that does something");

@@ -186,8 +186,8 @@ static MACHINES: LazyLock<Vec<Arc<Machine>>> = LazyLock::new(|| {
 });
 
 impl Machine {
-    /// Reads the first machine of a file, without those whose names begin with `_`. [`Machine::parse`] describes the
-    /// form of the file.
+    /// Reads a file, and returns its first machine whose name does not begin with `_`. [`Machine::parse`] describes the
+    /// form of the file. All machines of the file must be well formed.
     ///
     /// # Errors
     /// Fails if the file cannot be read or has no machine (`machine-file`), or if its text has mistakes
@@ -275,8 +275,8 @@ impl Machine {
         self.facts.iter().map(|(name, fact)| (*name, fact))
     }
 
-    /// Returns the machine with another value for a constant of a chip. Returns `None` if there is no constant of this
-    /// name, if it may not have this value, and for a host.
+    /// Returns the machine with another value for a constant of a chip, from this source, which counts as checked.
+    /// Returns `None` if there is no constant of this name, if it may not have this value, and for a host.
     pub fn with_constant(&self, name: &str, value: f64, source: &str) -> Option<Machine> {
         let mut facts = self.facts.clone();
         *facts.get_mut(name)? = Fact { value, source: source.into(), is_verified: true };
@@ -285,13 +285,14 @@ impl Machine {
         section.finish().ok().filter(|_| is_value(value))
     }
 
-    /// Returns true if switches connect the devices.
+    /// Returns true if switches connect the devices, and false for a torus and for a host.
     pub fn is_switched(&self) -> bool {
         self.constants.torus_dims == 0.0 && !self.is_host()
     }
 
-    /// Reads machines from a text of the form of `data/machines.txt`. `file` is its name for messages. Machines whose
-    /// names begin with `_` are read but not returned: they are only for the `like` of others.
+    /// Reads machines from a text of the form of `data/machines.txt`, in its order. `file` is its name for messages.
+    /// Machines whose names begin with `_` are read but not returned, and may lack constants: they are only for the
+    /// `like` of others. If a machine has several lines for a constant, the last one counts.
     ///
     /// # Errors
     /// Fails if a line cannot be read, or if a machine lacks a constant that it must have, or has a value that the

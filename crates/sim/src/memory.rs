@@ -55,8 +55,8 @@ pub(crate) fn account(
     }
 }
 
-/// Returns, for each value that is used, the item that ends last among those that use it, or a value in its memory, and
-/// the time at which this item ends.
+/// Returns, for each value, the item that ends last among those that use it or another value in its memory, and the
+/// time at which this item ends. A value without such items has no entry.
 fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (usize, Picoseconds)> {
     let mut last: BTreeMap<Value, (usize, Picoseconds)> = BTreeMap::new();
     for (i, inputs) in plan.inputs.iter().enumerate() {
@@ -70,8 +70,8 @@ fn last_uses(frame: &Frame<'_>, plan: &Plan, done: &[Done]) -> BTreeMap<Value, (
     last
 }
 
-/// Returns true if the item can write its result into the memory of `v`, which no later item uses: if it is a group whose
-/// results have as many bytes as `v`, and no product of it reads `v`.
+/// Returns true if the item can write its result into the memory of `v`, which no later item uses: if it is a group
+/// whose results have as many bytes as `v`, and no product of it reads `v`.
 fn takes_over(block: OpView<'_>, frame: &Frame<'_>, plan: &Plan, item: usize, v: Value) -> bool {
     let Item::Group(ops) = &plan.items[item] else { return false };
     let root = block.at(plan.items[item].root());
@@ -101,7 +101,8 @@ pub(crate) fn curve(allocations: &[Allocation]) -> Vec<MemoryUse> {
     uses
 }
 
-/// Returns the values that are in memory at a time, the largest first. Those with the same name and place are one part.
+/// Returns the values that are in memory at a time, the largest first, without those of 0 bytes and those that are
+/// freed at this time. Values with the same name and source location are one part.
 pub(crate) fn parts(allocations: &[Allocation], time: Picoseconds) -> Vec<MemoryPart> {
     let is_held = |a: &&Allocation| a.part.bytes > 0 && a.start <= time && a.end.is_none_or(|end| end > time);
     let mut by_place: BTreeMap<(String, String), MemoryPart> = BTreeMap::new();

@@ -86,7 +86,7 @@ fn ring_order(topology: &Topology, sizes: &[usize]) -> Option<&'static [usize]> 
 #[derive(Clone, Copy)]
 struct Part {
     size: usize,
-    /// The distance between the numbers of neighbours.
+    /// The difference between the numbers of devices that are neighbours along the part.
     stride: usize,
 }
 
@@ -125,8 +125,8 @@ fn dimensions(topology: &Topology) -> Vec<Part> {
     all
 }
 
-/// Returns the first set of dimensions of this size in all, among those with the most dimensions, at most three.
-/// Returns `None` if there is no such set.
+/// Returns the first set of dimensions whose sizes are larger than 1 and have the product `size`: among those with the
+/// most dimensions, at most three. Returns `None` if there is no such set.
 fn whole_dimensions(free: &[Part], size: usize) -> Option<Vec<usize>> {
     let subsets = 1..1usize << free.len();
     let members = |set: usize| (0..free.len()).filter(|d| set >> d & 1 == 1).collect::<Vec<_>>();
@@ -137,7 +137,8 @@ fn whole_dimensions(free: &[Part], size: usize) -> Option<Vec<usize>> {
     sets.min_by_key(|set| (usize::MAX - set.len(), set.clone()))
 }
 
-/// Takes parts of this size in all from the dimensions, the last dimension first.
+/// Takes parts whose sizes have the product `size` out of the free dimensions, as much as possible from the last ones.
+/// Returns the parts major to minor.
 fn parts(free: &mut [Part], mut size: usize) -> Vec<Part> {
     let mut taken = vec![];
     for part in free.iter_mut().rev() {

@@ -9,10 +9,11 @@ use shardwise_ops::collective::groups_of_axes;
 /// The bytes of a collective that is large enough for its latency not to count.
 const MANY: f64 = 1e12;
 
-/// Returns the rates of a mesh on a topology: the time of a byte along each axis is that of an all-gather over the
-/// axis, divided by the bytes that a device receives in it. A collective starts in the time of an all-gather of no bytes
-/// along the axis where that is shortest. Returns `None` if the mesh has another number of devices than the topology, if
-/// no axis has more than one device, and for a host, whose devices have one memory.
+/// Returns the rates of a mesh on a topology, relative to the time of a byte along the fastest axis. The time of a byte
+/// along an axis is that of a large all-gather over the axis, divided by the bytes that a device receives in it. An
+/// axis of one device counts as fastest. A collective starts in the time of an all-gather of no bytes along the axis
+/// where that is shortest. Returns `None` if the mesh has another number of devices than the topology, if no axis has
+/// more than one device, and for a host, whose devices have one memory.
 ///
 /// ```
 /// use shardwise_base::Mesh;

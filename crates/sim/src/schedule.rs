@@ -17,7 +17,7 @@ pub(crate) struct Done {
 /// The items of a block, with what each of them waits for.
 pub(crate) struct Plan {
     pub(crate) items: Vec<Item>,
-    /// The values from outside of each item that it uses, sorted.
+    /// For each item, the values that it uses and does not make, sorted.
     pub(crate) inputs: Vec<Vec<Value>>,
     /// The number of items that each item waits for.
     waits: Vec<usize>,
@@ -48,8 +48,8 @@ impl Plan {
         Plan { items, inputs, ..plan }
     }
 
-    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it. In place
-    /// of a free item, those that wait for that one count, if there are any.
+    /// Returns, for each item, true if all items that wait for it come at most [`SHORT_LIFE`] places after it, or if
+    /// none waits for it. In place of a free item, those that wait for that one count, if there are any.
     pub(crate) fn short_lives(&self) -> Vec<bool> {
         let mut last: Vec<usize> = (0..self.items.len()).collect();
         for i in (0..self.items.len()).rev() {
@@ -118,9 +118,9 @@ pub(crate) struct Ready {
     is_issued: Vec<bool>,
     /// The first item that was not issued.
     first: usize,
-    /// How far behind the first one an item may be.
+    /// The largest distance from `first` of an item that takes time and that may be issued.
     look_ahead: usize,
-    /// Items that are too far behind the first one.
+    /// Items that are too far behind `first`, each with its kind and the time from which its inputs can be used.
     ahead: BinaryHeap<Reverse<(usize, Kind, Picoseconds)>>,
     free: BinaryHeap<Reverse<usize>>,
     /// Items whose inputs can be used, transfers first.

@@ -32,7 +32,8 @@ use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Which collectives run beside other ops. A host, which runs one instruction after the other, ignores it.
+/// Which collectives run beside other ops. The core waits for a collective that the program does not start itself if no
+/// other op that takes time could be issued next. A host, which runs one instruction after the other, ignores it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Overlap {
     /// Only the collectives that the program starts with `async_start` run beside other ops, and all ops are issued in
@@ -507,7 +508,8 @@ impl<'m> Simulator<'m> {
         Done { start, end }
     }
 
-    /// Runs something on the core once the core is free and its inputs are there. Returns its start and end.
+    /// Runs something on the core once the core is free and its inputs are there. It takes `time`, and longer beside
+    /// transfers ([`Simulator::contention`]). Returns its start and end.
     fn on_core(&mut self, frame: &Frame<'m>, inputs: &[Value], time: Picoseconds) -> (Picoseconds, Picoseconds) {
         let start = self.wait(frame, inputs);
         let end = start.saturating_add(time).saturating_add(self.contention(start, time));
@@ -672,8 +674,8 @@ impl<'m> Simulator<'m> {
         self.turn = outer_turn;
         let shift = self.stretch(last.0, last.1, count - simulated + 1);
         carried.iter_mut().for_each(|held| held.ready = held.ready.saturating_add(shift));
-        // The condition is computed once more than the body. In deep loops with turns this is left out, so that the time
-        // of a simulation does not double with each of them.
+        // The condition is computed once more than the body. In deep loops with turns this is left out, so that the
+        // time of a simulation does not double with each of them.
         if !is_deep || simulated == 0 {
             self.block_of_loop(frame, cond, &carried);
         }

@@ -50,7 +50,7 @@ impl Topology {
     /// - `h100:2x8` is two nodes of 8 devices each.
     /// - `FILE:8` is 8 devices on the machine of a file that `shardwise calibrate` has written, and `host:8` is 8
     ///   devices on the machine of the file that the environment variable `SHARDWISE_MACHINE` names. Its own name can
-    ///   stand in place of `host`.
+    ///   stand in place of `host`. If the first machine of a file is a chip, its grid follows, as in `FILE:2x4`.
     ///
     /// # Errors
     /// Fails if there is no such machine (`machine-unknown`), if the file cannot be read (`machine-file`,
@@ -183,7 +183,7 @@ impl Topology {
         }
     }
 
-    /// Checks that a mesh has as many devices.
+    /// Checks that a mesh has as many devices as the topology.
     ///
     /// # Errors
     /// Fails if it has another number of devices (`topology-mesh`). The message has no location.

@@ -41,7 +41,8 @@ const GUESSED: f64 = 0.1;
 /// The error of classes for which there are no points without fitted constants.
 const WITHOUT_POINTS: f64 = 0.2;
 
-/// The errors of the classes that the published points have.
+/// For each class of published points to which no constant was fitted, the error that two of three of them do not
+/// exceed.
 static RESIDUALS: LazyLock<BTreeMap<Class, f64>> = LazyLock::new(|| {
     let points = points().unwrap_or_default();
     let mut errors: BTreeMap<Class, Vec<f64>> = BTreeMap::new();

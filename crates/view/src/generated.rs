@@ -23,7 +23,7 @@ const NAMES: [&str; 12] = [
 pub(crate) struct Draw(u64);
 
 impl Draw {
-    /// Returns the next number, which is at least 0 and below `count`.
+    /// Returns the next number, which is at least 0 and below `count`. Panics if `count` is 0.
     pub fn below(&mut self, count: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;

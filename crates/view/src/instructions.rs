@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// An instruction of a program with all of its runs in a timeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Instruction {
-    /// The ops and the place that identify the instruction in all timelines of the program.
+    /// What identifies the instruction in all timelines of the program.
     pub key: InstructionKey,
     /// The name that is shown, that of the first span: `dot_general`, `fused(multiply, add)`.
     pub name: String,
@@ -37,12 +37,13 @@ pub struct Instruction {
     pub spans: Vec<SpanIndex>,
 }
 
-/// The ops of an instruction and its place, which identify it in all timelines of the program.
+/// What identifies an instruction in all timelines of the program: its ops, its source location, its name scopes, and
+/// its order among instructions for which these are equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstructionKey {
     /// The full names of the instruction's ops, joined by commas, or the name that is shown if they are not known.
     pub ops: String,
-    /// The place in the program, such as `a.mlir:3:5`, or `None` if it is not known.
+    /// The source location, such as `a.mlir:3:5`, or `None` if it is not known.
     pub source: Option<String>,
     /// The name scopes, joined by `/`. Empty if there are none.
     pub scope: String,

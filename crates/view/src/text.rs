@@ -121,8 +121,9 @@ impl Timeline {
         lines
     }
 
-    /// Returns the lines of the critical path, of which some are left out if there are many. Spans that follow each
-    /// other on the path and have the same lane and name are one line. Returns no lines if the path is not known.
+    /// Returns the lines of the critical path, and the number of those after the first [`MAX_PATH_LINES`], which are
+    /// left out. Spans that follow each other on the path and have the same lane and name are one line. Returns no
+    /// lines if the path is not known.
     fn path_lines(&self) -> Vec<String> {
         let path = self.critical_path();
         if path.is_empty() {

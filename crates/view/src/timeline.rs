@@ -181,7 +181,7 @@ pub struct MemoryUse {
     pub bytes: u64,
 }
 
-/// A value, or several with the same name and place, in the memory that [`Timeline::memory`] counts.
+/// A value, or several with the same name and source location, in the memory that [`Timeline::memory`] counts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryPart {
     /// The name that is shown: `dot_general`, `argument 1`.

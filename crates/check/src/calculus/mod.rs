@@ -1,9 +1,9 @@
 //! Generated programs with derivatives and batches in them.
 //!
-//! A program is drawn, transformed, and partitioned. Its results must be those of the unpartitioned program, bit for
-//! bit if its ops are exact on integers, and within a few units of the largest element otherwise. The transform itself
-//! is checked by what a derivative and a batch are: tangents against differences of values, cotangents against
-//! tangents, and a batch against the program on each of its elements.
+//! A program is drawn, transformed, and partitioned. Its results must be the numbers of the unpartitioned program if
+//! its ops are exact on integers, and within a few units of the largest element otherwise. The first transform is
+//! checked by what a derivative and a batch are: tangents against differences of values, cotangents against tangents,
+//! and a batch against the program on each of its elements.
 
 mod exact;
 mod generate;
@@ -239,10 +239,11 @@ impl Case {
         Ok(())
     }
 
-    /// Runs all checks.
+    /// Checks the partitioned program ([`Case::check_partitioned`]), and the meaning of the first transform
+    /// ([`Case::check_meaning`]).
     ///
     /// # Errors
-    /// Fails if one of them does.
+    /// Fails if one of the checks does, or if the program cannot be transformed.
     pub fn check(&self) -> Result<(), String> {
         self.check_partitioned()?;
         self.check_meaning(&self.first()?)

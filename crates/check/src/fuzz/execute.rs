@@ -28,7 +28,8 @@ pub enum Input {
 
 /// Reads, verifies and partitions the program of a text, runs it whole and on both engines with inputs from the seed,
 /// and compares the results. For [`Input::Exact`], also runs it by shards after the passes from `reshard` to `axes`
-/// that change it. Returns how far the program came, and the finding if there is one.
+/// that change it. Checks that the program and some of the partitioner's stages, printed as texts, read back as the
+/// same modules. Returns how far the program came, and the finding if there is one.
 pub fn execute(text: &str, input: Input, seed: u64) -> Outcome {
     run_case(input, seed, |case| case.run(text))
 }

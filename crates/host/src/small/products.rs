@@ -15,8 +15,9 @@ pub(crate) struct Products<'a> {
 }
 
 impl Products<'_> {
-    /// Sets each result to the sum of its products, in the order of the table. `from` has the words of the first and of
-    /// the second factors.
+    /// Sets each result in `to` to the sum of its products, in the order of the table: with fused multiply-adds for
+    /// floats, and wrapping around for integers. `from` has the words of the first and of the second factors. There
+    /// must be at least one run of results.
     #[inline(always)]
     pub fn sum<V: Vector>(self, from: [&[V::Word]; 2], to: &mut [V::Word]) {
         // Two runs at a time hide a part of the time that an addition takes.

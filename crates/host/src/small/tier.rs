@@ -20,12 +20,13 @@ pub(crate) struct Tier {
 const TIMES: u64 = 100;
 
 impl Tier {
-    /// Counts instructions that the interpreter has run.
+    /// Adds `instructions` to the number of those that the interpreter has run.
     pub fn count(&self, instructions: u64) {
         self.done.fetch_add(instructions, Relaxed);
     }
 
-    /// Returns true if machine code is there, or is to be made.
+    /// Returns true if there is machine code, or if the interpreter has run so many instructions of `code` that machine
+    /// code is to be made now. Returns false once it was found that none can be made.
     #[inline]
     pub fn is_hot(&self, code: &Code) -> bool {
         match self.native.get() {
@@ -40,7 +41,7 @@ impl Tier {
     }
 }
 
-/// The machine code of processors for which none is made.
+/// Stands for machine code on processors for which none is made: the type has no values.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) enum Native {}
 

@@ -54,13 +54,13 @@ impl Words {
         [self.narrow.len(), self.wide.len()]
     }
 
-    /// Removes the last words, so that these numbers are left.
+    /// Removes the last words, so that at most these numbers of narrow and of wide words are left.
     pub fn truncate(&mut self, [narrow, wide]: [usize; 2]) {
         self.narrow.truncate(narrow);
         self.wide.truncate(wide);
     }
 
-    /// Adds words for an array of `len` elements, and returns its place. Their bits are 0.
+    /// Adds words for an array of `len` elements, all bits 0, and returns its place. Its step is 1, or 0 if `len` is 1.
     pub fn add(&mut self, elem: Elem, len: usize) -> Place {
         let at = self.counts()[usize::from(elem.is_wide())];
         if elem.is_wide() {
@@ -71,7 +71,8 @@ impl Words {
         Place { elem, at: u32::try_from(at).expect("small programs are small"), step: u32::from(len != 1) }
     }
 
-    /// Sets one word, which has 64 bits if it is `wide`.
+    /// Sets word number `at`: of the words of 64 bits if `wide`, and otherwise of those of 32 bits, to the low half of
+    /// `bits`.
     pub fn set(&mut self, wide: bool, at: u32, bits: u64) {
         if wide {
             self.wide[at as usize] = bits;
@@ -80,7 +81,7 @@ impl Words {
         }
     }
 
-    /// Returns the bits of a word, which has 64 bits if it is `wide`.
+    /// Returns the bits of word number `at`: of the words of 64 bits if `wide`, and otherwise of those of 32 bits.
     pub fn get(&self, wide: bool, at: usize) -> u64 {
         if wide { self.wide[at] } else { self.narrow[at].into() }
     }
@@ -110,12 +111,13 @@ impl Words {
         }
     }
 
-    /// Converts narrow elements to words of 64 bits, through the bytes of the elements.
+    /// Converts the `len` narrow elements at `from` to words of 64 bits, which are written from word number `to` on.
     pub fn widen(&mut self, len: usize, to: usize, from: Place) {
         rewrite(&self.narrow[from.at as usize..][..from.count(len)], from.elem, &mut self.wide[to..][..len]);
     }
 
-    /// Converts words of 64 bits that hold elements of a narrow type to words of 32 bits.
+    /// Converts `len` words of 64 bits at `from`, which hold elements of the narrow type `elem`, to words of 32 bits,
+    /// which are written from word number `to` on.
     pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
         rewrite(&self.wide[from.at as usize..][..from.count(len)], elem, &mut self.narrow[to..][..len]);
     }
@@ -154,7 +156,7 @@ fn rewrite<A: Word, B: Word>(from: &[A], elem: Elem, to: &mut [B]) {
     }
 }
 
-/// Sets words to the elements with these bytes.
+/// Sets the words in `to` to the elements of type `elem` with these bytes, one word for each.
 #[inline(always)]
 pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     if elem.size() == W::SIZE {
@@ -163,7 +165,8 @@ pub(super) fn load<W: Area>(to: &mut [W], elem: Elem, bytes: &[u8]) {
     words(elem, bytes, to);
 }
 
-/// Writes the elements from a place on to their bytes, as many as there are bytes for.
+/// Writes the elements from a place on to their bytes, as many as there are bytes for. If the step of the place is 0,
+/// writes its single element again and again.
 #[inline(always)]
 pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     let (elem, words) = (place.elem, &words[place.at as usize..]);
@@ -184,7 +187,7 @@ pub(super) fn store<W: Area>(words: &[W], place: Place, bytes: &mut [u8]) {
     put_words(elem, bytes, &words[..count]);
 }
 
-/// The most words of a row that has fewer partial results than others.
+/// The largest number of words of a row that is folded with this many partial results, or fewer. Longer rows have more.
 const SHORT_ROW: usize = 8;
 
 /// Words of one width, on which the actions of this width work.

@@ -106,7 +106,8 @@ fn is_reduction(view: &OpView<'_>) -> bool {
 /// and arrays of which a slice or gather reads a part may be larger. Source: the host engine.
 const SMALL_SIZE: usize = 1024;
 
-/// The largest number in a loop whose arrays have at most [`SMALL_SIZE`] on average. Source: the host engine.
+/// The largest number of real elements of an array in a loop whose ops have results of at most [`SMALL_SIZE`] on
+/// average. Source: the host engine.
 const SMALL_SIZE_IN_LOOPS: usize = 1 << 14;
 
 /// Returns the items with those that follow one another joined where the engine runs them as one small program.
@@ -126,7 +127,8 @@ struct Joining<'a> {
     block: OpView<'a>,
     uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
-    /// The items that may become one small program. Only views may come before the first one that is not free.
+    /// The items that may become one small program. Of the free items, only ops of [`Kind::View`] may come before the
+    /// first item that is not free.
     open: Vec<Item>,
     done: Vec<Item>,
 }
@@ -151,8 +153,8 @@ impl Joining<'_> {
         }
     }
 
-    /// Takes the ops out of `done` that only change where elements are and whose users are all in a small item, in the
-    /// open ones, or taken: small programs move these elements.
+    /// Takes the ops out of the last [`WINDOW`] items of `done` that only change where elements are, whose results are
+    /// small, and whose users are all in `item`, in the open items, or taken: small programs move these elements.
     fn taken_views(&mut self, item: &Item) -> Vec<Item> {
         let mut inside: HashSet<Op> =
             self.open.iter().chain([item]).flat_map(|item| item.ops().iter().copied()).collect();
@@ -274,7 +276,8 @@ struct Grouping<'a> {
     uses: &'a Uses,
     instances: &'a dyn Fn(Value) -> usize,
     kinds: HashMap<Op, Kind>,
-    /// The views so far whose users all read their operands in their place.
+    /// The ops of [`Kind::View`], among those that were visited, whose users all read the op's operand in place of its
+    /// result.
     read_through: HashSet<Op>,
 }
 
@@ -349,7 +352,8 @@ impl Grouping<'_> {
         own == size || (own <= size / row && !folds) || own <= 1
     }
 
-    /// Returns true if all users of a view read its operand in its place. The users must have been visited before.
+    /// Returns true if all users of an op of [`Kind::View`] read its operand in place of its result, or if there are
+    /// none. The users must have been visited before.
     fn is_read_through(&self, op: Op) -> bool {
         let view = self.block.at(op);
         let reads_through = |user: Op| match self.kinds.get(&user) {

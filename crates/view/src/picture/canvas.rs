@@ -64,8 +64,8 @@ fn more_planes(count: usize) -> String {
     format!(".. {} ..", counted(count - MOST_PLANES, "more plane"))
 }
 
-/// Returns a canvas with the heading, the first [`MOST_PLANES`] planes of the array, and the chips if the picture has
-/// chips and a layout.
+/// Returns a canvas with the heading, the first [`MOST_PLANES`] planes of the array, or a line that says that it has no
+/// elements, and the first [`MOST_PLANES`] planes of the chips if the picture has chips and a layout.
 pub fn draw(picture: &Picture) -> Canvas {
     let mut canvas = Canvas { width: 0, height: MARGIN, rectangles: vec![], texts: vec![] };
     let blocks = Blocks::of(picture);

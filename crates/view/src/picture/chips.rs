@@ -27,7 +27,7 @@ pub struct Chips {
     pub is_switched: bool,
 }
 
-/// The way from a device to its next neighbour along an axis.
+/// The way from a device to the next one along an axis of the mesh.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Hop {
     SameChip,

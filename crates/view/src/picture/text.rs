@@ -157,7 +157,7 @@ fn leading(blocks: &Blocks<'_>) -> Vec<usize> {
     (0..blocks.rank().saturating_sub(2)).map(|dim| blocks.filled_count(dim)).collect()
 }
 
-/// Returns the plane with number `number`, row-major.
+/// Returns the plane with this number, row-major among the shards that [`plane_count`] counts.
 pub fn plane<'a>(blocks: &'a Blocks<'a>, number: usize) -> Plane<'a> {
     let rank = blocks.rank();
     let before = unravel(&leading(blocks), number);

@@ -8,7 +8,8 @@ use crate::small::words::Words;
 use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place, Program, Window};
 use smallvec::{SmallVec, smallvec};
 
-/// Returns words of both kinds: floats and integers at which operations are special, and others.
+/// Returns `count` words, drawn from a seed, with the bits of `f64` and `i64` if `is_wide`, and otherwise of `f32` and
+/// `i32`: of numbers at which operations are special, and of others.
 fn words(is_wide: bool, count: usize, seed: u64) -> Vec<u64> {
     const FLOATS: [f64; 18] = [
         0.0,
