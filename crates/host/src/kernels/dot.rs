@@ -5,8 +5,8 @@
 //! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
 //! merged.
 //!
-//! Batches of small matrices have a kernel of their own ([`few`]), and products without a sum are left to block programs
-//! ([`is_multiplication`]).
+//! Batches of small matrices have a kernel of their own ([`few`]), and products without a sum are left to block
+//! programs ([`is_multiplication`]).
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
@@ -114,8 +114,8 @@ fn is_constant(view: &OpView<'_>) -> bool {
     view.operands().is_empty()
 }
 
-/// Returns true if `op` is a product with a kernel that can add to the values of its result without rounding a sum in
-/// between.
+/// Returns true if `op` is a product with a sum (no [`is_multiplication`]), and has a kernel that can add to the values
+/// of its result without rounding a sum in between.
 fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     let view = plan.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot) && !is_multiplication(&view);
@@ -146,10 +146,10 @@ struct Roles {
     contract: Vec<usize>,
 }
 
-/// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
-/// One of the first two suits if the contracted dimensions can be merged, and either all free dimensions can be merged
-/// or the innermost mergeable ones have at least `free` elements. If neither suits, the operand is copied. Returns
-/// `None` if it must be copied and kernels do not compute on its type.
+/// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the batch dimensions
+/// first, then the free and then the contracted ones. One of the first two suits if the contracted dimensions can be
+/// merged, and either all free dimensions can be merged or the innermost mergeable ones have at least `free` elements.
+/// If neither suits, the operand is copied. Returns `None` if it must be copied and kernels do not compute on its type.
 fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
     let shape = plan.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();

@@ -205,8 +205,9 @@ impl FoldKernel {
         self.elements.iter().zip(&self.sizes).map(of).collect()
     }
 
-    /// Moves the next elements of each row, if they are not yet moved and `done` elements were folded: first those at
-    /// the first place in all rows, and so on.
+    /// Moves the next [`WIDE`] elements of each row, or all that are left, after `done` elements of each row were
+    /// folded: first those at the first place in all rows, and so on. Does nothing if `done` is no multiple of
+    /// [`WIDE`], because the next elements are then already moved, or if no array has its elements in rows.
     fn move_rows(&self, cx: &KernelCx<'_>, done: usize, moved: &mut [Vec<Buffer>]) {
         let Some([wide, last]) = self.moves.as_ref().filter(|_| done.is_multiple_of(WIDE)) else { return };
         let rows = if self.offsets.len() - done < WIDE { last } else { wide };

@@ -45,9 +45,9 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
     view.operand_shape(0) == view.result_shape(0)
 }
 
-/// Adds the comparison of two values. Returns `None` if the direction is missing or not known, for complex values, and,
-/// if the op compares in the total order, as [`Program::compare_total`] does. Panics if the values have different
-/// types.
+/// Adds the comparison of two values to a program. Returns `None` if the direction is missing or not known, for complex
+/// values, and, if the op compares in the total order, as [`Program::compare_total`] does. Panics if the values have
+/// different types.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
@@ -75,8 +75,8 @@ pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Returns the bits of a value as the element type of the op's result. Returns `None` if kernels do not compute on that
-/// type, or if one of the types is complex or does not fill a lane.
+/// Returns a value with the bits of the first operand and the element type of the op's result. Returns `None` if
+/// kernels do not compute on that type, or if one of the types is complex or does not fill a lane of the program.
 pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }

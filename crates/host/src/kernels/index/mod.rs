@@ -122,7 +122,8 @@ struct Windows {
     runs: Vec<[usize; 2]>,
     /// The number of elements of a piece.
     run: usize,
-    /// The number of elements of the operand's block of which a piece is a part.
+    /// The number of elements that the operand has along the dimensions of a piece. A piece is part of one row of so
+    /// many elements.
     block: usize,
     /// The window's dimensions in the operand, with their strides in the slices, in elements.
     window: Vec<(usize, usize)>,

@@ -9,7 +9,7 @@ use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of words of a small program. So many fit into the second cache.
+/// The largest number of words of a small program. So many fit into the second-level cache.
 const MAX_WORDS: usize = 1 << 18;
 
 /// The largest number of numbers in the tables of a small program.

@@ -184,7 +184,7 @@ fn word_type(wide: bool) -> Elem {
     if wide { Elem::U64 } else { Elem::U32 }
 }
 
-/// Returns the number of elements to compute: one if all operands are one word.
+/// Returns the number of elements to compute: one if each operand is one word for all elements, and `len` otherwise.
 fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
     operands.iter().map(|p| p.count(len)).max().unwrap_or(len)
 }

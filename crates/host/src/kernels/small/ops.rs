@@ -231,8 +231,8 @@ fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop that is in no other loop or branch. Some of its arrays may be larger than those outside, if the mean
-/// size is not. Returns `None` if the loop is not for small programs.
+/// Adds a loop that is in no other loop or branch. Its arrays may have [`MAX_SIZE_IN_LOOPS`] elements if the results of
+/// the ops in it have at most [`MAX_SIZE`] on average. Returns `None` if the loop is not for small programs.
 fn outer_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| builder.plan.body.walk_region(region, &mut ops));
