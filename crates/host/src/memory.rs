@@ -186,8 +186,9 @@ impl Memory {
         self.state().peak
     }
 
-    /// Returns a buffer of `len` bytes whose contents are arbitrary. Until it is freed, `len` rounded up to a multiple
-    /// of 512, but at least 512 bytes, is charged to the current account.
+    /// Returns a buffer of `len` bytes whose contents are arbitrary. It has no bytes if this is [`Memory::counted`].
+    /// Until it is freed, `len` rounded up to a multiple of 512, but at least 512 bytes, is charged to the current
+    /// account.
     ///
     /// # Errors
     /// Fails if the account refuses the bytes or the system has no memory.
