@@ -22,7 +22,7 @@ const MOST: usize = 16;
 const MOST_IN_FORMULA: usize = 4;
 
 impl<'c> Builder<'_, 'c> {
-    /// Adds an instruction that is no jump.
+    /// Adds an instruction that is no jump, as machine code or as a call of the interpreter.
     pub fn instruction(&mut self, at: u32, ins: &Ins) {
         let is_done = match ins {
             Ins::On32(action) => self.action(Width { is_wide: false }, action),
@@ -367,7 +367,7 @@ impl<'c> Builder<'_, 'c> {
         self.table(&window.table).iter().enumerate().flat_map(of_run).collect()
     }
 
-    /// Returns true if no start of a window is clamped.
+    /// Returns a truth value that is true if none of the starts of a slice would be clamped.
     fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
         let mut result = self.b.ins().iconst(types::I8, 1);
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {

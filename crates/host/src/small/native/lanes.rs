@@ -7,7 +7,7 @@ use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
-/// Returns true if machine code computes a unary or binary operation on words of this width itself.
+/// Returns true if machine code computes a unary or binary operation on words of this width, and not the interpreter.
 pub fn is_native(op: Op, width: Width) -> bool {
     match op {
         Op::RoundAway | Op::RoundF16 => false,
