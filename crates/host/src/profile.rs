@@ -233,7 +233,8 @@ fn started(view: OpView<'_>) -> OpView<'_> {
 }
 
 /// Returns the flops of one instance. A step that only passes on or moves what an op needs, or checks its numbers, has
-/// none. Returns `None` for a step with an op of [`Semantics::Control`], such as a loop, whose turns are not counted.
+/// 0 flops. Returns `None` for a step with an op of [`Semantics::Control`], such as a loop, whose turns are not
+/// counted.
 fn flops(step: &Step, views: &[OpView<'_>]) -> Option<u64> {
     if matches!(step.kind, StepKind::Alias | StepKind::Watch(_)) || step.prepares {
         return Some(0);

@@ -30,7 +30,8 @@ use shardwise_ops::dot::DotDims;
 use shardwise_ops::shapes::Transpose;
 use std::collections::HashSet;
 
-/// An operand of a product: the value that is read, and its stride in elements for each dimension of the operand.
+/// An operand of a product: the value that is read, and for each dimension of the operand the stride, in elements, in
+/// this value or in the copy that is made of it.
 struct Source {
     value: Value,
     strides: Vec<isize>,
@@ -48,8 +49,8 @@ struct DotKernel {
     accumulates: bool,
 }
 
-/// Returns the step of a product, or `None` if there is no kernel for it. Steps that copy operands are added to the
-/// plan.
+/// Returns the step of a product, or `None` if there is no kernel for it, as for truth values, for operands of
+/// different types and for contracted dimensions of size 0. Steps that copy operands are added to the plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if let Some(step) = few::step(plan, view) {
         return Some(step);

@@ -64,8 +64,8 @@ pub(super) enum Elements {
     Same(Vec<u8>),
 }
 
-/// The numbers of results for which elements are moved. Fewer results take little time, and more results are computed
-/// by several workers.
+/// The numbers of results for which the elements of rows are moved ([`Elements::Rows`]). Fewer results take little
+/// time, and more results are computed by several workers.
 const MOVED: RangeInclusive<usize> = SEVERAL..=4096;
 
 /// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns

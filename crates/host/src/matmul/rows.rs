@@ -58,7 +58,7 @@ impl RowsGemm {
     }
 
     /// Returns true if this kernel is the one to use for matrices of this shape that are multiplied by `rows` rows
-    /// each.
+    /// each: for at least one row, at most half of [`MAX_ROWS`], and matrices that are not small.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }

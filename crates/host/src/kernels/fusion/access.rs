@@ -14,22 +14,22 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The index 0.
+    /// The constant index 0.
     pub const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
 
-    /// Returns the index along dimension `dim` of the space, unchanged.
+    /// Returns the axis whose index is that along dimension `dim` of the space.
     pub fn along(dim: usize) -> Axis {
         Axis { dim: Some(dim), step: 1, start: 0 }
     }
 
-    /// Returns the index `start + step * self`.
+    /// Returns the axis whose index is `start + step * self`.
     fn then(self, step: isize, start: isize) -> Axis {
         // Where a product does not fit, the dimension has one element, whose step does not count.
         Axis { dim: self.dim, step: self.step.wrapping_mul(step), start: start + step.wrapping_mul(self.start) }
     }
 }
 
-/// The index for each dimension of a value.
+/// The index along each dimension of a value at each point of the space over which a program runs.
 pub type Access = Vec<Axis>;
 
 /// Returns, for each dimension of a space of `rank` dimensions, the stride of a row-major value that is read at an

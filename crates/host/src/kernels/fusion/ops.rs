@@ -12,9 +12,9 @@ use shardwise_ops::promote::is_promoted;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Returns true if block programs can compute the op: its row has a form for them other than a view, the op meets the
-/// condition of the row, its result has elements, and its operands and results have real types that kernels compute on.
-/// A program with the op may still fail to compile.
+/// Returns true if block programs can compute the op: its row in the kernel table has a form for them other than a
+/// view, the op meets the condition of the row, its result has elements, and its operands and results have real types
+/// that kernels compute on. A program with the op may still fail to compile.
 pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     let is_known = plan.fused(view).is_some_and(|fused| !matches!(fused, Fused::View(_)));
     let fits = |ty: &TensorType| Elem::of(ty.dtype).is_some_and(|e| !e.is_complex());

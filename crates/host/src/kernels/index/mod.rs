@@ -144,7 +144,7 @@ struct Indexed {
     along: Along,
 }
 
-/// Iterates over windows in order.
+/// A window, from which an iteration over windows advances to the next ones in order.
 struct Cursor<'a> {
     batch: &'a [Batch],
     at: Vec<usize>,

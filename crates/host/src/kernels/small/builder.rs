@@ -233,13 +233,13 @@ impl<'a, 'm> Builder<'a, 'm> {
         matches!(self.code.inputs[array as usize], Input::Array { is_written: true, .. })
     }
 
-    /// Adds an instruction on the words of arrays of this type.
+    /// Adds the instruction with this action on words of the width of this type.
     pub fn push(&mut self, elem: Elem, action: Action) {
         self.code.push(Ins::on(elem.is_wide(), action));
     }
 
-    /// Adds the instruction that computes a small array. `action` returns it for the number of the array's first word.
-    /// Panics if `v` is no small array.
+    /// Adds the instruction that computes a small array. `action` returns its action, given the number of the array's
+    /// first word. Panics if `v` is no small array.
     pub fn compute(&mut self, v: Value, action: impl FnOnce(u32) -> Action) {
         let (elem, len) = self.shape(v).expect("only small arrays are computed");
         let to = self.code.place(elem, len);

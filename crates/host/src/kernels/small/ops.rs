@@ -317,8 +317,8 @@ fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Ve
 }
 
 /// Returns the array that replaces `array` in a region: the result of the last op that uses it, which is a
-/// `dynamic_update_slice` of it or a loop that replaces it in turn. Returns `None` for other last ops, and unless all
-/// other uses are windows that are read before.
+/// `dynamic_update_slice` of it or a loop that replaces it in turn. Returns `None` for other last ops, if no op uses
+/// it, and unless all other uses are windows that are read before.
 fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
     let ops = &builder.plan.body[region].ops;
     let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));
@@ -410,7 +410,8 @@ fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
     places
 }
 
-/// Copies arrays to the places of others, as if at one time.
+/// Copies each array of `from` to the words of `to` with the same index. The result is as if all were read before any
+/// words are written.
 fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) {
     let mut sources = from.to_vec();
     for (k, (source, own)) in sources.iter_mut().zip(to).enumerate() {
