@@ -187,8 +187,8 @@ impl Code {
         self.words.add(elem, len)
     }
 
-    /// Returns the place of an array of type `elem`, of any length, whose elements are all one word with these bits. Adds
-    /// the word unless there is a constant of this width with these bits.
+    /// Returns the place of an array of type `elem`, of any length, whose elements are all one word with these bits.
+    /// Adds the word unless there is a constant of this width with these bits.
     pub fn constant(&mut self, elem: Elem, bits: u64) -> Place {
         let wide = elem.is_wide();
         if let Some(&at) = self.constants.get(&(wide, bits)) {
