@@ -48,7 +48,7 @@ struct ExchangeKernel {
 }
 
 /// Returns the step of a collective of one operand whose groups all have the same size of at least 1. Returns `None`
-/// for all other ops and collectives, and if there is no kernel for it.
+/// for all other ops and collectives, and if its reducer is no named one or has no kernel for the element types.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions, .. } = members(plan, view)?;

@@ -53,7 +53,10 @@ struct SelectAndScatter {
     pieces: usize,
 }
 
-/// Returns the step of a `select_and_scatter`, or `None` if there is no kernel for it.
+/// Returns the step of a `select_and_scatter`. Returns `None` for arrays without elements, for operands of more
+/// elements than an `i32` counts, for windows of more than [`MAX_CHAIN`] elements, for selections other than `GE`,
+/// `GT`, `LE` and `LT` of both elements, for scatters without a named reducer, and for types and windows without a
+/// kernel.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(view)?;
     Some(plan.kernel(view, kernel))

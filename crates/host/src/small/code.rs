@@ -40,8 +40,9 @@ impl Ins {
     }
 }
 
-/// The effect of an instruction on the words of one width. Results of all actions but `Move`, `Update`, `Put` and
-/// `Write` come after all words that the action reads.
+/// The effect of an instruction on the words of one width. Results are the words from number `to` on. Those of all
+/// actions but `Move`, `Update`, `Put` and `Write` come after all words that the action reads. Starts of windows are
+/// clamped, except by `Put`.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Computes an operation on `len` elements. Unary operations ignore `b`.

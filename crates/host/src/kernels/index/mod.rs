@@ -31,7 +31,8 @@ const MAX_RUNS: usize = 1 << 16;
 /// counted after each [`Run`] of windows. Gathers of longer whole rows have a kernel of their own ([`RowsKernel`]).
 const SHORT: usize = 64;
 
-/// Returns the step of a `gather`, or `None` if there is no kernel for it.
+/// Returns the step of a `gather`. Returns `None` if the operand has a dimension of size 0, if the slices have more
+/// than [`MAX_RUNS`] pieces each, or if the dimension numbers cannot be read.
 pub fn gather<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     match rows(view) {
         Some(kernel) => Some(plan.kernel(view, kernel)),
@@ -39,7 +40,9 @@ pub fn gather<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     }
 }
 
-/// Returns the step of a `scatter`, or `None` if there is no kernel for it.
+/// Returns the step of a `scatter`. Returns `None` as [`gather`] does, for several operands, if applying the updates
+/// window by window could differ from their order, if the computation is no replacement and no named reducer, and if
+/// there is no kernel for the types.
 pub fn scatter<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, updates(view)?))
 }
