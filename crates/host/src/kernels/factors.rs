@@ -48,8 +48,8 @@ impl Factors {
         if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
     }
 
-    /// Returns the row-major numbers of both factors of each product, in their operands, for the first result of each
-    /// run. The products of one result follow each other. `run` is 1, or the number of results of a run that
+    /// Returns, for the first result of each run, the offsets of both factors of each product in their operands, in
+    /// elements. The products of one result follow each other. `run` is 1, or the number of results of a run that
     /// [`Factors::runs`] returns.
     pub fn numbers(&self, run: usize) -> impl Iterator<Item = [usize; 2]> {
         let outer = self.results.len() - usize::from(run > 1);
@@ -59,8 +59,8 @@ impl Factors {
     }
 }
 
-/// The row-major numbers of the first elements, in both operands, of the products of a batch: one product after the
-/// other, and the first one again after the last. The iterator never ends.
+/// The offsets, in elements, of the first elements in both operands of the products of a batch: of one product after
+/// the other, and of the first one again after the last. The iterator never ends.
 pub struct Firsts<'a> {
     /// The dimensions of the batch: for each its size, and the strides of both operands.
     dims: &'a [(usize, [isize; 2])],
@@ -69,7 +69,7 @@ pub struct Firsts<'a> {
 }
 
 impl<'a> Firsts<'a> {
-    /// Returns the numbers for the products from number `first` on. There must be such a product.
+    /// Returns the offsets for the products from number `first` on. There must be such a product.
     pub fn from(dims: &'a [(usize, [isize; 2])], first: usize) -> Firsts<'a> {
         let (mut rest, mut index, mut numbers) = (first, vec![0; dims.len()], [0, 0]);
         for (at, (size, strides)) in index.iter_mut().zip(dims).rev() {
@@ -83,7 +83,7 @@ impl<'a> Firsts<'a> {
 impl Iterator for Firsts<'_> {
     type Item = [usize; 2];
 
-    /// Returns the numbers for the next product. After the last one, those for the first one follow. Never returns
+    /// Returns the offsets for the next product. After the last one, those for the first one follow. Never returns
     /// `None`.
     #[inline]
     fn next(&mut self) -> Option<[usize; 2]> {

@@ -68,9 +68,9 @@ pub(super) enum Elements {
 /// time, and more results are computed by several workers.
 const MOVED: RangeInclusive<usize> = SEVERAL..=4096;
 
-/// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
-/// `None` for a named reducer of one array, which has other kernels, and if more than [`MAX_FOLDED`] elements are
-/// combined into each result.
+/// Returns the step of a `reduce` by a region of elementwise ops. Returns `None` for other regions, as
+/// [`scalar_region`] does, for types that kernels do not compute on, for a named reducer of one array, which has other
+/// kernels, and if more than [`MAX_FOLDED`] elements are combined into each result.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
         // Sums by named reducers have a defined order of their own.

@@ -154,8 +154,9 @@ impl Tile {
         2 * k >= whole && pieces.is_none_or(|p| p.starts.len() == 1 || p.len.is_multiple_of(whole))
     }
 
-    /// Returns the inner loops that multiply vectors, or `None` if there are none for these types. They are those of
-    /// `level`, or of the machine's best level if that is lower.
+    /// Returns the inner loops that multiply vectors, or `None` if there are none for these types, such as types of 64
+    /// bits, complex numbers and truth values. They are those of `level`, or of the machine's best level if that is
+    /// lower.
     pub fn of_vectors(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
         match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]

@@ -182,7 +182,8 @@ trait Multiplied: Words {
     /// # Safety
     /// Panels and sums must be valid as `descent` states, and the registers must be configured.
     unsafe fn two(descent: &Descent);
-    /// Does the same for a left panel of one register of rows.
+    /// Adds the products of a left panel of one register of rows and a right panel to their sums, as
+    /// [`Multiplied::two`] does.
     ///
     /// # Safety
     /// As for [`Multiplied::two`].
