@@ -112,7 +112,7 @@ impl Batch {
         self
     }
 
-    /// Returns true if this kernel can add the products to the values in the results without rounding a sum to a
+    /// Returns true if this batch can add its products to the values in the results without rounding a sum to a
     /// narrower type in between. Returns false if the kernel for few rows may run, which cannot do this, and for
     /// results of 16-bit floats, which cannot hold such sums.
     pub fn accumulates(&self) -> bool {

@@ -186,8 +186,9 @@ impl Memory {
         self.state().peak
     }
 
-    /// Returns a buffer of `len` bytes whose contents are arbitrary. Until it is freed, `len` rounded up to a multiple
-    /// of 512, but at least 512 bytes, is charged to the current account.
+    /// Returns a buffer of `len` bytes whose contents are arbitrary. It has no bytes if this is [`Memory::counted`].
+    /// Until it is freed, `len` rounded up to a multiple of 512, but at least 512 bytes, is charged to the current
+    /// account.
     ///
     /// # Errors
     /// Fails if the account refuses the bytes or the system has no memory.
@@ -243,10 +244,10 @@ fn size_class(len: usize) -> usize {
 }
 
 impl State {
-    /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Other kept blocks are evicted
-    /// before if the written bytes would exceed the peak of live buffers, this one included, or `limit` if that is
-    /// less, by more than [`SLACK`]. As many as possible are evicted if the system has no memory. Returns `None` if it
-    /// has none after that either.
+    /// Returns a block for `len` bytes: a kept block of the right size, or else a new one. Other kept blocks are
+    /// evicted before if the written bytes would exceed the peak of live buffers, this one included, or `limit` if that
+    /// is less, by more than [`SLACK`]. As many as possible are evicted if the system has no memory. Returns `None` if
+    /// it has none after that either.
     fn block(&mut self, len: usize, limit: usize) -> Option<Block> {
         let (bytes, class) = (padded(len), size_class(len));
         let bound = self.peak.max(self.in_use.saturating_add(bytes)).min(limit).saturating_add(SLACK);

@@ -233,7 +233,8 @@ fn started(view: OpView<'_>) -> OpView<'_> {
 }
 
 /// Returns the flops of one instance. A step that only passes on or moves what an op needs, or checks its numbers, has
-/// none. Returns `None` for a step with an op of [`Semantics::Control`], such as a loop, whose turns are not counted.
+/// 0 flops. Returns `None` for a step with an op of [`Semantics::Control`], such as a loop, whose turns are not
+/// counted.
 fn flops(step: &Step, views: &[OpView<'_>]) -> Option<u64> {
     if matches!(step.kind, StepKind::Alias | StepKind::Watch(_)) || step.prepares {
         return Some(0);
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(profile.runs.iter().map(|run| run.peak_bytes).max(), Some(917_504));
     }
 
-    /// Checks of numbers before and after each of three ops.
+    /// Tests that the checks of numbers before and after each of three ops are instructions of their own.
     #[test]
     fn checks_of_numbers_have_names_and_no_flops() {
         let profile = profile_here(CHAIN, NumberChecks { nans: true, infs: true });
@@ -325,7 +326,7 @@ mod tests {
         assert!(!timeline.critical_path().is_empty());
     }
 
-    /// A view through which a kernel reads, and an op whose result nothing reads, are no instructions.
+    /// Tests that a view through which a kernel reads, and an op whose result nothing reads, are no instructions.
     #[test]
     fn steps_that_are_left_out_have_no_totals() {
         let counts = |source: &str| -> Vec<(String, u64)> {
@@ -352,8 +353,8 @@ mod tests {
         assert!(found.is_empty(), "{found:?}");
     }
 
-    /// A loop inside of another one starts with a value of the outer loop's carry, which is first made in front of it
-    /// and then by its body.
+    /// Tests a loop inside of another one. It starts with a value of the outer loop's carry, which is first made in
+    /// front of the outer loop and then by its body.
     #[test]
     fn inner_loops_wait_for_the_carries_of_outer_loops() {
         let turns = |name: &str, i: &str, body: &str| {

@@ -5,8 +5,8 @@
 //! contracted dimensions cannot be merged is copied first, and so is a right operand of which only few columns can be
 //! merged.
 //!
-//! Batches of small matrices have a kernel of their own ([`few`]), and products without a sum are left to block programs
-//! ([`is_multiplication`]).
+//! Batches of small matrices have a kernel of their own ([`few`]), and products without a sum are left to block
+//! programs ([`is_multiplication`]).
 //!
 //! The sum of a product and of the new result of another op ([`sums`]) is one step, which adds to that result in place.
 
@@ -30,7 +30,8 @@ use shardwise_ops::dot::DotDims;
 use shardwise_ops::shapes::Transpose;
 use std::collections::HashSet;
 
-/// An operand of a product: the value that is read, and its stride in elements for each dimension of the operand.
+/// An operand of a product: the value that is read, and for each dimension of the operand the stride, in elements, in
+/// this value or in the copy that is made of it.
 struct Source {
     value: Value,
     strides: Vec<isize>,
@@ -48,8 +49,8 @@ struct DotKernel {
     accumulates: bool,
 }
 
-/// Returns the step of a product, or `None` if there is no kernel for it. Steps that copy operands are added to the
-/// plan.
+/// Returns the step of a product, or `None` if there is no kernel for it, as for truth values, for operands of
+/// different types and for contracted dimensions of size 0. Steps that copy operands are added to the plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if let Some(step) = few::step(plan, view) {
         return Some(step);
@@ -114,8 +115,8 @@ fn is_constant(view: &OpView<'_>) -> bool {
     view.operands().is_empty()
 }
 
-/// Returns true if `op` is a product with a kernel that can add to the values of its result without rounding a sum in
-/// between.
+/// Returns true if `op` is a product with a sum (no [`is_multiplication`]), and has a kernel that can add to the values
+/// of its result without rounding a sum in between.
 fn has_sum_kernel(plan: &PlanCx<'_>, op: Op) -> bool {
     let view = plan.view(op);
     let is_dot = matches!(Opcode::of_view(&view), Opcode::DotGeneral | Opcode::Dot) && !is_multiplication(&view);
@@ -146,10 +147,10 @@ struct Roles {
     contract: Vec<usize>,
 }
 
-/// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the roles in order.
-/// One of the first two suits if the contracted dimensions can be merged, and either all free dimensions can be merged
-/// or the innermost mergeable ones have at least `free` elements. If neither suits, the operand is copied. Returns
-/// `None` if it must be copied and kernels do not compute on its type.
+/// Returns how an operand is read: through the transpose that made it, as it is, or as a copy with the batch dimensions
+/// first, then the free and then the contracted ones. One of the first two suits if the contracted dimensions can be
+/// merged, and either all free dimensions can be merged or the innermost mergeable ones have at least `free` elements.
+/// If neither suits, the operand is copied. Returns `None` if it must be copied and kernels do not compute on its type.
 fn source(plan: &PlanCx<'_>, v: Value, roles: &Roles, free: usize) -> Option<Source> {
     let shape = plan.body.ty(v).shape();
     let pick = |dims: &[usize], strides: &[isize]| dims.iter().map(|&d| (shape[d], strides[d])).collect::<Vec<_>>();

@@ -23,13 +23,14 @@ use shardwise_ops::collective::{CollectiveKind, CollectiveView};
 /// it, the lists would grow with the square of the number of devices.
 const SOURCES: usize = 1 << 14;
 
-/// How the parts of the members become a result.
+/// How the instances of the operand in a group become a result of the group.
 enum Exchange {
-    /// One pass over all parts. The result at position `i` of its group reads each source from byte `i * scatter_bytes`
-    /// on. With `to_first`, only the first of the group gets the result, and the others get zeros.
+    /// One pass combines all instances of the group by a reducer. The result at position `i` of its group reads each
+    /// source from byte `i * scatter_bytes` on. With `to_first`, only the first of the group gets the result, and the
+    /// others get zeros.
     Combine { kernel: Box<block::Kernel>, scatter_bytes: usize, to_first: bool },
-    /// Part `k` of the group is moved to position `k` of the result. The result at position `i` of its group reads each
-    /// source from byte `i * from_bytes` on.
+    /// A block of the group's instance `k` is moved to position `k` of the result. The result at position `i` of its
+    /// group reads each block from byte `i * from_bytes` on.
     Move { blocks: Move, from_bytes: usize },
     /// Every member of the group gets the buffer of the first one, without a copy.
     HandOver,
@@ -47,7 +48,7 @@ struct ExchangeKernel {
 }
 
 /// Returns the step of a collective of one operand whose groups all have the same size of at least 1. Returns `None`
-/// for all other ops and collectives, and if there is no kernel for it.
+/// for all other ops and collectives, and if its reducer is no named one or has no kernel for the element types.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let collective = CollectiveView::of(view).filter(|_| view.operands().len() == 1)?;
     let Members { groups, positions, .. } = members(plan, view)?;
@@ -147,8 +148,8 @@ impl ExchangeKernel {
         cx.instances.iter().map(|&i| cx.instance(0, self.groups[i][0]).clone()).collect()
     }
 
-    /// Returns the number of instances for which [`Exchange::Combine`] combines parts. With `to_first`, it does not do
-    /// this for those that get zeros.
+    /// Returns the number of instances of the result for which [`Exchange::Combine`] combines operands. With
+    /// `to_first`, it does not do this for those that get zeros.
     fn combined(&self, cx: &KernelCx<'_>, to_first: bool) -> usize {
         cx.instances.iter().filter(|&&i| !to_first || self.positions[i] == 0).count()
     }

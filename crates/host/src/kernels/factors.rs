@@ -3,7 +3,8 @@
 use super::strides::{positions, row_major};
 use shardwise_ops::dot::DotDims;
 
-/// The least number of results of a run for which larger products are accepted, because they are computed in vectors.
+/// The least number of results of a [run](Factors::runs) for which larger products are accepted, because they are
+/// computed in vectors.
 pub const MIN_RUN: usize = 4;
 
 /// The dimensions of a product of arrays: for each its size, and the strides of both operands along it, which are 0 for
@@ -37,18 +38,19 @@ impl Factors {
         self.results.iter().chain(&self.contracted).fold(1, |count: usize, (size, _)| count.saturating_mul(*size))
     }
 
-    /// Returns the number of results of a run, and by how much the places of both factors differ from one result of a
-    /// run to the next. An element of operand `k` is `places[k]` places after the one before, which is 0 or 1. A run
-    /// has all results along the last dimension if both differences are 0 or 1. Otherwise, and if there is no such
-    /// dimension, it has one result, and the differences are 0.
+    /// Returns the number of results of a run, which are computed together, and by how much the places of both factors
+    /// differ from one result of a run to the next. An element of operand `k` is `places[k]` places after the one
+    /// before, which is 0 or 1. A run has all results along the last dimension if both differences are 0 or 1.
+    /// Otherwise, and if there is no such dimension, it has one result, and the differences are 0.
     pub fn runs(&self, places: [u32; 2]) -> (usize, [u32; 2]) {
         let Some(&(size, strides)) = self.results.last() else { return (1, [0, 0]) };
         let steps = [0, 1].map(|k| strides[k] * places[k] as isize);
         if steps.iter().all(|&step| step <= 1) { (size, steps.map(|step| step as u32)) } else { (1, [0, 0]) }
     }
 
-    /// Returns the numbers of both elements of each product, for the first result of each run. The products of one
-    /// result follow each other. `run` is 1, or the number of results of a run that [`Factors::runs`] returns.
+    /// Returns, for the first result of each run, the offsets of both factors of each product in their operands, in
+    /// elements. The products of one result follow each other. `run` is 1, or the number of results of a run that
+    /// [`Factors::runs`] returns.
     pub fn numbers(&self, run: usize) -> impl Iterator<Item = [usize; 2]> {
         let outer = self.results.len() - usize::from(run > 1);
         let dims = || self.results[..outer].iter().chain(&self.contracted);
@@ -57,7 +59,8 @@ impl Factors {
     }
 }
 
-/// The numbers of the first elements in both operands of the products of a batch, one product after the other.
+/// The offsets, in elements, of the first elements in both operands of the products of a batch: of one product after
+/// the other, and of the first one again after the last. The iterator never ends.
 pub struct Firsts<'a> {
     /// The dimensions of the batch: for each its size, and the strides of both operands.
     dims: &'a [(usize, [isize; 2])],
@@ -66,7 +69,7 @@ pub struct Firsts<'a> {
 }
 
 impl<'a> Firsts<'a> {
-    /// Returns the numbers for the products from number `first` on. There must be such a product.
+    /// Returns the offsets for the products from number `first` on. There must be such a product.
     pub fn from(dims: &'a [(usize, [isize; 2])], first: usize) -> Firsts<'a> {
         let (mut rest, mut index, mut numbers) = (first, vec![0; dims.len()], [0, 0]);
         for (at, (size, strides)) in index.iter_mut().zip(dims).rev() {
@@ -80,7 +83,8 @@ impl<'a> Firsts<'a> {
 impl Iterator for Firsts<'_> {
     type Item = [usize; 2];
 
-    /// Returns the numbers of the next product. After the last one, those of the first one follow.
+    /// Returns the offsets for the next product. After the last one, those for the first one follow. Never returns
+    /// `None`.
     #[inline]
     fn next(&mut self) -> Option<[usize; 2]> {
         let numbers = self.numbers.map(|number| number as usize);

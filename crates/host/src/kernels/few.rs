@@ -23,7 +23,7 @@ const MAX_SINGLE_PRODUCTS: usize = 1024;
 /// faster to read the elements of the view in their place than to make a copy.
 const MAX_OF_VIEWS: usize = 512;
 
-/// The products of elements that a worker takes at a time. One takes less than a nanosecond.
+/// The number of products of elements that a worker takes at a time. One takes less than a nanosecond.
 const PART: usize = 1 << 16;
 
 struct FewKernel {
@@ -75,7 +75,7 @@ pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
 impl Kernel for FewKernel {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
-        // The table has two numbers for each product of elements in a run.
+        // The table has two numbers for each product of elements that the first result of a run adds.
         let each = self.table.len() / 2 * self.run;
         let count = (PART / each).max(1);
         let parts = pieces(cx, &mut outputs, count * self.size * self.elem.size());

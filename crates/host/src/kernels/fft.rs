@@ -1,4 +1,4 @@
-//! Discrete Fourier transforms: workers share the lines of each step of a transform, which is computed as the reference
+//! Discrete Fourier transforms: workers share the rows of each step of a transform, which is computed as the reference
 //! computes it.
 
 use super::buffers::{output_bytes, written};

@@ -64,13 +64,13 @@ pub(super) enum Elements {
     Same(Vec<u8>),
 }
 
-/// The numbers of results for which elements are moved. Fewer results take little time, and more results are computed
-/// by several workers.
+/// The numbers of results for which the elements of rows are moved ([`Elements::Rows`]). Fewer results take little
+/// time, and more results are computed by several workers.
 const MOVED: RangeInclusive<usize> = SEVERAL..=4096;
 
-/// Returns the step of a `reduce` by a region of elementwise ops, or `None` if there is no kernel for it. Also returns
-/// `None` for a named reducer of one array, which has other kernels, and if more than [`MAX_FOLDED`] elements are
-/// combined into each result.
+/// Returns the step of a `reduce` by a region of elementwise ops. Returns `None` for other regions, as
+/// [`scalar_region`] does, for types that kernels do not compute on, for a named reducer of one array, which has other
+/// kernels, and if more than [`MAX_FOLDED`] elements are combined into each result.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     if reduce_kind_of_op(view).is_some() {
         // Sums by named reducers have a defined order of their own.
@@ -205,8 +205,9 @@ impl FoldKernel {
         self.elements.iter().zip(&self.sizes).map(of).collect()
     }
 
-    /// Moves the next elements of each row, if they are not yet moved and `done` elements were folded: first those at
-    /// the first place in all rows, and so on.
+    /// Moves the next [`WIDE`] elements of each row, or all that are left, after `done` elements of each row were
+    /// folded: first those at the first place in all rows, and so on. Does nothing if `done` is no multiple of
+    /// [`WIDE`], because the next elements are then already moved, or if no array has its elements in rows.
     fn move_rows(&self, cx: &KernelCx<'_>, done: usize, moved: &mut [Vec<Buffer>]) {
         let Some([wide, last]) = self.moves.as_ref().filter(|_| done.is_multiple_of(WIDE)) else { return };
         let rows = if self.offsets.len() - done < WIDE { last } else { wide };

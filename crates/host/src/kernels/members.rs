@@ -30,9 +30,10 @@ fn has_own_step(kind: &CollectiveKind) -> bool {
     matches!(kind, CollectiveKind::CollectivePermute { .. } | CollectiveKind::RaggedAllToAll)
 }
 
-/// Returns the groups of a collective as rows of device ids. Lists are returned as they are written, and may name devices
-/// that the program does not have: without a mesh it has device 0 only, and lists of replicas are returned as lists of
-/// devices. Returns `None` if the groups are over axes, or are lists of replicas on a mesh, which earlier passes replace.
+/// Returns the groups of a collective as rows of device ids. Lists are returned as they are written, and may name
+/// devices that the program does not have: without a mesh it has device 0 only, and lists of replicas are returned as
+/// lists of devices. Returns `None` if the groups are over axes, or are lists of replicas on a mesh, which earlier
+/// passes replace.
 pub fn rows_of_devices(plan: &PlanCx<'_>, collective: &CollectiveView) -> Option<Vec<Vec<usize>>> {
     let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);
     match &collective.groups {

@@ -55,8 +55,8 @@ fn keeps_bytes(view: &OpView<'_>) -> bool {
     has_bytes(view.operand_tensor(0)) && has_bytes(view.result_tensor(0))
 }
 
-/// Returns the step that computes the last view of a chain by one move from the array that the first one reads. Returns
-/// `None` if one move cannot do this, because a view of the chain cannot be read through.
+/// Returns the step that computes `view`, the last view of a chain, by one move from the array that the first view of
+/// the chain reads. Returns `None` if a view of the chain cannot be read through.
 pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let size = element_bytes(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(plan, view)?;
@@ -100,14 +100,15 @@ fn padding(view: &OpView<'_>) -> Option<Moves> {
     Some(Moves { moves, filler: Some(Filler::Input(1)), output_bytes: output_bytes(view) })
 }
 
-/// The start of a block, which is read from scalar inputs and clamped so that the block is inside.
+/// The start of the elements of an array that a `dynamic_slice` reads or a `dynamic_update_slice` writes. It is read
+/// from scalar inputs, and clamped so that all these elements are inside of the array.
 struct Start {
     /// The index of the first of the scalar inputs.
     first: usize,
     dtype: DType,
     /// The largest start along each dimension.
     limits: Vec<usize>,
-    /// The strides of the array in which the block is, in bytes.
+    /// The strides of the array, in bytes.
     strides: Vec<usize>,
 }
 

@@ -24,7 +24,7 @@ struct RaggedDot {
     size_dtype: DType,
 }
 
-/// Returns the step of a `ragged_dot` whose groups are ranges of rows of the left operand, or `None` for other ops, if
+/// Returns the step of a `ragged_dot` whose groups are ranges of rows of the left operand, or `None` for others, if
 /// there is no kernel for the types, and if the contracted dimension has size 0.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let dims = RowGroups::of(view)?;

@@ -13,7 +13,7 @@ use shardwise_ir::OpView;
 use shardwise_ops::collective::{CollectiveKind, CollectiveView, Groups, RaggedMember, RowMove, row_moves};
 
 struct RaggedExchange {
-    /// The instances of each group, in order.
+    /// The instances of each group, in order. Each group is listed once.
     groups: Vec<Group>,
     /// For each instance, the id of the first device that holds it, for messages.
     devices: Vec<usize>,

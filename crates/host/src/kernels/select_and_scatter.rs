@@ -53,7 +53,10 @@ struct SelectAndScatter {
     pieces: usize,
 }
 
-/// Returns the step of a `select_and_scatter`, or `None` if there is no kernel for it.
+/// Returns the step of a `select_and_scatter`. Returns `None` for arrays without elements, for operands of more
+/// elements than an `i32` counts, for windows of more than [`MAX_CHAIN`] elements, for selections other than `GE`,
+/// `GT`, `LE` and `LT` of both elements, for scatters without a named reducer, and for types and windows without a
+/// kernel.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(view)?;
     Some(plan.kernel(view, kernel))
@@ -103,7 +106,7 @@ fn comparison(view: &OpView<'_>) -> Option<Comparison> {
 /// Returns the kernel that finds, for each window of a part, the position in the operand of the element that it
 /// selects, or -1 if there is only padding. Also returns the offsets in bytes at which the kernel reads the operand,
 /// and the offset in bytes of the first position that it writes. `to` has the strides of the positions, in elements.
-/// Returns `None` if there is no kernel for it.
+/// Returns `None` if block programs do not compare elements of the type, or if a stride does not fit into an `i32`.
 fn selection(part: &Part, elem: Elem, keeps: Comparison, to: &[isize]) -> Option<(block::Kernel, Vec<usize>, usize)> {
     let mut program = Program::of(elem, &part.sizes);
     let mut best = None;

@@ -30,7 +30,7 @@ pub(super) fn tile(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
     }
 }
 
-/// Returns true if products run on a matrix unit where they can.
+/// Returns true if this process uses a matrix unit of the machine, for products whose types and sizes suit it.
 pub(crate) fn is_used() -> bool {
     tile(Level::best(), Elem::BF16, Elem::BF16).is_some()
 }

@@ -246,8 +246,8 @@ impl<'a> Job<'a> {
         range.clone().step_by(depth).map(move |start| start..range.end.min(start + depth))
     }
 
-    /// Returns the number of words of a packed line of `depth` elements. The last one with elements may be partly
-    /// filled.
+    /// Returns the number of words of a packed line of `depth` elements, a multiple of [`Tile::unit`]. The last word
+    /// with elements may be partly filled, and those after it have none.
     fn steps(&self, depth: usize) -> usize {
         depth.div_ceil(self.tile.step).next_multiple_of(self.tile.unit)
     }

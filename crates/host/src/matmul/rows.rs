@@ -57,7 +57,8 @@ impl RowsGemm {
         (has_kernel && is_in_place).then_some(RowsGemm { elem, k, n, row_stride: b[0] as usize })
     }
 
-    /// Returns true if this kernel is the one to use for matrices of this shape that are multiplied by `rows` rows each.
+    /// Returns true if this kernel is the one to use for matrices of this shape that are multiplied by `rows` rows
+    /// each: for at least one row, at most half of [`MAX_ROWS`], and matrices that are not small.
     pub fn suits(&self, rows: usize) -> bool {
         (1..=MAX_ROWS / 2).contains(&rows) && self.n >= 64 && self.k >= 16
     }
@@ -170,7 +171,7 @@ trait ProductStep {
     fn ordered(sum: [Self::V; 2]) -> [Self::V; 2] {
         sum
     }
-    /// Returns the words that a step needs of its left elements, of which the second may be missing.
+    /// Returns the words that a step needs of its left elements. A second element that is missing counts as 0.
     fn pack(elements: &[u8]) -> [u32; 2];
     /// Writes the sums of one vector of columns as elements of the result.
     ///

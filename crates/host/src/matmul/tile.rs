@@ -56,8 +56,8 @@ pub struct Tile {
     pub pack_lines: unsafe fn(&Lines<'_>, to: *mut u32),
     /// Packs right panels of lines whose elements of the same depth are adjacent.
     pub pack_adjacent: unsafe fn(&Adjacent, to: *mut u32),
-    /// Adds the products of a block of panels to its sums, which start from zero in the first block. Writes the sums that
-    /// are complete to the results, or adds them to the values there.
+    /// Adds the products of a block of panels to its sums, which start from zero in the first block. Writes the sums
+    /// that are complete to the results, or adds them to the values there.
     pub multiply: unsafe fn(&Block<'_>),
 }
 
@@ -147,15 +147,16 @@ fn panel_rows(rows: usize, tile: usize) -> usize {
 }
 
 impl Tile {
-    /// Returns true if a product of this shape can be packed in words of these inner loops and is not so short that
-    /// most of them would be zeros.
+    /// Returns true if a product that sums `k` elements, whose rows are in these pieces or contiguous, can be packed in
+    /// words of these inner loops, and if `k` is not so small that most of them would be zeros.
     pub fn suits(&self, k: usize, pieces: Option<&Pieces>) -> bool {
         let whole = self.step * self.unit;
         2 * k >= whole && pieces.is_none_or(|p| p.starts.len() == 1 || p.len.is_multiple_of(whole))
     }
 
-    /// Returns the inner loops that multiply vectors, or `None` if there are none for these types. They are those of
-    /// `level`, or of the machine's best level if that is lower.
+    /// Returns the inner loops that multiply vectors, or `None` if there are none for these types, such as types of 64
+    /// bits, complex numbers and truth values. They are those of `level`, or of the machine's best level if that is
+    /// lower.
     pub fn of_vectors(level: Level, elem: Elem, out: Elem) -> Option<Tile> {
         match level.min(Level::strongest()) {
             #[cfg(target_arch = "x86_64")]
@@ -393,7 +394,8 @@ pub(super) unsafe fn word<A: Words, E: Element>(p: *const u8, stride: isize, cou
     }
 }
 
-/// Packs lines at arbitrary addresses into one panel at `to`. Missing lines are zero.
+/// Packs lines at arbitrary addresses into one panel at `to`. Missing lines, and what lines lack of a multiple of
+/// [`Words::UNIT`] words, are zero.
 ///
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panel. The level's features must be enabled.
@@ -493,8 +495,8 @@ pub(super) fn transposed(square: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     [0, 1, 2, 3].map(|i| square.map(|row| row[i]))
 }
 
-/// Packs lines whose elements of one depth are adjacent into right panels at `to`. Missing lines of the last panel are
-/// zero.
+/// Packs lines whose elements of one depth are adjacent into right panels at `to`. Missing lines of the last panel, and
+/// what lines lack of a multiple of [`Words::UNIT`] words, are zero.
 ///
 /// # Safety
 /// The lines must be readable, and `to` must be writable for the panels. The level's features must be enabled.
@@ -551,9 +553,9 @@ pub(super) unsafe fn words<A: Words, E: Element>(p: *const u8, stride: isize, co
     }
 }
 
-/// Adds the products of a block's panels to its sums, in tiles of up to `M` rows. In the first block the sums start from
-/// zero, whatever is in their memory. If the block has results, the sums are written there, or added to the values there
-/// if it accumulates.
+/// Adds the products of a block's panels to its sums, in tiles of up to `M` rows. In the first block the sums start
+/// from zero, whatever is in their memory. If the block has results, the sums are written there, or added to the values
+/// there if it accumulates.
 ///
 /// # Safety
 /// Panels, sums and results must be valid as `block` states. The level's features must be enabled.
@@ -581,7 +583,8 @@ pub(super) struct At {
     pub sums: *mut u32,
 }
 
-/// Computes one tile: `M` rows by two vectors of columns. Writes its results if the block has them.
+/// Adds the products of the panels of one tile, of `M` rows and two vectors of columns, to its sums, which start from
+/// zero in the first block. If the block has results, also does what [`write_results`] does.
 ///
 /// # Safety
 /// As for [`multiply`].
@@ -617,7 +620,8 @@ unsafe fn go_down<A: Arithmetic, R: Element, const M: usize>(tile: &At, block: &
     unsafe { write_results::<A, R>(tile, M, block) };
 }
 
-/// Writes the results of a tile of up to `rows` rows if the block has them.
+/// Writes the sums of a tile of up to `rows` rows to the block's results, or adds them to the values there if it
+/// accumulates. Does nothing if the block has no results.
 ///
 /// # Safety
 /// The sums of the tile must be complete, and the results must be valid as `block` states. The level's features must

@@ -240,7 +240,7 @@ pub struct Watch {
 /// The groups of a collective.
 pub struct Members {
     /// For each instance of the result, the instances of the operand in its group, in order. The list is empty for an
-    /// instance whose first device is in no group. It gets zeros.
+    /// instance whose first device is in no group. Such an instance gets zeros.
     pub groups: Vec<Group>,
     /// For each instance of the result, the position in its group of the first device that holds the instance, or 0 for
     /// an empty group.

@@ -40,8 +40,9 @@ impl Ins {
     }
 }
 
-/// The effect of an instruction on the words of one width. Results of all actions but `Move`, `Update`, `Put` and
-/// `Write` come after all words that the action reads.
+/// The effect of an instruction on the words of one width. Results are the words from number `to` on. Those of all
+/// actions but `Move`, `Update`, `Put` and `Write` come after all words that the action reads. Starts of windows are
+/// clamped, except by `Put`.
 #[derive(Debug)]
 pub(crate) enum Action {
     /// Computes an operation on `len` elements. Unary operations ignore `b`.
@@ -187,8 +188,8 @@ impl Code {
         self.words.add(elem, len)
     }
 
-    /// Returns the place of an array of type `elem`, of any length, whose elements are all one word with these bits. Adds
-    /// the word unless there is a constant of this width with these bits.
+    /// Returns the place of an array of type `elem`, of any length, whose elements are all one word with these bits.
+    /// Adds the word unless there is a constant of this width with these bits.
     pub fn constant(&mut self, elem: Elem, bits: u64) -> Place {
         let wide = elem.is_wide();
         if let Some(&at) = self.constants.get(&(wide, bits)) {

@@ -4,8 +4,8 @@ use shardwise_ir::OpView;
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::shapes::{BroadcastInDim, Reverse, Slice, Transpose};
 
-/// The index of the space that a dimension of a value follows: `start + step * index`, or the constant `start` if `dim`
-/// is `None`.
+/// The index along one dimension of a value at each point of the space over which a program runs: `start + step *
+/// index`, where `index` is the index along dimension `dim` of the space, or the constant `start` if `dim` is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
     pub dim: Option<usize>,
@@ -14,26 +14,26 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The index 0.
+    /// The constant index 0.
     pub const ZERO: Axis = Axis { dim: None, step: 0, start: 0 };
 
-    /// Returns the index of dimension `dim` of the space.
+    /// Returns the axis whose index is that along dimension `dim` of the space.
     pub fn along(dim: usize) -> Axis {
         Axis { dim: Some(dim), step: 1, start: 0 }
     }
 
-    /// Returns the index `start + step * self`.
+    /// Returns the axis whose index is `start + step * self`.
     fn then(self, step: isize, start: isize) -> Axis {
         // Where a product does not fit, the dimension has one element, whose step does not count.
         Axis { dim: self.dim, step: self.step.wrapping_mul(step), start: start + step.wrapping_mul(self.start) }
     }
 }
 
-/// The index for each dimension of a value.
+/// The index along each dimension of a value at each point of the space over which a program runs.
 pub type Access = Vec<Axis>;
 
-/// Returns the strides of a row-major value that is read at an access over a space of `rank` dimensions, and its start.
-/// Both are in elements.
+/// Returns, for each dimension of a space of `rank` dimensions, the stride of a row-major value that is read at an
+/// access over the space, and the offset of the element at the first point of the space. Both are in elements.
 pub fn strides_of(shape: &[usize], access: &Access, rank: usize) -> (Vec<isize>, isize) {
     let mut strides = vec![0isize; rank];
     let (mut start, mut stride) = (0, 1isize);

@@ -153,7 +153,8 @@ const MAX_REGION_VALUES: usize = 256;
 /// The largest number of elements of a row of which each is computed on its own.
 const SHORT: usize = 16;
 
-/// The largest number of values that are computed for the elements of short rows.
+/// The largest number of values that are computed for the elements of one short row: their number times that of the
+/// ops.
 const MAX_SHORT_VALUES: usize = 96;
 
 /// Builds the block program of a group of ops, or of a region of scalar ops.

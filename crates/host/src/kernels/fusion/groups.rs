@@ -49,8 +49,8 @@ pub fn groups(plan: &PlanCx<'_>, ops: &[Op], uses: &Uses, mut claimed: HashSet<O
     groups
 }
 
-/// Returns the group of the root `ops[root]`: with the producers that join it, or alone, or alone and without reading
-/// through views. Returns `None` if the root cannot be compiled.
+/// Returns the group of the root `ops[root]`, the first of these that can be compiled: with the producers that join it,
+/// alone, or alone and without reading through views. Returns `None` if the root cannot be compiled.
 fn group(plan: &PlanCx<'_>, ops: &[Op], root: usize, uses: &Uses, claimed: &HashSet<Op>) -> Option<Group> {
     let with = |ops: Vec<Op>| Some(Group { program: compile(plan, &ops)?, ops });
     let alone = || with(vec![ops[root]]);

@@ -11,9 +11,9 @@ use shardwise_ops::elementwise::Compare;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Returns true if block programs can compute the op: its row has a form for them other than a view, the op meets the
-/// condition of the row, its result has elements, and its operands and results have real types that kernels compute on.
-/// A program with the op may still fail to compile.
+/// Returns true if block programs can compute the op: its row in the kernel table has a form for them other than a
+/// view, the op meets the condition of the row, its result has elements, and its operands and results have real types
+/// that kernels compute on. A program with the op may still fail to compile.
 pub fn is_computed(plan: &PlanCx<'_>, view: &OpView<'_>) -> bool {
     let is_known = plan.fused(view).is_some_and(|fused| !matches!(fused, Fused::View(_)));
     let fits = |ty: &TensorType| Elem::of(ty.dtype).is_some_and(|e| !e.is_complex());
@@ -44,9 +44,9 @@ pub fn keeps_shape(view: &OpView<'_>) -> bool {
     view.operand_shape(0) == view.result_shape(0)
 }
 
-/// Adds the comparison of two values. Returns `None` if the direction is missing or not known, for complex values, and,
-/// if the op compares in the total order, as [`Program::compare_total`] does. Panics if the values have different
-/// types.
+/// Adds the comparison of two values to a program. Returns `None` if the direction is missing or not known, for complex
+/// values, and, if the op compares in the total order, as [`Program::compare_total`] does. Panics if the values have
+/// different types.
 pub fn compare(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     let comparison = match Compare::direction(view)? {
         "EQ" => Comparison::Eq,
@@ -74,8 +74,8 @@ pub fn convert(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> 
     program.convert(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }
 
-/// Returns the bits of a value as the element type of the op's result. Returns `None` if kernels do not compute on that
-/// type, or if one of the types is complex or does not fill a lane.
+/// Returns a value with the bits of the first operand and the element type of the op's result. Returns `None` if
+/// kernels do not compute on that type, or if one of the types is complex or does not fill a lane of the program.
 pub fn bitcast(program: &mut Program, view: &OpView<'_>, operands: &[Value]) -> Option<Value> {
     program.reinterpret(operands[0], Elem::of(view.result_tensor(0).dtype)?)
 }

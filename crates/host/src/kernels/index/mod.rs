@@ -31,7 +31,8 @@ const MAX_RUNS: usize = 1 << 16;
 /// counted after each [`Run`] of windows. Gathers of longer whole rows have a kernel of their own ([`RowsKernel`]).
 const SHORT: usize = 64;
 
-/// Returns the step of a `gather`, or `None` if there is no kernel for it.
+/// Returns the step of a `gather`. Returns `None` if the operand has a dimension of size 0, if the slices have more
+/// than [`MAX_RUNS`] pieces each, or if the dimension numbers cannot be read.
 pub fn gather<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     match rows(view) {
         Some(kernel) => Some(plan.kernel(view, kernel)),
@@ -39,7 +40,9 @@ pub fn gather<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     }
 }
 
-/// Returns the step of a `scatter`, or `None` if there is no kernel for it.
+/// Returns the step of a `scatter`. Returns `None` as [`gather`] does, for several operands, if applying the updates
+/// window by window could differ from their order, if the computation is no replacement and no named reducer, and if
+/// there is no kernel for the types.
 pub fn scatter<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     Some(plan.kernel(view, updates(view)?))
 }
@@ -122,7 +125,8 @@ struct Windows {
     runs: Vec<[usize; 2]>,
     /// The number of elements of a piece.
     run: usize,
-    /// The number of elements of the operand's block of which a piece is a part.
+    /// The number of elements that the operand has along the dimensions of a piece. A piece is part of one row of so
+    /// many elements.
     block: usize,
     /// The window's dimensions in the operand, with their strides in the slices, in elements.
     window: Vec<(usize, usize)>,
@@ -143,7 +147,7 @@ struct Indexed {
     along: Along,
 }
 
-/// Iterates over windows in order.
+/// A window, from which an iteration over windows advances to the next ones in order.
 struct Cursor<'a> {
     batch: &'a [Batch],
     at: Vec<usize>,

@@ -192,7 +192,8 @@ fn workers_share_the_columns_of_a_result() {
     assert!(check(&columns(vec![1, 25, 16]).gather(), r));
 }
 
-/// Tests scatters whose region computes with wider elements than those of the operands, among other ops on small arrays.
+/// Tests scatters whose region computes with wider elements than those of the operands, among other ops on small
+/// arrays.
 #[test]
 fn wider_regions_are_left_to_the_reference() {
     for (from, to) in [("i32", "i64"), ("f32", "f64")] {

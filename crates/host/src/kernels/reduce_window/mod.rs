@@ -32,7 +32,9 @@ use shardwise_ops::window::{WindowDim, reduced_window};
 /// The largest number of elements of a window that a [`Chain`] combines. Larger windows need another kernel.
 const MAX_CHAIN: usize = 128;
 
-/// Returns the step of a `reduce_window`, or `None` if there is no kernel for it. Steps that copy operands are added to
+/// Returns the step of a `reduce_window`. Returns `None` if the operands or the results have no elements. If neither
+/// [`running`] nor a [`Chain`] on the operand suits, also returns `None` if the copy of an operand would be too large
+/// ([`MAX_SPREAD`]) and, unless a [`Chain`] on the copy suits, as [`fold`] does. Steps that copy operands are added to
 /// the plan.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let window = reduced_window(view);

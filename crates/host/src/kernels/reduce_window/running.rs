@@ -26,7 +26,7 @@ const LANES: usize = 16;
 const SMALL: usize = 1 << 17;
 /// The most elements of a line that are processed between two calls of [`Pace::spend`].
 const LONG: usize = 1 << 16;
-/// The most rows of columns that are processed between two calls of [`Pace::spend`].
+/// The most rows of a matrix that are processed between two calls of [`Pace::spend`] if the lines are its columns.
 const TALL: usize = LONG / LANES;
 
 /// The kernel of cumulative results.
@@ -53,9 +53,10 @@ enum Lines {
     Columns { first: usize, of: usize },
 }
 
-/// Returns the kernel of a `reduce_window` of one array by a named reducer, whose windows are single elements along all
-/// dimensions but one, and end at each element and begin at or before the first one along that one. Returns `None` for
-/// others, if combining initial values is not known to change nothing, and if there is no kernel for the types.
+/// Returns the kernel of a `reduce_window` of one array by a named reducer whose results are cumulative along one
+/// dimension: window `i` has elements 0 to `i` of the dimension, and before them only padding. Windows are single
+/// elements along all other dimensions. Returns `None` for others, if combining initial values is not known to change
+/// nothing, and if there is no kernel for the types.
 pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Option<Running> {
     let kind = reduce_kind_of_op(view).filter(|_| view.results().len() == 1)?;
     let (x, out) = (view.operand_tensor(0), view.result_tensor(0));
@@ -82,8 +83,8 @@ pub fn kernel(plan: &PlanCx<'_>, view: &OpView<'_>, window: &[WindowDim]) -> Opt
     })
 }
 
-/// Returns true if it is known that combining an initial value with itself does not change it: the reducer is idempotent,
-/// or the value is a constant such as the 0 of a sum.
+/// Returns true if it is known that combining an initial value with itself does not change it: the reducer is
+/// idempotent, or the value is a constant such as the 0 of a sum.
 fn is_repeatable(plan: &PlanCx<'_>, kind: ReduceKind, init: Value) -> bool {
     if kind.is_idempotent() {
         return true;

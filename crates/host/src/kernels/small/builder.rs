@@ -9,7 +9,7 @@ use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
 use std::collections::{HashMap, HashSet};
 
-/// The largest number of words of a small program. So many fit into the second cache.
+/// The largest number of words of a small program. So many fit into the second-level cache.
 const MAX_WORDS: usize = 1 << 18;
 
 /// The largest number of numbers in the tables of a small program.
@@ -237,13 +237,13 @@ impl<'a, 'm> Builder<'a, 'm> {
         matches!(self.code.inputs[array as usize], Input::Array { is_written: true, .. })
     }
 
-    /// Adds an instruction on the words of arrays of this type.
+    /// Adds the instruction with this action on words of the width of this type.
     pub fn push(&mut self, elem: Elem, action: Action) {
         self.code.push(Ins::on(elem.is_wide(), action));
     }
 
-    /// Adds the instruction that computes a small array. `action` returns it for the number of the array's first word.
-    /// Panics if `v` is no small array.
+    /// Adds the instruction that computes a small array. `action` returns its action, given the number of the array's
+    /// first word. Panics if `v` is no small array.
     pub fn compute(&mut self, v: Value, action: impl FnOnce(u32) -> Action) {
         let (elem, len) = self.shape(v).expect("only small arrays are computed");
         let to = self.code.place(elem, len);

@@ -15,7 +15,8 @@ use shardwise_ops::NoRegions;
 use shardwise_ops::reduce::Reduce;
 use shardwise_ops::reducer::reduce_kind_of_op;
 
-/// Adds an op that block programs compute, other than a view. Returns `None` if the op is not for small programs.
+/// Adds an op that block programs compute, other than a view. Returns `None` if one of its arrays is not small, if
+/// block programs have no instruction for it on these types, or, for a `reduce`, as [`Rows::of`] does.
 pub fn computed(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) -> Option<()> {
     match fused {
         Fused::Iota => evaluated(builder, view),
@@ -184,7 +185,7 @@ fn word_type(wide: bool) -> Elem {
     if wide { Elem::U64 } else { Elem::U32 }
 }
 
-/// Returns the number of elements to compute: one if all operands are one word.
+/// Returns the number of elements to compute: one if each operand is one word for all elements, and `len` otherwise.
 fn count<const N: usize>(operands: [Place; N], len: usize) -> usize {
     operands.iter().map(|p| p.count(len)).max().unwrap_or(len)
 }

@@ -11,7 +11,7 @@ use shardwise_ir::OpView;
 use shardwise_ops::index::IndexDims;
 use shardwise_ops::reducer::reduce_kind_of;
 
-/// The largest number of slices.
+/// The largest number of slices of a gather or scatter in a small program.
 const MAX_SLICES: usize = 1 << 13;
 
 /// The largest number of real elements of the result of a scatter that is a copy of words of the input and the updates.

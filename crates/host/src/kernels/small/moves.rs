@@ -38,8 +38,8 @@ pub fn operand(builder: &mut Builder<'_, '_>, v: Value) -> Option<Place> {
     builder.value(v)
 }
 
-/// Adds an op that moves elements to places that are known. A view may read a large array. Returns `None` if the op is
-/// not for small programs.
+/// Adds an op that moves elements to places that are known. A view may read a large array. Returns `None` if the result
+/// is not small, if an operand of an op that is no view is not, or if the program cannot read an operand.
 pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     if view.operands().iter().all(|&v| builder.shape(v).is_some()) {

@@ -229,8 +229,8 @@ fn body_ops<'m>(plan: &PlanCx<'m>, region: Region) -> &'m [Op] {
     plan.body[region].ops.split_last().map_or(&[], |(_, ops)| ops)
 }
 
-/// Adds a loop that is in no other loop or branch. Some of its arrays may be larger than those outside, if the mean
-/// size is not. Returns `None` if the loop is not for small programs.
+/// Adds a loop that is in no other loop or branch. Its arrays may have [`MAX_SIZE_IN_LOOPS`] elements if the results of
+/// the ops in it have at most [`MAX_SIZE`] on average. Returns `None` if the loop is not for small programs.
 fn outer_loop<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let mut ops = vec![];
     view.regions().iter().for_each(|&region| builder.plan.body.walk_region(region, &mut ops));
@@ -315,8 +315,8 @@ fn replaced_in(builder: &Builder<'_, '_>, region: Region, i: usize) -> Option<Ve
 }
 
 /// Returns the array that replaces `array` in a region: the result of the last op that uses it, which is a
-/// `dynamic_update_slice` of it or a loop that replaces it in turn. Returns `None` for other last ops, and unless all
-/// other uses are windows that are read before.
+/// `dynamic_update_slice` of it or a loop that replaces it in turn. Returns `None` for other last ops, if no op uses
+/// it, and unless all other uses are windows that are read before.
 fn replacement(builder: &Builder<'_, '_>, region: Region, array: Value) -> Option<Value> {
     let ops = &builder.plan.body[region].ops;
     let position = |u: &Use| Some((ops.iter().position(|&op| op == u.op)?, *u));
@@ -408,8 +408,9 @@ fn own_places(builder: &mut Builder<'_, '_>, values: &[Value]) -> Vec<Words> {
     places
 }
 
-/// Copies arrays to the places of others, as if at one time. Returns `None` if there are not as many: then the program
-/// holds a large array where a small one is needed.
+/// Copies each array of `from` to the words of `to` with the same index. The result is as if all were read before any
+/// words are written. Returns `None` if there are not as many arrays as words: then the program holds a large array
+/// where a small one is needed.
 fn assign(builder: &mut Builder<'_, '_>, from: &[Place], to: &[Words]) -> Option<()> {
     if from.len() != to.len() {
         return None;

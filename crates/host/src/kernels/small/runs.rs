@@ -14,11 +14,12 @@ use std::collections::{HashMap, HashSet};
 /// only in regions. One op alone is as fast by its own kernel.
 const MIN_OPS: usize = 2;
 
-/// Some units of a block that run as one step.
+/// Some units of a block that run as one step. A unit is the list of ops of what would otherwise be one step.
 pub struct Run {
     /// The numbers of the units, ascending.
     pub units: Vec<usize>,
-    /// The unit in front of which the step is placed; the number of units if it is the last step.
+    /// The number of the unit in front of which the step is placed, or the number of units of the block if the step is
+    /// placed after all of them.
     pub before: usize,
     pub code: Code,
     /// The instances of the results.

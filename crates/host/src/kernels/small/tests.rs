@@ -184,7 +184,7 @@ return %h, %k, %a";
     assert!(names.iter().any(|name| name.contains("multiply") && !name.starts_with("small(")), "{names:?}");
 }
 
-/// The array of a constant may be read by a step in front of the constant.
+/// Tests that a step in front of a large constant may read its array.
 #[test]
 fn large_constants_of_all_dialects_are_read() {
     for dialect in ["stablehlo", "sdy", "chlo"] {
@@ -203,7 +203,7 @@ return %e, %c",
     }
 }
 
-/// An op may have an attribute of any name, also of that which the array of a constant has.
+/// Tests that an op with an attribute named `value`, as the array of a constant is, is computed and is no constant.
 #[test]
 fn an_attribute_of_another_op_is_no_constant() {
     let t = "tensor<4xf32>";
@@ -280,7 +280,8 @@ fn loops_have_larger_arrays() {
     }
 }
 
-/// Ops on constants run when the program is built, and ops on values that no turn changes run before the loop.
+/// Checks the results of a loop whose body has ops on constants, which run when the program is built, and ops on values
+/// that no turn changes, which run before the loop.
 #[test]
 fn constants_and_invariants_are_computed_once() {
     let body = "  %0 = stablehlo.iota dim = 0 : tensor<6xi32>

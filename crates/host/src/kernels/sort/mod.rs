@@ -113,13 +113,15 @@ struct SortKernel {
     sizes: Vec<usize>,
 }
 
-/// Returns the step of a `sort` by keys, or `None` if there is no kernel for it.
+/// Returns the step of a `sort` by keys. Returns `None` for comparators of another form, for arrays without elements,
+/// for lines of more elements than a `u32` counts, for several keys of which one compares floats as numbers, and for
+/// types that kernels do not compute on or order.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let kernel = kernel(plan, view)?;
     Some(plan.kernel(view, kernel))
 }
 
-/// Returns the routine for a `sort` of small arrays by keys, or `None` if there is no kernel for it.
+/// Returns the routine for a `sort` of small arrays by keys. Returns `None` as [`step`] does.
 pub fn routine(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Box<dyn Routine>> {
     Some(Box::new(kernel(plan, view)?))
 }
@@ -318,7 +320,8 @@ impl Approximate {
         self.sort.lines.count * self.k
     }
 
-    /// Writes the results of a group of lines side by side, of which `start` is the first element.
+    /// Writes the results of a group of lines side by side. `start` is the index of its first element in the inputs,
+    /// and `results` are the group's parts of both results.
     fn select(&self, inputs: [&Buffer; 2], start: usize, results: [&mut [u8]; 2]) {
         let Lines { step, .. } = self.sort.lines;
         let [values, indices] = results;

@@ -40,7 +40,7 @@ fn compare(name: &str, direction: &str, kind: &str, [a, b]: [&str; 2], elem: &st
 const SHAPES: [(&[usize], usize); 7] =
     [(&[7], 0), (&[1], 0), (&[3, 1], 1), (&[5, 9], 1), (&[9, 5], 0), (&[2, 33, 3], 1), (&[2, 1, 300], 2)];
 
-/// NaNs of bf16 are ordered by all their bits, and small programs keep these. The bits are compared as integers.
+/// Tests that NaNs of `bf16` are ordered by all their bits, and that small programs do not change these bits.
 #[test]
 fn nans_of_bf16_have_their_order() {
     let bits: Vec<u16> = vec![0x7fff, 0x7f81, 0xffc1, 0x7fc1, 0xff81, 0x7f80, 0xff80, 0x0000, 0x8000];
@@ -172,7 +172,7 @@ fn the_first_of_each_line() {
     }
 }
 
-/// Tests both dimensions, with ties, NaN and zeros of both signs.
+/// Tests `ApproxTopK` along both dimensions, with ties, NaN and zeros of both signs.
 #[test]
 fn approximate_selections_are_exact() {
     for (dim, k, shape, out) in [(0, 3, [5, 4], [3, 4]), (1, 2, [5, 4], [5, 2]), (1, 4, [3, 4], [3, 4])] {

@@ -176,12 +176,14 @@ impl<A> Drop for Amx<A> {
 
 /// Words with an instruction that multiplies tiles of them.
 trait Multiplied: Words {
-    /// Adds the products of a panel of two registers of rows to its sums.
+    /// Adds the products of a left panel of two registers of rows and a right panel to their sums, which start from
+    /// zero if [`Descent::is_first`].
     ///
     /// # Safety
     /// Panels and sums must be valid as `descent` states, and the registers must be configured.
     unsafe fn two(descent: &Descent);
-    /// Adds the products of a panel of one register of rows to its sums.
+    /// Adds the products of a left panel of one register of rows and a right panel to their sums, as
+    /// [`Multiplied::two`] does.
     ///
     /// # Safety
     /// As for [`Multiplied::two`].

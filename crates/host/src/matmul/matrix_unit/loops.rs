@@ -67,7 +67,7 @@ pub(super) trait MatrixUnit {
     /// The machine must have the unit, and the process must be permitted to use it.
     unsafe fn prepare() -> Self;
 
-    /// Adds the products of two panels to the sums of a tile.
+    /// Adds the products of two panels to the sums of a tile, which start from zero if [`Descent::is_first`].
     ///
     /// # Safety
     /// Panels and sums must be valid as `descent` states.

@@ -13,16 +13,16 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
 
-/// The largest number of vectors that the elements of an instruction in line fill. For conversions between widths and
-/// accesses to narrow elements, it is that of the elements. The interpreter is as fast for more. Folds and products may
-/// use a few times as many vectors.
+/// The largest number of vectors that the elements of an instruction fill for which there is machine code, and no call
+/// of the interpreter, which is as fast for more. For conversions between widths and accesses to narrow elements, it is
+/// the largest number of elements. Folds and products may use a few times as many vectors.
 const MOST: usize = 16;
-/// The largest number of vectors to which a formula that takes vectors is applied in line. The interpreter is faster
+/// The largest number of vectors to which machine code applies a formula that takes vectors. The interpreter is faster
 /// for more, because its vectors have twice as many lanes.
 const MOST_IN_FORMULA: usize = 4;
 
 impl<'c> Builder<'_, 'c> {
-    /// Adds an instruction that is no jump.
+    /// Adds an instruction that is no jump, as machine code or as a call of the interpreter.
     pub fn instruction(&mut self, at: u32, ins: &Ins) {
         let is_done = match ins {
             Ins::On32(action) => self.action(Width { is_wide: false }, action),
@@ -367,7 +367,7 @@ impl<'c> Builder<'_, 'c> {
         self.table(&window.table).iter().enumerate().flat_map(of_run).collect()
     }
 
-    /// Returns true if no start of a window is clamped.
+    /// Returns a truth value that is true if none of the starts of a slice would be clamped.
     fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
         let mut result = self.b.ins().iconst(types::I8, 1);
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {
@@ -482,7 +482,8 @@ impl<'c> Builder<'_, 'c> {
     }
 }
 
-/// Returns true if elements of a large array are loaded and stored in line: whole words, or few integers.
+/// Returns true if machine code loads and stores the elements of a window of a large array, and not the interpreter:
+/// whole words, or few integers.
 fn is_accessed(width: Width, elem: Elem, window: &Window) -> bool {
     let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
     elem.size() == width.bytes() || (is_integer && window.len() <= MOST)

@@ -295,7 +295,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         }
     }
 
-    /// Loads lanes from memory.
+    /// Returns words in memory, from `offset` bytes after `base` on, as the first lanes of a vector.
     pub fn load_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize) -> Value {
         let (base, offset) = self.near(base, offset);
         let float = match lanes * width.bytes() {
@@ -321,7 +321,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.set(width, at, lanes, vector);
     }
 
-    /// Stores lanes to memory.
+    /// Stores the first lanes of a vector to memory, from `offset` bytes after `base` on.
     pub fn store_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize, vector: Value) {
         let (base, offset) = self.near(base, offset);
         let float = match lanes * width.bytes() {
@@ -342,7 +342,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         }
     }
 
-    /// Records words that a vector has.
+    /// Records that words that follow each other are the first lanes of a vector.
     fn set(&mut self, width: Width, at: usize, lanes: usize, vector: Value) {
         let known = self.known(width);
         known.forget(at..at + lanes);
@@ -390,7 +390,7 @@ impl<'f, 'c> Builder<'f, 'c> {
         self.b.ins().load(width.float(), flags(), base, (word * width.bytes()) as i32)
     }
 
-    /// Returns a word.
+    /// Returns a word as an integer.
     pub fn scalar(&mut self, width: Width, word: usize) -> Value {
         if let Some(bits) = self.constant(width, word) {
             let bits = if width.is_wide { bits as i64 } else { i64::from(bits as u32 as i32) };

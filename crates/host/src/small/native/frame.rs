@@ -20,8 +20,8 @@ pub struct Frame<'r> {
     pub ended_by: Option<Box<dyn Any + Send>>,
 }
 
-/// A function of machine code, or one that it calls. It returns 0, or 1 if the run has ended early. What the number
-/// means depends on the function.
+/// A function of machine code, or one that it calls. It returns 0, or 1 if the run has ended early. What the second
+/// argument means depends on the function.
 pub type Function = unsafe extern "sysv64" fn(*mut Frame<'_>, u32) -> u32;
 
 /// Runs instruction number `at` by the interpreter.
@@ -34,7 +34,7 @@ pub unsafe extern "sysv64" fn step(frame: *mut Frame<'_>, at: u32) -> u32 {
     guarded(&mut frame.ended_by, || frame.interpreter.step(at))
 }
 
-/// Takes steps for the instructions of loops. Ignores the number.
+/// Takes steps of the budget for the instructions of loops in [`Frame::unpaid`]. Ignores its second argument.
 ///
 /// # Safety
 /// `frame` must be that of a run.
@@ -45,7 +45,8 @@ pub unsafe extern "sysv64" fn pay(frame: *mut Frame<'_>, _: u32) -> u32 {
     guarded(&mut frame.ended_by, || budget::take_steps(unpaid.into()))
 }
 
-/// Calls a function. Returns 1 if it unwinds, and 0 otherwise: nothing unwinds through machine code.
+/// Calls a function. If it unwinds, returns 1 and sets `ended_by`: nothing unwinds through machine code. Returns 0
+/// otherwise.
 fn guarded(ended_by: &mut Option<Box<dyn Any + Send>>, f: impl FnOnce()) -> u32 {
     *ended_by = catch_unwind(AssertUnwindSafe(f)).err();
     u32::from(ended_by.is_some())

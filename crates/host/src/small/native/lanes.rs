@@ -7,7 +7,7 @@ use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
-/// Returns true if machine code computes a unary or binary operation on words of this width itself.
+/// Returns true if machine code computes a unary or binary operation on words of this width, and not the interpreter.
 pub fn is_native(op: Op, width: Width) -> bool {
     match op {
         Op::RoundAway | Op::RoundF16 => false,
@@ -202,7 +202,7 @@ impl Builder<'_, '_> {
         self.b.ins().bitcast(I64, MemFlagsData::new(), result)
     }
 
-    /// Returns a vector whose lanes are the results of `f` for the lanes of both operands.
+    /// Returns a vector whose first `of.lanes` lanes are the results of `f` for these lanes of both operands.
     fn each_lane(&mut self, width: Width, of: Operands, f: impl Fn(&mut Self, Value, Value) -> Value) -> Value {
         let mut vector = None;
         for lane in 0..of.lanes as u8 {
@@ -247,8 +247,8 @@ impl Builder<'_, '_> {
         if width.is_wide { self.each_lane(width, of, one) } else { one(self, of.a, of.b) }
     }
 
-    /// Returns the larger float of each lane if `largest`, and otherwise the smaller one, or NaN if one of them is. The
-    /// zero 0 is larger than -0.
+    /// Returns the larger float of each lane if `largest`, and otherwise the smaller one, or NaN if one of the two is
+    /// NaN. The zero 0 is larger than -0.
     fn extreme(&mut self, width: Width, a: Value, b: Value, largest: bool) -> Value {
         let (smaller, larger) = if largest { (b, a) } else { (a, b) };
         let wins = self.compare_floats(width, FloatCC::LessThan, smaller, larger);

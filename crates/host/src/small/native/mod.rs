@@ -37,7 +37,7 @@ pub(super) struct Native {
 
 impl Native {
     /// Returns the machine code of a program. Returns `None` as [`program::functions`] does, if the best level lacks
-    /// AVX2, and if there is no memory for the code.
+    /// AVX2, and if the system has or allows no executable memory for the code.
     pub fn new(code: &Code) -> Option<Native> {
         if Level::best() < Level::Avx2 {
             return None;
