@@ -11,8 +11,9 @@
 //! are exchanged. [`Prices`] knows what each of these costs.
 //!
 //! This is simpler than Shardy's search in one point: overflow axes (of a reshape that no factor expresses) are never
-//! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors. For example,
-//! a sorted dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
+//! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors, and a
+//! product may be split over axes that no tensor has. For example, a sorted dimension that is split over `"x"` is not
+//! gathered: `"x"` splits a batch dimension during the sort.
 
 mod agreed;
 mod bounds;

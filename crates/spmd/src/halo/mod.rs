@@ -327,7 +327,7 @@ pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Me
     exchanged(view, rule, factor, mesh, axes).map(|exchanged| exchanged.bytes)
 }
 
-/// Returns what devices exchange if the op runs as for [`bytes_exchanged`], or `None` if that does.
+/// Returns what devices exchange if the op runs as for [`bytes_exchanged`], or `None` if that function returns `None`.
 pub(crate) fn exchanged(
     view: &OpView<'_>,
     rule: &Rule,

@@ -66,7 +66,8 @@ pub(crate) struct Round {
 /// A device's use of what it receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
-    /// The position in the range of the first element received. It may be outside.
+    /// The position, in the device's range, of the first element that the device receives. It may be outside of the
+    /// range.
     pub at: i64,
     /// The first position of the range that is taken from the array, and the position after the last.
     pub from: usize,

@@ -42,7 +42,7 @@ pub(crate) type Index = SmallVec<[usize; 4]>;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Boxes {
-    /// The axes along which the devices are numbered.
+    /// The axes along which the devices that exchange boxes with each other are numbered, major to minor.
     pub along: Vec<AxisRef>,
     /// The rounds in which a device keeps elements of its own block, then those in which devices send to each other.
     pub rounds: Vec<Round>,
@@ -53,7 +53,7 @@ pub(crate) struct Boxes {
 pub(crate) struct Price {
     /// The number of permutes.
     pub round_count: u64,
-    /// The price of starting one of them.
+    /// The price of starting one permute.
     start: u64,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
@@ -87,7 +87,7 @@ struct Line {
     /// The sizes of the blocks of the source layout (`held`) and of the target layout (`needed`).
     held: usize,
     needed: usize,
-    /// The parts of each needed block, without further cuts.
+    /// The parts of each block of the target layout, without further cuts.
     whole: Parts,
     /// The parts after each [`Cut`] of [`CUTS`] that is possible. Equal results are listed once.
     cuts: Vec<Parts>,
@@ -97,7 +97,7 @@ struct Line {
 struct Parts {
     /// The lengths in which parts are sent, the longest first.
     lengths: Vec<usize>,
-    /// The parts of each needed block.
+    /// The parts of each block of the target layout.
     of: Vec<Vec<Part>>,
 }
 
