@@ -84,7 +84,7 @@ struct Choices {
 
 /// The ways in which choices split a tensor, each with a number.
 struct Splits {
-    /// For each choice, the number of the way.
+    /// For each choice, the number of the way in which it splits the tensor.
     of: Vec<usize>,
     count: usize,
     /// The costs for each layout of the tensor that was met, with the lower bound of its price.

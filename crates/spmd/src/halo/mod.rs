@@ -149,7 +149,7 @@ struct MovedDim {
     run: Run,
 }
 
-/// Builds an op on windows, or their totals.
+/// A function that builds an op on its windows, or the totals of arrays ([`totals_of`]).
 type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {

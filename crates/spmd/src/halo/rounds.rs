@@ -74,7 +74,7 @@ pub(crate) struct Place {
     pub to: usize,
 }
 
-/// A part of a range that is in one block.
+/// A part of the range that the device `target` needs, which is in the block of the device `source`.
 #[derive(Clone, Copy)]
 struct Edge {
     source: usize,

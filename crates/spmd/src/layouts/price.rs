@@ -474,7 +474,7 @@ impl<'a> Prices<'a> {
         self.effort += (self.decisions.prices.work() - work) / PLANNING;
     }
 
-    /// Returns the result of `f`, and adds to the effort what `f` plans.
+    /// Returns the result of `f`, and adds the work of planning that `f` does to the effort.
     pub fn counted<T>(&mut self, f: impl FnOnce() -> T) -> T {
         let work = self.decisions.prices.work();
         let out = f();

@@ -140,7 +140,7 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// True for the groups whose shards must not grow.
     stay_small: &'p EntityVec<Group, bool>,
-    /// The most work of ops other than products.
+    /// The highest price that the work of all ops but products may have ([`most_work`]).
     most_work: u64,
     effort_before: usize,
     stage: Stage,

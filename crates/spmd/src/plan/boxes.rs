@@ -57,7 +57,7 @@ pub(crate) struct Price {
     start: u64,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
-    /// The sum over all rounds of the bytes of a box.
+    /// The sum over all rounds of the bytes of the array that a device sends in the round.
     bytes_in_rounds: u64,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Sent {
     pub size: Index,
 }
 
-/// A dimension in the blocks of two layouts.
+/// A dimension that the source layout and the target layout split into blocks.
 #[derive(Clone)]
 struct Line {
     /// The sizes of the blocks of the source layout (`held`) and of the target layout (`needed`).
@@ -204,7 +204,8 @@ impl Price {
         self.bytes_received + self.round_count * self.start
     }
 
-    /// Returns the total, and then the sum over all rounds of the bytes of a box, for comparisons.
+    /// Returns the numbers by which prices are compared: the total, and then the sum over all rounds of the bytes of the
+    /// array that a device sends in the round.
     fn order(&self) -> (u64, u64) {
         (self.total(), self.bytes_in_rounds)
     }
