@@ -157,7 +157,7 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
-    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
+    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until no trade lowers the price or the
     /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;
