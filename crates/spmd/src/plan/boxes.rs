@@ -204,8 +204,8 @@ impl Price {
         self.bytes_received + self.round_count * self.start
     }
 
-    /// Returns the numbers by which prices are compared: the total, and then the sum over all rounds of the bytes of the
-    /// array that a device sends in the round.
+    /// Returns the numbers by which prices are compared: the total, and then the sum over all rounds of the bytes of
+    /// the array that a device sends in the round.
     fn order(&self) -> (u64, u64) {
         (self.total(), self.bytes_in_rounds)
     }
