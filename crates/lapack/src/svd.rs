@@ -49,8 +49,9 @@ pub fn svd<T: Scalar>(a: &Matrix<T>, vectors: Vectors) -> Svd<T> {
     })
 }
 
-/// Decomposes a matrix that has at least as many rows as columns. `width` is the number of columns of `U`. A matrix
-/// that has many more rows is decomposed into `Q R` first. Returns `None` if the iteration fails.
+/// Decomposes a matrix that has at least as many rows as columns. `width` is the number of columns of `U`. Without
+/// vectors, both matrices are empty, and `width` is not used. A matrix that has many more rows is decomposed into `Q R`
+/// first. Returns `None` if the iteration fails.
 fn tall<T: Scalar>(mut a: Matrix<T>, width: usize, with_vectors: bool) -> Option<Svd<T>> {
     let (m, n) = (a.rows(), a.columns());
     let is_very_tall = m >= n * 11 / 6 && m > n;

@@ -6,7 +6,8 @@ use crate::scalar::{EPS, hypot};
 use crate::{Matrix, Scalar, Triangle, tridiagonal};
 use shardwise_base::budget::Meter;
 
-/// The bound of the iteration, which fails on a matrix of `n` rows after `n` times this number of turns.
+/// The bound of the iteration, which fails if a matrix of `n` rows takes more than `n` times this number of QL and QR
+/// steps.
 const MAX_ITERATIONS: usize = 30;
 
 /// Computes the eigenvalues of a Hermitian matrix, ascending, from one triangle. If `with_vectors`, the matrix is
@@ -63,8 +64,8 @@ impl<T: Scalar> Solver<T> {
         true
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is so small that the matrix is divided there before
-    /// the turns on its blocks.
+    /// Returns true if the element beside the diagonal in rows `m` and `m + 1` is so small that the matrix is divided
+    /// between these rows, before the QL and QR steps on its blocks.
     fn splits(&self, m: usize) -> bool {
         let size = self.e[m].abs();
         size == 0.0 || size <= self.d[m].abs().sqrt() * self.d[m + 1].abs().sqrt() * EPS
@@ -98,7 +99,8 @@ impl<T: Scalar> Solver<T> {
         }
     }
 
-    /// Returns true if the element beside the diagonal in row `m` is negligible in a turn on its block.
+    /// Returns true if the element beside the diagonal in rows `m` and `m + 1` is negligible during the QL and QR steps
+    /// on its block.
     fn is_small(&self, m: usize) -> bool {
         let e = self.e[m].abs();
         e * e <= (EPS * EPS * self.d[m].abs()) * self.d[m + 1].abs() + f64::MIN_POSITIVE

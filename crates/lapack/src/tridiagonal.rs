@@ -10,7 +10,7 @@ use shardwise_base::budget::Meter;
 #[derive(Clone, Debug)]
 pub struct Tridiagonal<T> {
     pub diagonal: Vec<f64>,
-    /// The elements beside the diagonal, one fewer than rows.
+    /// The elements beside the diagonal: one fewer than rows, or none if there are no rows.
     pub other: Vec<f64>,
     /// The scalars of the reflectors, one for each element of `other`.
     pub taus: Vec<T>,
@@ -54,8 +54,8 @@ fn eliminate<T: Scalar>(part: &mut [T], at: usize) -> (f64, T) {
     reflector(alpha, &mut part[rest])
 }
 
-/// Replaces the Hermitian block that starts at row and column `start` by `H^H A H`, where `H` is the reflector of `v`
-/// and `tau`. One triangle of the block is read and replaced.
+/// Replaces the Hermitian block `A` that starts at row and column `start` and has as many rows as `v` by `H^H A H`,
+/// where `H` is the reflector of `v` and `tau`. One triangle of the block is read and replaced.
 fn update<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, start: usize, v: &[T], tau: T) {
     let size = v.len();
     let mut w = product(a, triangle, start, v);
@@ -72,8 +72,8 @@ fn update<T: Scalar>(a: &mut Matrix<T>, triangle: Triangle, start: usize, v: &[T
     }
 }
 
-/// Returns the product of a vector with the Hermitian block that starts at row and column `start`, of which one
-/// triangle is read. (`hemv`)
+/// Returns the product of `v` with the Hermitian block that starts at row and column `start` and has as many rows as
+/// `v`. One triangle of the block is read. (`hemv`)
 fn product<T: Scalar>(a: &Matrix<T>, triangle: Triangle, start: usize, v: &[T]) -> Data<T> {
     let size = v.len();
     let mut out: Data<T> = Data::zeroed(size);

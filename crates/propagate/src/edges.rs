@@ -245,8 +245,9 @@ fn add_edge(draft: &mut Draft<'_>, op: OpId, owner: ValueId, edge: Edge) {
     }
 }
 
-/// Adds an edge after its owner, which takes over the uses of the owner. Returns the edge's result, which has
-/// `sharding`, or none if that is on a single device (`Mesh::is_maximal`) and the draft is not as written.
+/// Adds an edge after its owner, or at the start of the block if the owner is an argument. The edge takes over the uses
+/// of the owner. Returns the edge's result, which has `sharding`, or none if that is on a single device
+/// (`Mesh::is_maximal`) and the draft is not as written.
 fn put_edge(
     draft: &mut Draft<'_>,
     frame: FrameId,

@@ -105,8 +105,8 @@ impl<'d> Export<'d, '_> {
         self.problem.sharding(TensorId::new(holder.index()))
     }
 
-    /// Returns true if a value has its own sharding in the export: it is at no edge, or its edge is exported as an op
-    /// and holds the other sharding.
+    /// Returns true if a value has its own sharding in the export, and not that of its edge: it is at no edge, or its
+    /// edge is exported as an op, whose result has the sharding of the edge.
     fn keeps_own(&self, v: ValueId) -> bool {
         let Some(edge) = self.draft.value(v).edge.and_then(|result| self.draft.def_op(result)) else { return true };
         let is_of_func = matches!(self.draft.op(edge).kind, NodeKind::FuncEdge(_));

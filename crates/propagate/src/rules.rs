@@ -15,8 +15,9 @@ use std::sync::Arc;
 pub const RULE: &str = "sdy.sharding_rule";
 
 /// Returns the rule that is written on the op, if it can be read and fits the op, or else the rule that the op's kind
-/// provides for it, or `None` if the kind provides none. If `is_conservative` is true, the latter rule does not
-/// propagate along dimensions whose elements would have to be moved.
+/// provides for it, or `None` if the kind provides none. If `is_conservative` is true and the op is a slice, a padding,
+/// a concatenation, a convolution or another op on windows, the latter rule does not propagate along dimensions whose
+/// elements would have to be moved. For other ops, such as reversals, the rule does not depend on `is_conservative`.
 pub fn rule_of(view: &OpView<'_>, is_conservative: bool) -> Option<Rule> {
     if let Some(rule) = written_rule(view) {
         return Some(rule);

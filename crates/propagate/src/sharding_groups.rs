@@ -6,7 +6,7 @@ use shardwise_ops::Opcode;
 use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
 
-/// A member of a group.
+/// A member of a sharding group.
 #[derive(Clone, Copy)]
 pub struct Member {
     /// The index of the function in the module.

@@ -11,8 +11,9 @@
 //! are exchanged. [`Prices`] knows what each of these costs.
 //!
 //! This is simpler than Shardy's search in one point: overflow axes (of a reshape that no factor expresses) are never
-//! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors. For example,
-//! a sorted dimension that is split over `"x"` is not gathered: `"x"` splits a batch dimension during the sort.
+//! kept. If the best of these choices moves data, the axes of a tensor may also be tried on other factors, and a
+//! product may be split over axes that no tensor has. For example, a sorted dimension that is split over `"x"` is not
+//! gathered: `"x"` splits a batch dimension during the sort.
 
 mod agreed;
 mod bounds;
@@ -31,7 +32,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The op to choose a sharding for.
+/// An op for whose factors axes are to be chosen, and what the choice depends on besides [`Prices`].
 #[derive(Clone, Copy)]
 pub struct AssignInput<'a> {
     pub rule: &'a Rule,
@@ -64,7 +65,7 @@ pub trait Prices {
     /// `partial` is empty for operands.
     fn price(&self, index: usize, layout: &[Cow<'_, [AxisRef]>], partial: &[AxisRef]) -> Price;
 
-    /// Returns what moving elements of tensor `index` costs at least.
+    /// Returns what a lower bound of the price of moving tensor `index` is computed from.
     fn least(&self, index: usize) -> LeastPrice;
 
     /// Returns true if tensor `index`, a result, must be summed over all axes over which it is partial. Returns false
@@ -90,17 +91,18 @@ pub struct Price {
     pub extra: u64,
 }
 
-/// The elements of windows that devices receive from each other.
+/// What devices receive from each other for the windows that an op reads.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Exchanged {
     /// The bytes that the device that receives most receives.
     pub bytes: u64,
-    /// The number of collectives.
+    /// The number of collectives of the exchange.
     pub collective_count: u64,
 }
 
 impl Exchanged {
-    /// Returns the price of starting the collectives ([`start_if_timed`]).
+    /// Returns the price of starting the collectives of the exchange, which is 0 if the mesh has no rates
+    /// ([`start_if_timed`]).
     pub fn price_of_starts(&self, mesh: &Mesh) -> u64 {
         self.collective_count * start_if_timed(mesh)
     }
@@ -152,7 +154,7 @@ pub struct FactorConflict {
     pub lost: Vec<usize>,
 }
 
-/// The second best choice.
+/// The second best choice of axes for the factors of an op ([`runner_up`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunnerUp {
     pub axes: Vec<AxisList>,
@@ -251,12 +253,12 @@ struct Search<'a> {
     input: AssignInput<'a>,
     prices: &'a dyn Prices,
     wanted: Wanted,
-    /// Empty until [`Search::best`].
+    /// The prices of tensors that were computed so far. Empty until [`Search::best`].
     priced: Known,
     /// For each tensor, the factors that its price depends on. Empty until [`Search::best`].
     matters: SmallVec<[SmallVec<[Factor; 4]>; 4]>,
     lists: Lists,
-    /// The axes that the tensors have.
+    /// The axes that the tensors have for their factors.
     given: Given,
     /// For each factor, the lists of axes that may split it. The first list is empty unless the program places the sum
     /// along the factor.

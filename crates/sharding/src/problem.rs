@@ -207,7 +207,7 @@ pub struct Problem {
     /// result. They are propagated in both directions before and after the nodes in each round, for each strategy, and
     /// wake no nodes.
     pub results: Vec<Node>,
-    /// The members of each group.
+    /// The members of each group of tensors that get the same sharding. [`Tensor::group`] is the index of a group.
     pub groups: Vec<Vec<TensorId>>,
     /// The origins of axes, in the order in which they were found. Only filled with [`crate::Options::record_origins`].
     pub origins: Vec<Origin>,

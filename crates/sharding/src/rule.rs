@@ -204,8 +204,8 @@ impl Rule {
     }
 
     /// Returns the reason why the rule does not fit an op with tensors of these shapes, or `None` if it does. There
-    /// must be a mapping for each tensor, of its rank, and the sizes of the factors of a dimension must multiply to the
-    /// dimension's size.
+    /// must be at most 4096 factors and a mapping for each tensor, of its rank, and the sizes of the factors of a
+    /// dimension must multiply to the dimension's size.
     pub fn misfit(&self, operands: &[&[usize]], results: &[&[usize]]) -> Option<String> {
         let count = self.all_factors().count();
         if count > MAX_FACTORS {

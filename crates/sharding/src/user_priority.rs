@@ -7,7 +7,7 @@ use crate::problem::{Tensor, TensorId};
 use shardwise_base::{AxisRef, DimSharding, EntityVec, Sharding, ShardingParts};
 use std::collections::BTreeMap;
 
-/// The original shardings that have a dimension of a certain priority.
+/// The tensors that have a dimension of a certain priority, with their shardings before any dimension was held back.
 pub(crate) struct Later {
     priority: u32,
     originals: Vec<(TensorId, Sharding)>,

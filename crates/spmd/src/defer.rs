@@ -213,8 +213,8 @@ impl<'a> Planner<'a> {
         operands
     }
 
-    /// Returns the bytes that a sum of the value over devices takes, up to a factor that is the same for all values. A
-    /// sum of which each device keeps a part takes half.
+    /// Returns an estimate of the bytes that a device receives for a sum of the value over any number of devices: twice
+    /// the bytes of the value on one device, or once if each device keeps only a part of the sum.
     fn sum_cost(&self, v: Value) -> u64 {
         let axes = self.could.get(&v).map_or(&[][..], |axes| axes);
         let splits = |op: &Op| {

@@ -187,7 +187,7 @@ pub(crate) fn remaining(module: &Module) -> Option<(Loc, String)> {
     })
 }
 
-/// The meshes of the module's grids.
+/// The meshes that are made for the grids of devices in the module's shardings.
 struct Meshes {
     /// The strides at which axes begin and end, ascending. Each divides the next, and the last is the largest number of
     /// devices that a sharding lists.

@@ -30,7 +30,7 @@ use shardwise_ops::shardy::{ShardyCollective, set_stays_in_loop, stays_in_loop};
 use shardwise_ops::{Effects, Opcode, Semantics};
 use std::sync::Arc;
 
-/// The part of the estimated memory by which moved values may enlarge it.
+/// The part of the estimated memory by which moved values may enlarge it, if they enlarge it by more than [`ROOM`].
 const GROWTH: f64 = 0.05;
 
 /// The number of bytes by which moved values may enlarge the memory of a program in any case. Other layouts may do so

@@ -110,7 +110,7 @@ fn is_same(a: &Arc<Mesh>, b: &Arc<Mesh>) -> bool {
 }
 
 struct Used {
-    /// Every mesh that is used, once.
+    /// Every mesh over which there is a layout, once.
     meshes: Vec<Use>,
     /// True if a sharding is not in normal form ([`is_normal`]).
     is_irregular: bool,

@@ -259,9 +259,9 @@ fn beyond_devices(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the error if the op is a collective whose result every device needs, and it lists groups of devices by
-/// number and has no group for some device. Returns `None` otherwise. [`beyond_devices`] has checked that all numbers
-/// are less than `devices`.
+/// Returns the error if the op is a collective whose result is undefined on devices in no group, and it lists groups of
+/// devices by number and has no group for some device. Returns `None` otherwise. [`beyond_devices`] has checked that
+/// all numbers are less than `devices`.
 fn left_out(view: &OpView<'_>, devices: usize) -> Option<Diagnostic> {
     let collective = CollectiveView::of(view).filter(|c| c.kind.needs_every_process())?;
     let is_of_devices = matches!(collective.ids, IdSpace::CrossPartition | IdSpace::Flattened);

@@ -90,7 +90,8 @@ pub(crate) fn edge(
     .into_reason()
 }
 
-/// Returns a phrase for the layout that is stated by an op that does nothing else, such as a constraint.
+/// Returns a phrase for the layout that is stated by an op that does nothing else, such as a constraint, or for the
+/// layout of a copy for several readers.
 pub(crate) fn stated(consumer: &OpView<'_>) -> String {
     if is_copy(consumer) {
         return "what several ops read".into();

@@ -1,4 +1,4 @@
-//! Functions that all passes share: rebuilding function bodies, and queries about ops.
+//! Functions that several passes share: changing only the main function, and queries about ops.
 
 use shardwise_base::{Diagnostics, Mesh, Sharding};
 use shardwise_ir::{Body, Func, Module, OpView, Value};

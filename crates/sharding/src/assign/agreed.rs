@@ -6,7 +6,7 @@ use shardwise_base::AxisRef;
 use smallvec::{SmallVec, smallvec};
 
 /// Returns the axes that all tensors have for their factors, if the op can run split over them. Nothing moves then, and
-/// every other choice has fewer shards.
+/// every other choice among these axes has fewer shards.
 ///
 /// Returns `None` if tensors have different axes for a factor or overlapping axes for different factors, if a tensor
 /// with a sharding has a dimension of several factors or is unreduced, if an axis has size 1, or if a split factor

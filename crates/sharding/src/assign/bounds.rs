@@ -16,7 +16,8 @@ pub(super) struct Bounds {
     shards: Vec<usize>,
     /// For each factor, the position of its first candidate in `shards`.
     first: SmallVec<[usize; 8]>,
-    /// The tensors; `None` if nothing is known about one.
+    /// The tensors, operands first; `None` for a tensor of whose price no bound is known. [`Bounds::of_tensor`] leaves
+    /// out those after its tensor.
     tensors: SmallVec<[Option<Tensor>; 4]>,
     /// For each factor, the dimensions of tensors that consist of it.
     dims: SmallVec<[FactorDims; 8]>,
@@ -26,7 +27,7 @@ pub(super) struct Bounds {
     /// For each candidate of each summed factor of each summed tensor, the number of devices along those parts of the
     /// candidate's axes over which the tensor should be split, or a larger number.
     scattered: Vec<u64>,
-    /// The factors over which results are summed.
+    /// The reduction factors, over which results are summed if they are split.
     summed: SmallVec<[Factor; 2]>,
     operand_count: usize,
 }
@@ -35,7 +36,7 @@ pub(super) struct Bounds {
 /// factor's first candidate in [`Bounds::blocks`].
 type FactorDims = SmallVec<[(usize, usize); 3]>;
 
-/// The blocks of a tensor.
+/// Everything that the lower bound of a tensor's price depends on, besides the choice.
 struct Tensor {
     least: LeastPrice,
     /// For each summed factor, the position of its first candidate in [`Bounds::scattered`], if the tensor is a result

@@ -16,8 +16,8 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-/// The choices that are known of products with one rule, tensors of the same types, and one mesh. They may differ in
-/// which factors can be split, and in their layouts.
+/// The choices that are known of products with one rule, tensors of the same types, and one mesh. These products may
+/// differ in which factors can be split, and in the layouts of their tensors.
 #[derive(Default)]
 pub struct KnownChoices(RefCell<Vec<(Key, Option<Rc<Choices>>)>>);
 
@@ -28,8 +28,8 @@ struct Key {
     may_split: SmallVec<[bool; 8]>,
     /// The parts of axes of which lists consist.
     parts: SmallVec<[AxisRef; MAX_PARTS]>,
-    /// The lists of several axes that tensors have and that are not the first ones of `parts`. Parts are tried in their
-    /// orders too.
+    /// The lists of several axes that tensors have, except for those that consist of the first ones of `parts` in their
+    /// order ([`begins_with`]). Parts are tried in the orders of these lists too.
     orders: SmallVec<[AxisList; 2]>,
 }
 
@@ -84,7 +84,7 @@ struct Choices {
 
 /// The ways in which choices split a tensor, each with a number.
 struct Splits {
-    /// For each choice, the number of the way.
+    /// For each choice, the number of the way in which it splits the tensor.
     of: Vec<usize>,
     count: usize,
     /// The costs for each layout of the tensor that was met, with the lower bound of its price.
@@ -103,10 +103,10 @@ struct Costs {
 /// The mark of a lower bound that was not needed yet.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The lists of the first factors.
+/// A partial choice, which has a list for each of the first factors.
 #[derive(Clone, Copy)]
 struct Partial {
-    /// The parts of axes that they use, a bit for each.
+    /// The parts of axes that the lists use, a bit for each.
     taken: u64,
     shards: usize,
     /// The number of elements along these factors that one device computes.
@@ -114,8 +114,9 @@ struct Partial {
 }
 
 impl Choices {
-    /// Returns `None` if more than [`MAX_COMBINATIONS`] partial choices would be made to list them, or if the
-    /// candidates of a tensor's factors have more combinations than can be counted.
+    /// Lists all choices whose lists consist of `parts`. Returns `None` if more than [`MAX_COMBINATIONS`] partial
+    /// choices would be made to list them, or if the candidates of a tensor's factors have more combinations than can
+    /// be counted.
     fn new(search: &mut Search<'_>, parts: &[AxisRef]) -> Option<Choices> {
         let orders = search.orders(parts);
         let (rule, mut lists) = (search.input.rule, Lists::new(search.input.mesh));
@@ -171,7 +172,8 @@ impl Choices {
         Some(())
     }
 
-    /// Returns `None` if the candidates of a tensor's factors have more combinations than can be counted.
+    /// Returns the ways in which the choices split tensor `index`. Returns `None` if the candidates of the tensor's
+    /// factors have more combinations than can be counted.
     fn splits(&self, rule: &Rule, index: usize) -> Option<Splits> {
         let factors: SmallVec<[Factor; 8]> = matters(rule, index).collect();
         let mut numbers: FxHashMap<u64, usize> = FxHashMap::default();
@@ -226,7 +228,8 @@ struct Compared<'s, 'a> {
 const OTHER: usize = 1 << 32;
 
 impl<'s, 'a> Compared<'s, 'a> {
-    /// Returns `None` if a candidate of the search is not among those of the choices.
+    /// Returns the choices with the layouts that the tensors have in the search. Returns `None` if a candidate of the
+    /// search is not among those of the choices.
     fn new(search: &'s Search<'a>, choices: Rc<Choices>) -> Option<Compared<'s, 'a>> {
         let mut ranks = SmallVec::new();
         for (own, candidates) in search.candidates.iter().zip(&choices.candidates) {

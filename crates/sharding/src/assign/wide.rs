@@ -13,12 +13,13 @@ use std::ops::Range;
 /// padding.
 pub(super) const PADDING: u64 = 16;
 
-/// The largest number of parts of axes of which lists are made that no tensor has. With more, none are made of them.
+/// The largest number of parts of axes from which lists of axes are made that no tensor has. With more parts, no such
+/// lists are made.
 pub(super) const MAX_PARTS: usize = 6;
 
 #[derive(Clone, Copy)]
 struct Candidate {
-    /// The parts of axes that it uses, a bit for each.
+    /// The parts of axes that the candidate uses, a bit for each.
     used: u64,
     /// The number of elements along the factor in a block, rounded up.
     block: u64,

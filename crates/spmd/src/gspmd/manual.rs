@@ -53,7 +53,7 @@ pub(super) fn check_values(op: &OpView<'_>, role: Role) -> Result<(), Diagnostic
 }
 
 /// Turns every per-device region of the module into a manual computation over the axes of `mesh`, in place. A region
-/// without a result and without effects is removed. The shardings must be in Shardy's form already.
+/// without a result and without effects is removed with all of its ops. The shardings must be in Shardy's form already.
 ///
 /// # Errors
 /// Fails if a marker does not have the operands and results that it must have (`gspmd-marker`), or if a region cannot

@@ -68,7 +68,7 @@ impl Exchanges<'_> {
     }
 }
 
-/// An exchange on one device.
+/// An exchange of boxes, as one device runs it.
 struct Fetch<'a> {
     windows: Windows,
     boxes: &'a Boxes,
@@ -128,7 +128,8 @@ impl Fetch<'_> {
         make::dynamic_update_slice(b, result, part, &starts)
     }
 
-    /// Builds the received array with its box where it is to be placed.
+    /// Builds the received array with its box moved to the position that the box has in the array that the device
+    /// places.
     fn shifted(&mut self, round: &Round, places: &Places, received: Value, b: &mut Builder<'_>) -> Value {
         let is_shifted = |numbers: &Vec<Option<i64>>| numbers.iter().flatten().any(|&n| n != 0);
         if !places.shifts.iter().any(is_shifted) {

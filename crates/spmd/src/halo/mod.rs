@@ -149,7 +149,7 @@ struct MovedDim {
     run: Run,
 }
 
-/// Builds an op on windows, or their totals.
+/// A function that builds an op on its windows, or the totals of arrays ([`totals_of`]).
 type Run = fn(&mut WindowsCx<'_, '_>) -> Vec<Value>;
 
 impl MovedDim {
@@ -327,7 +327,7 @@ pub fn bytes_exchanged(view: &OpView<'_>, rule: &Rule, factor: Factor, mesh: &Me
     exchanged(view, rule, factor, mesh, axes).map(|exchanged| exchanged.bytes)
 }
 
-/// Returns what devices exchange if the op runs as for [`bytes_exchanged`], or `None` if that does.
+/// Returns what devices exchange if the op runs as for [`bytes_exchanged`], or `None` if that function returns `None`.
 pub(crate) fn exchanged(
     view: &OpView<'_>,
     rule: &Rule,

@@ -66,14 +66,15 @@ pub(crate) struct Round {
 /// A device's use of what it receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
-    /// The position in the range of the first element received. It may be outside.
+    /// The position, in the device's range, of the first element that the device receives. It may be outside of the
+    /// range.
     pub at: i64,
     /// The first position of the range that is taken from the array, and the position after the last.
     pub from: usize,
     pub to: usize,
 }
 
-/// A part of a range that is in one block.
+/// A part of the range that the device `target` needs, which is in the block of the device `source`.
 #[derive(Clone, Copy)]
 struct Edge {
     source: usize,

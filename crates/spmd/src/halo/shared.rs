@@ -57,7 +57,8 @@ impl Shared {
         }
     }
 
-    /// Makes an op that was added send what all ops need of the same elements.
+    /// Makes an op that was added send, for each part that it fetches along the first of its dimensions, all of the
+    /// united elements that contain the part ([`unite`](Shared::unite)).
     pub fn share(&self, view: &OpView<'_>, region: Region, dims: &mut [MovedDim]) {
         let MovedDim { axes, fetched: Fetched::Elements(fetches), .. } = &mut dims[0] else { return };
         for fetch in fetches {

@@ -56,8 +56,8 @@ struct Copies<'s> {
 }
 
 impl Copies<'_> {
-    /// Returns true if a value is split over devices and is read several times by live ops, of which one computes with
-    /// it.
+    /// Returns true if a value is split over devices and is read several times by live ops, of which at least one
+    /// computes with it ([`is_reader`]).
     fn is_shared(&self, v: Value) -> bool {
         let layout = sharding_or_replicated(self.body, v, self.mesh);
         let users: Vec<Op> = self.uses.of(v).iter().map(|user| user.op).filter(|&op| self.live[op]).collect();

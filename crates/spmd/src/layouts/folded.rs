@@ -60,7 +60,7 @@ pub(super) fn search_folded(
 /// at which these are equal. All these groups have one layout, as the values that a loop carries have.
 pub(super) struct Folded {
     pub sites: Sites,
-    /// The groups of the function for which each group stands.
+    /// The groups of the function for which each group of the folded function stands.
     members: EntityVec<Group, Vec<Group>>,
 }
 

@@ -83,7 +83,7 @@ pub(super) struct Prices<'a> {
     received: u128,
     /// The price of the work of all ops but products, on one device.
     work: u128,
-    /// The price of this work at the start.
+    /// The price of the work of all ops but products on one device, at the start.
     pub first_work: u64,
     /// The number of ratings so far, with each new decision counted as [`DECISION`], and with the work of
     /// planning ([`PLANNING`]).
@@ -474,7 +474,7 @@ impl<'a> Prices<'a> {
         self.effort += (self.decisions.prices.work() - work) / PLANNING;
     }
 
-    /// Returns the result of `f`, and adds to the effort what `f` plans.
+    /// Returns the result of `f`, and adds the work of planning that `f` does to the effort.
     pub fn counted<T>(&mut self, f: impl FnOnce() -> T) -> T {
         let work = self.decisions.prices.work();
         let out = f();

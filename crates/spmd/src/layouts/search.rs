@@ -140,7 +140,7 @@ struct Search<'p, 'a> {
     limits: Limits,
     /// True for the groups whose shards must not grow.
     stay_small: &'p EntityVec<Group, bool>,
-    /// The most work of ops other than products.
+    /// The highest price that the work of all ops but products may have ([`most_work`]).
     most_work: u64,
     effort_before: usize,
     stage: Stage,
@@ -157,7 +157,7 @@ struct Search<'p, 'a> {
 type Following = Rc<[(usize, Layout)]>;
 
 impl Search<'_, '_> {
-    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until the price no longer falls or the
+    /// Runs the stages, and then trades dimensions, up to [`MAX_ROUNDS`] times, until no trade lowers the price or the
     /// effort is spent. Returns what was left when the effort was spent, or `None` if it was not.
     fn run(&mut self) -> Option<Left> {
         let mut is_first_round = true;

@@ -59,7 +59,7 @@ pub(super) struct GroupData {
 }
 
 impl GroupData {
-    /// Returns the same without sites.
+    /// Returns the group with an empty list of sites.
     pub fn without_sites(&self) -> GroupData {
         GroupData { values: self.values.clone(), sites: vec![], ..*self }
     }

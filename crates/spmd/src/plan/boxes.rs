@@ -42,7 +42,7 @@ pub(crate) type Index = SmallVec<[usize; 4]>;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Boxes {
-    /// The axes along which the devices are numbered.
+    /// The axes along which the devices that exchange boxes with each other are numbered, major to minor.
     pub along: Vec<AxisRef>,
     /// The rounds in which a device keeps elements of its own block, then those in which devices send to each other.
     pub rounds: Vec<Round>,
@@ -53,11 +53,11 @@ pub(crate) struct Boxes {
 pub(crate) struct Price {
     /// The number of permutes.
     pub round_count: u64,
-    /// The price of starting one of them.
+    /// The price of starting one permute.
     start: u64,
     /// The bytes that the device that receives most receives.
     pub bytes_received: u64,
-    /// The sum over all rounds of the bytes of a box.
+    /// The sum over all rounds of the bytes of the array that a device sends in the round.
     bytes_in_rounds: u64,
 }
 
@@ -81,13 +81,13 @@ pub(crate) struct Sent {
     pub size: Index,
 }
 
-/// A dimension in the blocks of two layouts.
+/// A dimension that the source layout and the target layout split into blocks.
 #[derive(Clone)]
 struct Line {
     /// The sizes of the blocks of the source layout (`held`) and of the target layout (`needed`).
     held: usize,
     needed: usize,
-    /// The parts of each needed block, without further cuts.
+    /// The parts of each block of the target layout, without further cuts.
     whole: Parts,
     /// The parts after each [`Cut`] of [`CUTS`] that is possible. Equal results are listed once.
     cuts: Vec<Parts>,
@@ -97,7 +97,7 @@ struct Line {
 struct Parts {
     /// The lengths in which parts are sent, the longest first.
     lengths: Vec<usize>,
-    /// The parts of each needed block.
+    /// The parts of each block of the target layout.
     of: Vec<Vec<Part>>,
 }
 
@@ -204,7 +204,8 @@ impl Price {
         self.bytes_received + self.round_count * self.start
     }
 
-    /// Returns the total, and then the sum over all rounds of the bytes of a box, for comparisons.
+    /// Returns the numbers by which prices are compared: the total, and then the sum over all rounds of the bytes of
+    /// the array that a device sends in the round.
     fn order(&self) -> (u64, u64) {
         (self.total(), self.bytes_in_rounds)
     }
