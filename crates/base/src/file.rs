@@ -133,6 +133,13 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("there are 40 symbolic links or more, one after the other"))
 }
 
+/// Returns the number of the process that writes the temporary file of this name, or wrote it if it has ended. Returns
+/// `None` if this is no name of a temporary file.
+pub fn writer_of_temporary(name: &str) -> Option<u32> {
+    let (process, _) = name.strip_prefix(".shardwise-")?.strip_suffix(".tmp")?.split_once('-')?;
+    process.parse().ok()
+}
+
 /// Creates a file in the target's folder under a name that no other file has, and returns it with its path. Fails if
 /// the file cannot be created.
 fn temporary_beside(target: &Path) -> io::Result<(File, PathBuf)> {

@@ -44,16 +44,19 @@ impl Request {
                 .and_then(|o| o.strip_suffix('}'))
                 .ok_or_else(|| bad_request(text, "it does not end with a brace"))?,
         };
-        let mut request = Request { topology: None, overlap: Overlap::Auto };
+        let (mut topology, mut overlap) = (None, None);
         for option in inner.split([',', ' ']).filter(|o| !o.is_empty()) {
-            match option.split_once('=') {
-                Some(("topology", value)) => request.topology = Some(Topology::parse(value)?),
-                Some(("overlap", value)) => request.overlap = value.parse()?,
+            let is_second = match option.split_once('=') {
+                Some(("topology", value)) => topology.replace(Topology::parse(value)?).is_some(),
+                Some(("overlap", value)) => overlap.replace(value.parse()?).is_some(),
                 Some((key, _)) => return Err(bad_request(text, &format!("`schedule` has no option `{key}`")).into()),
                 None => return Err(bad_request(text, &format!("`{option}` is not of the form `name=value`")).into()),
+            };
+            if is_second {
+                return Err(bad_request(text, &format!("an option is given twice: `{option}`")).into());
             }
         }
-        Ok(request)
+        Ok(Request { topology, overlap: overlap.unwrap_or(Overlap::Auto) })
     }
 }
 

@@ -34,6 +34,11 @@ const MAX_TRIES: usize = 100;
 /// The result of an operation on files. The error has the path of the file or folder that it occurred at.
 type OfFile<T> = Result<T, (PathBuf, io::Error)>;
 
+/// Returns true for the number of this process, and for those of others that are listed in `/proc`.
+fn is_running(process: u32) -> bool {
+    process == std::process::id() || Path::new("/proc").join(process.to_string()).exists()
+}
+
 /// Writes the leaves to the folder, in place of the checkpoint that is there. Fails if the folder cannot be made, a
 /// file cannot be written, or the old index cannot be removed, and leaves the old checkpoint.
 pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFile<()> {
@@ -41,7 +46,7 @@ pub(super) fn write(folder: &Path, leaves: &[Leaf], max_shard_size: u64) -> OfFi
     fs::create_dir_all(folder).map_err(|e| (folder.to_path_buf(), e))?;
     let lock = File::open(folder).and_then(|f| f.lock().map(|()| f));
     if lock.is_ok() {
-        remove(folder, |name| name.starts_with(".shardwise-") && name.ends_with(".tmp"));
+        remove(folder, |name| file::writer_of_temporary(name).is_some_and(|process| !is_running(process)));
     }
     let old = File::open(of(INDEX)).and_then(|mut f| Index::read(&mut f)).unwrap_or_default();
     let old: BTreeSet<&str> = old.weight_map.values().map(|name| &name[..]).collect();

@@ -176,7 +176,7 @@ fn checkpoints_are_replaced_in_any_order() {
     let folder = Folder::new("replaced");
     fs::write(folder.at("config.json"), "{}").unwrap();
     fs::write(folder.at("model-of-mine.safetensors"), "").unwrap();
-    fs::write(folder.at(".shardwise-1-1.tmp"), "what a killed process left").unwrap();
+    fs::write(folder.at(&format!(".shardwise-{}-1.tmp", u32::MAX)), "what a killed process left").unwrap();
     let others = ["config.json", "model-of-mine.safetensors"];
     let sizes = [u64::MAX, 200, 200, 100, 200, u64::MAX, u64::MAX];
     for (seed, size) in sizes.into_iter().enumerate() {
