@@ -49,7 +49,8 @@ pub struct OutOfMemory {
     /// The limit, in bytes, of the account that refused the request. If the system refused it, of the account that had
     /// accepted it.
     pub limit: usize,
-    /// The bytes of this account that were in use. If the system refused the request, they may include its bytes.
+    /// The bytes in use of the account whose limit is `limit`. If the system refused the request, they may include its
+    /// bytes.
     pub in_use: usize,
     /// True if the account accepted the request, and the system had no memory for it.
     pub is_refused_by_system: bool,
