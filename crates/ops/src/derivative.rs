@@ -21,7 +21,7 @@ pub enum Derivative<'f> {
     Zero(&'static str),
     /// This function builds the tangent of each result from ops that are linear in the operands' tangents.
     By(Tangents<'f>),
-    /// The derivative is that of the ops that this function builds, which compute the same.
+    /// The derivative is that of the ops that this function builds, which compute the same as the op.
     Expanded(Expansion<'f>),
     /// The transform knows the op: it differentiates the regions or the function that the op runs, or forwards the
     /// tangent of its operand.
@@ -50,8 +50,8 @@ pub type Cotangents<'f> = Box<dyn Fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option
 #[derive(Clone, Debug)]
 pub enum Cotangent {
     Whole(Value),
-    /// Zero, except for the block `update` that begins at the scalars `starts`. It is added in place to what the
-    /// operand has already.
+    /// Zero, except for the block `update` that begins at the scalars `starts`. The block is added in place to the
+    /// cotangent that the operand has already.
     Block {
         update: Value,
         starts: Vec<Value>,
