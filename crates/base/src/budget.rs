@@ -122,12 +122,12 @@ impl Account {
             .unwrap_or_else(|| Account::of_process().clone())
     }
 
-    /// Returns the limit, in bytes.
+    /// Returns the account's own limit, in bytes. An outer account may leave less.
     pub fn limit(&self) -> usize {
         self.0.limit.load(Relaxed)
     }
 
-    /// Changes the limit. Reservations that exist already are kept.
+    /// Changes the account's own limit. Reservations that exist already are kept, even if they exceed the new limit.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Relaxed);
     }

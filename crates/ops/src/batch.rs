@@ -55,7 +55,7 @@ impl<'f> Batched<'f> {
 /// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading
 /// dimension.
 pub struct BatchCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is batched.
     pub op: OpView<'s>,
     pub operands: &'a [Value],
     /// For each operand, whether it has the leading dimension.

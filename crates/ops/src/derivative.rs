@@ -91,11 +91,11 @@ pub fn has_tangent(dtype: DType) -> bool {
 
 /// The inputs of a derivative: an op, its copy in the body that is being built, and the tangents of its operands.
 pub struct TangentCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is differentiated.
     pub op: OpView<'s>,
-    /// The operands of the copy.
+    /// The operands of the op's copy in the body that is being built.
     pub operands: &'a [Value],
-    /// The results of the copy.
+    /// The results of the op's copy in the body that is being built.
     pub results: &'a [Value],
     pub tangents: &'a [Option<Value>],
     pub cloner: &'a mut Cloner<'s>,
@@ -138,7 +138,7 @@ impl TangentCx<'_, '_, '_> {
 
 /// The inputs of a transpose: a linear op, its operands that are known, and the cotangents of its results.
 pub struct CotangentCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is transposed.
     pub op: OpView<'s>,
     /// The operands in the body that is being built, with `None` for those in which the op is transposed.
     pub operands: &'a [Option<Value>],
