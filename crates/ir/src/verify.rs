@@ -5,7 +5,8 @@
 //!   op between them.
 //! - A future is used exactly once, in the region that defines it.
 //! - Function results have the types that the function declares.
-//! - Calls name a function of the module whose types fit, and no function calls itself, directly or through others.
+//! - Calls name a function of the module whose types fit, and no function calls itself or runs itself as the
+//!   decomposition of a composite, directly or through others.
 //! - Tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions.
 //! - Regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep.
 //! - Every op keeps its own constraints, from its row of the op table.
