@@ -38,7 +38,7 @@ pub struct LayoutChange {
     pub propagated: Arc<str>,
     /// The layout that the search chose.
     pub chosen: Arc<str>,
-    /// The number of values whose layouts changed together, this one included.
+    /// The number of values whose layouts the search changed together, this tensor included.
     pub value_count: u64,
     /// The bytes that the device that receives most would receive at the ops around these values if they had their
     /// propagated layouts, as the search estimates it.

@@ -29,9 +29,9 @@ pub fn verify(module: &Module) -> Diagnostics {
 struct Verifier<'a> {
     module: &'a Module,
     func: &'a Func,
-    /// The values that are in scope.
+    /// For each value of the body, true if it is in scope.
     defined: Vec<bool>,
-    /// The values that are in scope around the innermost isolated op, if there is one.
+    /// For each value of the body, true if it is in scope around the innermost isolated op. Empty if there is no such op.
     hidden: Vec<bool>,
     /// The futures that an op of the region that defines them has used.
     finished: Vec<Value>,

@@ -35,7 +35,7 @@ pub enum ResultShardings {
     Attribute,
     /// The op has one result, whose sharding is this property of the op.
     Property(&'static str),
-    /// The shardings of all results are this property.
+    /// The shardings of all results are this property of the op, as a list.
     List(&'static str),
 }
 
