@@ -31,7 +31,8 @@ struct Verifier<'a> {
     func: &'a Func,
     /// For each value of the body, true if it is in scope.
     defined: Vec<bool>,
-    /// For each value of the body, true if it is in scope around the innermost isolated op. Empty if there is no such op.
+    /// For each value of the body, true if it is in scope around the innermost isolated op. Empty outside of isolated
+    /// ops.
     hidden: Vec<bool>,
     /// The futures that an op of the region that defines them has used.
     finished: Vec<Value>,
