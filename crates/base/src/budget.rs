@@ -49,7 +49,8 @@ pub struct OutOfMemory {
     /// The limit, in bytes, of the account that refused the request. If the system refused it, of the account that had
     /// accepted it.
     pub limit: usize,
-    /// The bytes of this account that were in use. If the system refused the request, they may include its bytes.
+    /// The bytes in use of the account whose limit is `limit`. If the system refused the request, they may include its
+    /// bytes.
     pub in_use: usize,
     /// True if the account accepted the request, and the system had no memory for it.
     pub is_refused_by_system: bool,
@@ -121,12 +122,12 @@ impl Account {
             .unwrap_or_else(|| Account::of_process().clone())
     }
 
-    /// Returns the limit, in bytes.
+    /// Returns the account's own limit, in bytes. An outer account may leave less.
     pub fn limit(&self) -> usize {
         self.0.limit.load(Relaxed)
     }
 
-    /// Changes the limit. Reservations that exist already are kept.
+    /// Changes the account's own limit. Reservations that exist already are kept, even if they exceed the new limit.
     pub fn set_limit(&self, limit: usize) {
         self.0.limit.store(limit, Relaxed);
     }

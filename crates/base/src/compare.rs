@@ -69,21 +69,22 @@ pub enum Mismatch {
 /// The elements of an array that are too far apart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Elements {
-    /// The number of such elements.
+    /// The number of elements of the array that are too far apart.
     pub count: usize,
-    /// The number of elements of the array.
+    /// The number of all elements of the array.
     pub size: usize,
-    /// The row-major position of the first element whose two values are furthest apart, in units of the tolerance.
-    /// Distances that cannot be counted are the largest.
+    /// The row-major position of the worst element: the one whose values in the two arrays are furthest apart, or the
+    /// first of several. Distances that cannot be counted are the largest.
     pub worst: usize,
-    /// The indices of that element.
+    /// The indices of the worst element.
     pub indices: Vec<usize>,
-    /// The value of that element in the array that was computed, as text. If both texts are equal, these are the bytes.
+    /// The value of the worst element in the array that was computed, as text. If its text in the expected array is the
+    /// same, these are the bytes.
     pub got: String,
-    /// The value of that element in the expected array, as text or bytes like `got`.
+    /// The value of the worst element in the expected array, as text or bytes like `got`.
     pub want: String,
-    /// The distance of that element in the tolerance's units. `None` if it cannot be counted, or if the tolerance has
-    /// no count.
+    /// The distance between the two values of the worst element in the tolerance's units. `None` if it cannot be
+    /// counted, or if the tolerance has no count.
     pub apart: Option<u64>,
 }
 

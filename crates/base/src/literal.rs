@@ -65,6 +65,8 @@ impl std::error::Error for LiteralError {}
 /// A constant array, which is cheap to clone. Its bytes are little-endian, 8-aligned and row-major.
 ///
 /// A splat stores one element, whatever its shape. A literal of a quantized type holds the integers and has their type.
+/// Functions that store elements stop the computation ([`Stop`](crate::Stop)) if the memory is refused, as [`Data`]
+/// does.
 #[derive(Clone)]
 pub struct Literal {
     dtype: DType,

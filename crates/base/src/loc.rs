@@ -24,7 +24,7 @@ pub enum LocKind {
 /// The metadata of a fused location.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Metadata {
-    /// The name of the pass that made it: `"pass"`.
+    /// The name of the pass that made the location: `"pass"`.
     Pass(Arc<str>),
     /// Another attribute, as it is written: `1 : i32`.
     Attribute(Arc<str>),

@@ -20,12 +20,12 @@ pub enum AxisKind {
 /// Says what the compiler does over Explicit axes if communication is needed that the program does not ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Communicate {
-    /// It may communicate without a message.
+    /// The compiler may communicate without a message.
     Allow,
-    /// It may communicate, with a warning.
+    /// The compiler may communicate, with a warning.
     #[default]
     Warn,
-    /// It may not communicate; the program has to state where data moves.
+    /// The compiler may not communicate; the program has to state where data moves.
     Deny,
 }
 
@@ -48,7 +48,7 @@ pub struct Topology {
     pub grid: Vec<usize>,
     /// True if the links around the short dimensions are shifted along the long ones.
     pub is_twisted: bool,
-    /// The number of such grids, which the network of the data centre connects.
+    /// The number of grids of chips of this form, which the network of the data centre connects.
     pub pods: usize,
 }
 
@@ -56,13 +56,15 @@ pub struct Topology {
 /// rates, layouts are chosen for the time that they take, and otherwise for the bytes that they move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Rates {
-    /// For each axis of the mesh, how many times as long a byte takes along it: 1 for the fastest axis.
+    /// For each axis of the mesh, how many times as long a byte takes along it as along the fastest axis: 1 for the
+    /// fastest one.
     pub slowdowns: Vec<u32>,
     /// The bytes that a device receives along the fastest axis while a collective starts, at least 1.
     pub start: u32,
-    /// The floating-point operations of a device, at least 1.
+    /// The floating-point operations that a device does in the time of one byte along the fastest axis, at least 1.
     pub flops: u32,
-    /// The bytes that a device reads from or writes to its memory, at least 1.
+    /// The bytes that a device reads from or writes to its memory in the time of one byte along the fastest axis, at
+    /// least 1.
     pub memory_bytes: u32,
 }
 

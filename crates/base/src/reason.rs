@@ -16,7 +16,7 @@ pub enum ReasonCause {
     /// An op without a rule, such as a constraint, a loop or a branch, or several readers together required a value in
     /// another layout, or the program contains the collective itself.
     Program,
-    /// A strategy of the op needs it (a halo, the totals of blocks).
+    /// The way in which the op runs sharded needs the communication (a halo, the totals of blocks).
     Strategy,
 }
 
@@ -38,12 +38,13 @@ pub struct LayoutChange {
     pub propagated: Arc<str>,
     /// The layout that the search chose.
     pub chosen: Arc<str>,
-    /// The number of values whose layouts changed together, this one included.
+    /// The number of values whose layouts the search changed together, this tensor included.
     pub value_count: u64,
     /// The bytes that the device that receives most would receive at the ops around these values if they had their
     /// propagated layouts, as the search estimates it.
     pub bytes_propagated: u64,
-    /// The bytes that it receives there with the layouts that the search chose, by the same estimate.
+    /// The bytes that the device that receives most receives at the ops around these values with the layouts that the
+    /// search chose, as the search estimates it.
     pub bytes_chosen: u64,
 }
 

@@ -5,7 +5,8 @@
 //!   op between them.
 //! - A future is used exactly once, in the region that defines it.
 //! - Function results have the types that the function declares.
-//! - Calls name a function of the module whose types fit, and no function calls itself, directly or through others.
+//! - Calls name a function of the module whose types fit, and no function calls itself or runs itself as the
+//!   decomposition of a composite, directly or through others.
 //! - Tensors have at most [`MAX_RANK`](crate::MAX_RANK) dimensions.
 //! - Regions nest at most [`MAX_REGION_DEPTH`](crate::MAX_REGION_DEPTH) deep.
 //! - Every op keeps its own constraints, from its row of the op table.
@@ -28,9 +29,10 @@ pub fn verify(module: &Module) -> Diagnostics {
 struct Verifier<'a> {
     module: &'a Module,
     func: &'a Func,
-    /// The values that are in scope.
+    /// For each value of the body, true if it is in scope.
     defined: Vec<bool>,
-    /// The values that are in scope around the innermost isolated op, if there is one.
+    /// For each value of the body, true if it is in scope around the innermost isolated op. Empty outside of isolated
+    /// ops.
     hidden: Vec<bool>,
     /// The futures that an op of the region that defines them has used.
     finished: Vec<Value>,

@@ -55,12 +55,12 @@ impl<'f> Batched<'f> {
 /// The inputs of a batch: an op and its operands in the body that is being built, some of them with a leading
 /// dimension.
 pub struct BatchCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is batched.
     pub op: OpView<'s>,
     pub operands: &'a [Value],
-    /// For each operand, whether it has the leading dimension.
+    /// For each operand, true if it has the leading dimension of the batch.
     pub mapped: &'a [bool],
-    /// The size of the leading dimension.
+    /// The size of the leading dimension, which is the number of elements of the batch.
     pub size: usize,
     pub cloner: &'a mut Cloner<'s>,
     pub b: &'a mut Builder<'b>,

@@ -235,7 +235,7 @@ impl Facts for BatchNorm {
     }
 }
 
-/// A builder of one of the ops as means, variances and products, in `f32` if its elements are narrower.
+/// A builder of a batch normalization as means, variances and products, in `f32` if its elements are narrower.
 struct Parts<'a, 'b> {
     b: &'a mut Builder<'b>,
     opcode: Opcode,

@@ -106,14 +106,15 @@ pub(crate) const MULTIPLY_RULE: &str =
     "the operands' element types must be integers or floats, or both booleans, or both complex numbers";
 
 /// Returns true if a product of elements of these types is defined. As in XLA, integers and floats of different types
-/// may be multiplied.
+/// may be multiplied. Booleans, complex numbers and quantized elements may only be multiplied with their own kind.
 pub(crate) fn may_multiply(x: DType, y: DType) -> bool {
     let is_real = |dtype: DType| matches!(dtype.kind(), DTypeKind::Signed | DTypeKind::Unsigned | DTypeKind::Float);
     x.kind() == y.kind() || is_real(x) && is_real(y)
 }
 
-/// Returns true if a computation on elements of type `to` accepts elements of type `from`. (The specification's
-/// `is_promotable`.)
+/// Returns true if a computation on elements of type `to` accepts elements of type `from`: if both are integers, or of
+/// one other kind, and `to` has at least as many bits. Quantized types must also represent the same float type. This is
+/// the specification's `is_promotable`.
 pub(crate) fn is_promotable(from: DType, to: DType) -> bool {
     match (from.quantized(), to.quantized()) {
         (Some(a), Some(b)) => a.expressed == b.expressed && a.storage.bits() <= b.storage.bits(),

@@ -91,8 +91,8 @@ fn takes(func: &Func) -> Vec<Type> {
     func.body.args().iter().map(|&v| func.body.ty(v).clone()).collect()
 }
 
-/// Checks that `jvp`, or `fwd` and `bwd`, of a composite with a custom derivative have the types that the table above
-/// shows. Fails otherwise, and if an attribute is missing or broken. Any other composite passes.
+/// Checks that `jvp`, or `fwd` and `bwd`, of a composite with a custom derivative have the types that the table in this
+/// file's documentation shows. Fails otherwise, and if an attribute is missing or broken. Any other composite passes.
 pub(crate) fn check(op: &OpView<'_>) -> Result<(), Diagnostics> {
     if !matches!(Composite::name(op), Some(JVP | VJP)) {
         return Ok(());

@@ -21,7 +21,7 @@ pub enum Derivative<'f> {
     Zero(&'static str),
     /// This function builds the tangent of each result from ops that are linear in the operands' tangents.
     By(Tangents<'f>),
-    /// The derivative is that of the ops that this function builds, which compute the same.
+    /// The derivative is that of the ops that this function builds, which compute the same as the op.
     Expanded(Expansion<'f>),
     /// The transform knows the op: it differentiates the regions or the function that the op runs, or forwards the
     /// tangent of its operand.
@@ -50,8 +50,8 @@ pub type Cotangents<'f> = Box<dyn Fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option
 #[derive(Clone, Debug)]
 pub enum Cotangent {
     Whole(Value),
-    /// Zero, except for the block `update` that begins at the scalars `starts`. It is added in place to what the
-    /// operand has already.
+    /// Zero, except for the block `update` that begins at the scalars `starts`. The block is added in place to the
+    /// cotangent that the operand has already.
     Block {
         update: Value,
         starts: Vec<Value>,
@@ -91,11 +91,11 @@ pub fn has_tangent(dtype: DType) -> bool {
 
 /// The inputs of a derivative: an op, its copy in the body that is being built, and the tangents of its operands.
 pub struct TangentCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is differentiated.
     pub op: OpView<'s>,
-    /// The operands of the copy.
+    /// The operands of the op's copy in the body that is being built.
     pub operands: &'a [Value],
-    /// The results of the copy.
+    /// The results of the op's copy in the body that is being built.
     pub results: &'a [Value],
     pub tangents: &'a [Option<Value>],
     pub cloner: &'a mut Cloner<'s>,
@@ -138,7 +138,7 @@ impl TangentCx<'_, '_, '_> {
 
 /// The inputs of a transpose: a linear op, its operands that are known, and the cotangents of its results.
 pub struct CotangentCx<'a, 's, 'b> {
-    /// The op in the source.
+    /// The op in the function that is transposed.
     pub op: OpView<'s>,
     /// The operands in the body that is being built, with `None` for those in which the op is transposed.
     pub operands: &'a [Option<Value>],

@@ -19,9 +19,9 @@ pub struct Dynamic;
 /// The static form of an op.
 struct Form {
     to: Opcode,
-    /// The number of first operands, which the static form has too.
+    /// The number of operands that the static form has too. They come first.
     kept: usize,
-    /// The meanings of the other operands.
+    /// The meanings of the operands after the first `kept`.
     sizes: &'static [Size],
     /// The labels of the constraints on the size operands and on the result.
     labels: (&'static str, &'static str),

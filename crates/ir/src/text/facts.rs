@@ -48,7 +48,7 @@ pub(super) struct ValueFact {
     name: &'static str,
     /// The name of the attribute for the arguments of regions.
     of_args: &'static str,
-    /// Returns true if the fact has axes in this form. They are those of the main mesh.
+    /// Returns true if the attribute, which is the fact of one value, may name axes. They are axes of the main mesh.
     has_axes: fn(&Attr) -> bool,
     /// Stores the fact in the data of the value. Returns `None` if the attribute is malformed, or does not fit the mesh
     /// or the value's type.

@@ -31,11 +31,11 @@ pub enum Form {
 /// The place of the shardings of an op's results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultShardings {
-    /// They are in the attribute `sdy.sharding`.
+    /// The shardings of all results are in the attribute `sdy.sharding`.
     Attribute,
     /// The op has one result, whose sharding is this property of the op.
     Property(&'static str),
-    /// The shardings of all results are this property.
+    /// The shardings of all results are this property of the op, as a list.
     List(&'static str),
 }
 

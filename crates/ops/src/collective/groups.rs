@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The groups of processes that take part in a collective together.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Groups {
-    /// One group for each point of the other axes.
+    /// One group for each point of the mesh's other axes. Its members are the devices that differ along `axes` only.
     Axes { mesh: Arc<Mesh>, axes: Vec<AxisRef> },
     /// Lists of ids, as imported. [`IdSpace`](super::IdSpace) states what they are the ids of.
     Dense(Vec<Vec<usize>>),

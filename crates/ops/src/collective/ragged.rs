@@ -117,7 +117,7 @@ impl Facts for RaggedAllToAll {
 /// The rows that a member of a group sends and receives, as its operands describe them.
 #[derive(Clone, Debug)]
 pub struct RaggedMember {
-    /// The device's number, for messages.
+    /// The number of the member's device, for messages.
     pub device: usize,
     pub input_offsets: Vec<i64>,
     pub send_sizes: Vec<i64>,
@@ -132,9 +132,9 @@ pub struct RowMove {
     pub source: usize,
     /// The position of the receiver in the group.
     pub target: usize,
-    /// The first row in the operand.
+    /// The first of the rows in the sender's operand.
     pub from: usize,
-    /// The first row in the result.
+    /// The first of the rows in the receiver's result.
     pub to: usize,
     pub count: usize,
 }

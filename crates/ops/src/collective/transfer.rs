@@ -11,7 +11,7 @@ pub struct Transfer {
     /// other collectives. The operands of an `all_reduce` or `reduce_scatter` count with the element types of its results
     /// if these are wider. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
-    /// The bytes that the device that receives most receives.
+    /// The bytes that the device that receives most receives in the collective.
     pub received: u64,
     /// True if `received` is only an upper bound.
     pub is_bound: bool,

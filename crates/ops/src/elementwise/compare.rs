@@ -65,7 +65,8 @@ comparable! {
     Complex64: |a: &Complex64, b: &Complex64| (a.re, a.im).partial_cmp(&(b.re, b.im)), |_, _| Ordering::Equal;
 }
 
-/// Implements [`Comparable`] for floats of eight bits and less, which are compared as `f32`s.
+/// Implements [`Comparable`] for floats of eight bits and less, which are compared as `f32`s. Each of their NaNs is the
+/// same positive NaN there, so that all of them have one place in the total order.
 macro_rules! comparable_floats {
     ($($t:ident)*) => {
         comparable! {$(
