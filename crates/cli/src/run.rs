@@ -94,10 +94,16 @@ fn runs_as_it_stands(module: &Module) -> bool {
     module.funcs.iter().any(|f| f.body.walk().into_iter().any(|op| is_interpreter(module.view(&f.body, op).name())))
 }
 
-/// Fails if `--check`, `--repeat` or `--profile` is given: they need a partitioned program.
+/// Fails if an option is given that needs a partitioned program.
 fn refuse_partitioned(args: &RunArgs, module: &Module) -> Result<(), Diagnostic> {
-    let options =
-        [("--check", args.check.is_some()), ("--repeat", args.repeat.is_some()), ("--profile", args.profile.is_some())];
+    let options = [
+        ("--check", args.check.is_some()),
+        ("--repeat", args.repeat.is_some()),
+        ("--profile", args.profile.is_some()),
+        ("--check-nans", args.check_nans),
+        ("--check-infs", args.check_infs),
+        ("--dump", args.source.dump.is_some()),
+    ];
     match options.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(no_option(name, &module.loc)),
         None => Ok(()),

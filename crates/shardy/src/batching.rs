@@ -146,7 +146,10 @@ fn without_index<'s>(
     let ty = view.body.ty(indices).as_tensor().expect("indices are a tensor");
     let total = ty.shape[dim];
     let concat = view.body.def_op(indices).map(|op| view.at(op)).filter(|d| {
-        Opcode::of_view(d) == Opcode::Concatenate && Concatenate::dim(d) == Some(dim) && d.operands().len() == total
+        let is_single = |&v: &Value| view.body.ty(v).shape()[dim] == 1;
+        Opcode::of_view(d) == Opcode::Concatenate
+            && Concatenate::dim(d) == Some(dim)
+            && d.operands().iter().all(is_single)
     });
     let parts: Vec<Value> = match concat {
         Some(concat) => {

@@ -379,14 +379,15 @@ fn scattered_sharding(
     to.clone().with_dims(dims.collect())
 }
 
-/// Returns true if two layouts are on meshes of one name, have the same replicated axes and the same [`strides`]. They
+/// Returns true if two layouts are on meshes of one name and one order of devices, have the same replicated axes and the same [`strides`]. They
 /// then put the same elements, in their linear order, on the same devices, if they split all dimensions evenly.
 /// Unreduced axes are not compared.
 fn same_placement(a: &Sharding, a_type: &Type, b: &Sharding, b_type: &Type) -> bool {
     if a == b && a_type == b_type {
         return true;
     }
-    a.mesh.name == b.mesh.name && a.replicated == b.replicated && strides(a, a_type) == strides(b, b_type)
+    let same_devices = a.mesh.name == b.mesh.name && a.mesh.device_ids == b.mesh.device_ids;
+    same_devices && a.replicated == b.replicated && strides(a, a_type) == strides(b, b_type)
 }
 
 /// Returns the axes of the dimensions of a layout, each with the distance, in elements, between neighbours along it.

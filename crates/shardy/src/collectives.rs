@@ -151,7 +151,8 @@ impl<'a> Conversion<'a> {
     }
 
     fn is_on_target_mesh(&self) -> bool {
-        self.mesh.name == self.target_mesh.name
+        // Meshes that are written in place have no names.
+        self.mesh.name == self.target_mesh.name && self.mesh.device_ids == self.target_mesh.device_ids
     }
 
     fn emit(&mut self, kind: ShardyCollective) {

@@ -50,12 +50,13 @@ struct Row {
 }
 
 /// Compares the command as built here with another one. Returns a table. The second value is always true. Fails if a
-/// command cannot be built, run or measured, if the programs cannot be read, or if a program of `testdata/cost` does
-/// not state its number of calls.
+/// command cannot be built, run or measured, if the programs cannot be read, if none matches, or if a program of
+/// `testdata/cost` does not state its number of calls.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     let ours = command::build_ours(Profile::Release)?;
     let commands = [&options.against, &ours];
     let rows: Vec<Row> = rows()?.into_iter().filter(|row| row.name().contains(&options.only)).collect();
+    ensure!(!rows.is_empty(), "no program matches \"{}\"", options.only);
     let measured: Vec<Result<[f64; 2]>> = match options.rounds {
         Some(rounds) => rows.iter().map(|row| row.times(commands, rounds)).collect(),
         None => command::in_parallel(&rows, |row| row.instructions(commands)),

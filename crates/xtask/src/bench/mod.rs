@@ -90,8 +90,8 @@ const COMPILED: (&str, &str) = ("transformer_forward", "transformer_compile");
 type Measure = fn() -> Result<(String, bool)>;
 
 /// Measures the programs that the options select. Returns the report, and true if all their targets are reached. Fails
-/// in a build with debug assertions, if JAX cannot be started or cannot export its programs, if a measurement fails, or
-/// if the report cannot be written.
+/// in a build with debug assertions, if JAX cannot be started or cannot export its programs, if a measurement fails, if
+/// nothing is selected, or if the report cannot be written.
 pub fn run(options: &Options) -> Result<(String, bool)> {
     ensure!(!cfg!(debug_assertions), "measure a release build: `cargo xtask bench`");
     if let Some(folder) = &options.packages {
@@ -126,6 +126,8 @@ pub fn run(options: &Options) -> Result<(String, bool)> {
     }
     let (kernels, are_kernels_fast) = kernels::measure(&mut jax, &options.only, effort)?;
     let measured: Vec<&Line> = lines::LINES.iter().filter(|line| line.is_measured(&samples)).collect();
+    let is_empty = measured.is_empty() && kernels.is_empty() && speed.is_empty();
+    ensure!(!is_empty, "no measurement matches \"{}\"", options.only);
     let is_good = measured.iter().all(|line| line.is_reached(&samples));
     let head = head(effort);
     let table = if measured.is_empty() { String::new() } else { lines::table(&measured, &samples).to_string() };
