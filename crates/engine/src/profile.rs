@@ -24,7 +24,8 @@ pub struct RunProfile {
     /// are missing, and only `totals` counts them.
     pub runs: Vec<InstructionRun>,
     /// When each worker worked on the runs that several workers shared, sorted by run and then by start. If there were
-    /// too many for the list, the last ones are missing. Any other run that is not listed was run by worker 0 alone.
+    /// too many periods for the list, the last ones are missing. Runs without periods for any other reason were run by
+    /// worker 0 alone.
     pub worker_runs: Vec<WorkerTime>,
     /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
     pub at_peak: Arc<[MemoryPart]>,
@@ -83,21 +84,21 @@ pub struct Instruction {
 /// One run of an instruction, or of small instructions that follow each other and were measured together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionRun {
-    /// The index of the first instruction in the profile.
+    /// The index of the instruction in [`RunProfile::instructions`], or that of the first one of several.
     pub instruction: usize,
-    /// The number of instructions.
+    /// The number of instructions that were measured together, or 1.
     pub count: usize,
     /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
     /// It is 1 for several instructions.
     pub instances: usize,
-    /// The times since the first instruction started.
+    /// When the run started and ended, as the times since the first instruction of the program started.
     pub start: Duration,
     pub end: Duration,
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
-    /// The bytes that are in use when it has computed its results and its operands are still in memory, of all devices
-    /// together, without scratch memory. For several instructions, the most of any of them. For a loop or a branch, the
-    /// bytes in use after it.
+    /// The bytes that are in use when the instruction has computed its results and its operands are still in memory, of
+    /// all devices together, without scratch memory. For several instructions, the most of any of them. For a loop or a
+    /// branch, the bytes in use after it.
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
@@ -113,7 +114,7 @@ pub struct WorkerTime {
     pub run: usize,
     /// The number of the worker. The thread that called the program is number 0.
     pub worker: usize,
-    /// The times since the first instruction started.
+    /// When the period started and ended, as the times since the first instruction of the program started.
     pub start: Duration,
     pub end: Duration,
     /// The number of parts of the instruction that it ran, at least 1.

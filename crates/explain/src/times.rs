@@ -9,9 +9,9 @@ use std::ops::Range;
 /// The predicted time of a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Time {
-    /// From its start to its end.
+    /// The time from the start of the collective to its end.
     pub duration: Picoseconds,
-    /// The part of it in which the device does not compute.
+    /// The part of [`Time::duration`] in which the device does not compute.
     pub exposed: Picoseconds,
 }
 
