@@ -26,8 +26,8 @@ pub struct Options {
     pub checks: NumberChecks,
 }
 
-/// Converts `func`, which must have been verified, to a plan. Constants and positions of devices, whose values are known
-/// before the run, get buffers from `memory`.
+/// Converts `func`, which must have been verified, to a plan. Constants and positions of devices, whose values are
+/// known before the run, get buffers from `memory`.
 ///
 /// # Errors
 /// Fails if an op cannot be run by this engine, or if there is no memory for such a value.
