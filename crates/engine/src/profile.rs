@@ -27,7 +27,8 @@ pub struct RunProfile {
     /// too many periods for the list, the last ones are missing. Runs without periods for any other reason were run by
     /// worker 0 alone.
     pub worker_runs: Vec<WorkerTime>,
-    /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
+    /// The arrays that are in memory where its use is predicted to be highest, the largest first. They may take more
+    /// than the run has used, if a loop did not run or another branch was taken. Empty if they are not known.
     pub at_peak: Arc<[MemoryPart]>,
 }
 

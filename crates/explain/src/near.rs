@@ -49,7 +49,7 @@ impl Nearness {
         Nearness { weights, elsewhere, around }
     }
 
-    /// Returns the weight of the communication around a place.
+    /// Returns the weight of the communication around a place: that of its value in the main function.
     pub fn of(&self, module: &Module, spec: &Spec) -> f64 {
         let Some((id, main)) = main_of(module) else { return 0.0 };
         match spec.place {

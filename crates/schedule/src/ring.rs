@@ -19,7 +19,7 @@ pub(crate) enum Ways {
 }
 
 impl Ways {
-    /// Returns how far pieces are sent to reach all of `n` devices: down the ring, and up.
+    /// Returns the numbers of steps in which pieces are sent to reach all of `n` devices: down the ring, and up.
     fn reach(self, n: usize) -> [usize; 2] {
         match self {
             Ways::One => [n - 1, 0],
