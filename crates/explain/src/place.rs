@@ -128,8 +128,9 @@ pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
 }
 
 impl Change {
-    /// Returns the program with this change. A position that no argument or result has changes nothing. Neither does
-    /// stating no layout after an op, or any layout after an op that is in no region of its function.
+    /// Returns the program with this change. For a constraint, no layout means that the constraint is removed. A
+    /// position that no argument or result has changes nothing. Neither does stating no layout after an op, or any
+    /// layout after an op that is in no region of its function.
     ///
     /// # Panics
     /// Panics if the place names a function that the program does not have, or an op without a result. Also panics if

@@ -23,8 +23,8 @@ pub struct Options {
     /// The part of the memory of a device up to which the planned peak may grow. A peak that is larger already may
     /// still grow by [`Options::memory_growth`].
     pub memory_share: f64,
-    /// The number of ops that may be simulated to try changes. The change that exceeds it is still tried in all of its
-    /// ways.
+    /// The number of ops that may be simulated to try changes. A change is tried, in all of its ways, as long as at
+    /// least as many are left as the program has ops.
     pub op_budget: usize,
 }
 

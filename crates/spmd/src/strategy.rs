@@ -541,7 +541,7 @@ pub enum RunMode {
 }
 
 /// Returns, for each factor of its rule, how an op runs if its operands are split along the factor into parts of one
-/// size. Along a factor that is split unevenly, some ops run whole instead.
+/// size. Along a factor that is split unevenly, some ops run with the whole factor instead.
 pub fn run_modes(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, RunMode)> {
     let facts = Opcode::of_view(view).facts();
     rule.all_factors().map(|f| (f, run_mode(view, facts, rule, f))).collect()
