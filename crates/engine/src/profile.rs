@@ -47,7 +47,8 @@ pub struct InstructionTotal {
 pub struct Instruction {
     /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`, or `check(add)` for a check of numbers.
     pub name: String,
-    /// The full names of the ops that it computes, or whose operands it prepares, or whose numbers it checks.
+    /// The full names of the ops that the instruction computes, or whose operands it prepares, or whose numbers it
+    /// checks.
     pub ops: Vec<String>,
     pub loc: Loc,
     /// The types of the results on a device, separated by commas. Empty if there are none. A token counts as an empty
@@ -55,9 +56,10 @@ pub struct Instruction {
     pub shape: String,
     /// The element type of the first result. `None` if there is no result.
     pub dtype: Option<DType>,
-    /// The layout of the first result of its last op, if the program states it.
+    /// The layout of the first result of the instruction's last op, if the program states this layout.
     pub sharding: Option<String>,
-    /// The reason for which the partitioner inserted one of its ops, such as a collective, if it is known.
+    /// The reason for which the partitioner inserted one of the instruction's ops, such as a collective. `None` if it
+    /// inserted none of them or the reason is not known.
     pub reason: Option<String>,
     /// The number of loops and branches that contain the instruction.
     pub depth: usize,
@@ -72,7 +74,7 @@ pub struct Instruction {
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others. `None` if it is no collective, and if they are not known.
     pub received_bytes: Option<u64>,
-    /// The indices of the instructions whose results it reads.
+    /// The indices of the instructions whose results this instruction reads.
     pub after: Vec<usize>,
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
@@ -118,7 +120,7 @@ pub struct WorkerTime {
     /// When the period started and ended, as the times since the first instruction of the program started.
     pub start: Duration,
     pub end: Duration,
-    /// The number of parts of the instruction that it ran, at least 1.
+    /// The number of parts of the instruction that the worker ran, at least 1.
     pub parts: usize,
 }
 

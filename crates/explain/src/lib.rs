@@ -99,7 +99,7 @@ pub struct Explanation {
     /// A number of bytes that some device has to receive in each program with the same specs
     /// ([`shardwise_spmd::Communication::bytes_forced`]), or `None` if no bound is known.
     pub bytes_forced: Option<u64>,
-    /// The collectives of the program, in its order.
+    /// The collectives of the program, in the order of the program.
     pub groups: Vec<Group>,
     /// The changes that are best for a group or for the whole program, with more work of the devices or without, each
     /// once.

@@ -15,7 +15,7 @@ const MAX_AROUND: usize = 64;
 /// The values of the main function, with the weight of the communication around each.
 pub(crate) struct Nearness {
     weights: EntityVec<Value, f64>,
-    /// The weight of a place outside of the main function, and of a position that it does not have.
+    /// The weight of a place outside of the main function, and of an argument or result that this does not have.
     elsewhere: f64,
     /// The ops that communicate or make an operand of one that does, the heaviest first, each once, at most
     /// [`MAX_AROUND`].

@@ -16,7 +16,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// Returns the time of this many runs.
+    /// Returns the time of `runs` runs, each of which takes as long as `self`.
     pub fn times(self, runs: u64) -> Time {
         Time { duration: self.duration.saturating_mul(runs), exposed: self.exposed.saturating_mul(runs) }
     }

@@ -285,9 +285,9 @@ pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<M
 
 #[derive(Clone, Copy)]
 enum Role<'a> {
-    /// The pieces of a gathered operand.
+    /// The gather of an operand, whose pieces are kept apart for the products.
     Gather(&'a Matmul),
-    /// A product of such pieces.
+    /// A product of an operand that is gathered in pieces.
     Product(&'a Matmul, &'a Product),
     /// The product whose result is scattered, which is built at the position of the scatter.
     Later,

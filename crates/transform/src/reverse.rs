@@ -144,7 +144,7 @@ struct Again<'s> {
 #[derive(Clone, Copy)]
 struct Turns {
     count: i64,
-    /// The type in which they are counted: i32 if their number fits, or else i64.
+    /// The type in which the turns are counted: i32 if `count` fits into it, or else i64.
     dtype: DType,
 }
 

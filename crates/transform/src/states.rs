@@ -70,7 +70,7 @@ impl Infer<'_> {
         self.values[v] = recorded.cloned().unwrap_or(inferred);
     }
 
-    /// Returns the state of a value that is computed from these.
+    /// Returns the state of a value that is computed from `values`.
     fn join(&self, values: &[Value]) -> ManualAxes {
         let all = |part: fn(&ManualAxes) -> &AxisSet| {
             values.iter().fold(AxisSet::default(), |set, &v| set.union(part(&self.values[v]), self.mesh))
