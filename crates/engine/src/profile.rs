@@ -70,11 +70,11 @@ pub struct Instruction {
     /// are not known.
     pub flops: Option<u64>,
     /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
-    /// if the results are the operands' memory.
+    /// for an instruction that only passes the operands' memory on, such as a collective permute.
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others. `None` if it is no collective, and if they are not known.
     pub received_bytes: Option<u64>,
-    /// The indices of the instructions whose results this instruction reads.
+    /// The indices of the other instructions whose results this instruction reads, in ascending order.
     pub after: Vec<usize>,
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
