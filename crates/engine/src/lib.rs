@@ -84,8 +84,8 @@ pub trait EngineArray: Send + Sync {
     /// these axes.
     fn to_literal(&self) -> Literal;
 
-    /// Returns what the device at `position` of the mesh's grid holds, without padding. For an unreduced array this is
-    /// a summand.
+    /// Returns what the device at `position` of the mesh's grid holds, without padding: a shard, or a summand of one
+    /// for an unreduced array. This is the whole array if the array has no sharding.
     fn shard(&self, position: usize) -> Literal;
 
     /// Copies the elements of a box of the whole array to `out`, row-major, which has their number of bytes. For an

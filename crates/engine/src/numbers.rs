@@ -41,8 +41,8 @@ impl NumberChecks {
     }
 
     /// Returns the number of elements that a check refuses, as [`NumberChecks::count`] does, and the number of all, in
-    /// the part of an array that the device at a position of the mesh has. Elements in the recorded padding do not
-    /// count.
+    /// the part of an array that the device at a position of the mesh has. `ty` is the type of the part with padding.
+    /// Elements in the padding do not count, if it is recorded and there is a mesh.
     pub fn count_in_part(
         self,
         ty: &TensorType,
@@ -89,8 +89,9 @@ impl NumberChecks {
         (0..size).filter(|&i| refuses(x.get_f64(i)) || is_complex && refuses(x.imaginary_f64(i))).count()
     }
 
-    /// Returns the error for the op `name` at `loc`, which made such numbers in a result of type `ty` on the devices in
-    /// `found`. With a mesh, it lists the numbers of these devices, or those of the first 16 if there are more.
+    /// Returns the error for the op `name` at `loc`, which made numbers that these checks refuse in a result of type
+    /// `ty`, in the parts `found`. With a mesh, it lists the numbers of the devices that hold these parts, or the first
+    /// 16 numbers if there are more.
     pub fn error(self, name: &str, loc: &Loc, ty: &str, found: &[Found], mesh: Option<&Mesh>) -> Diagnostic {
         let (what, check) = match (self.nans, self.infs) {
             (true, false) => ("NaN", "`--check-nans`, or `debug::check_nans` in Rust"),

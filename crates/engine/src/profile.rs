@@ -24,9 +24,11 @@ pub struct RunProfile {
     /// are missing, and only `totals` counts them.
     pub runs: Vec<InstructionRun>,
     /// When each worker worked on the runs that several workers shared, sorted by run and then by start. If there were
-    /// too many for the list, the last ones are missing. Any other run that is not listed was run by worker 0 alone.
+    /// too many periods for the list, the last ones are missing. Runs without periods for any other reason were run by
+    /// worker 0 alone.
     pub worker_runs: Vec<WorkerTime>,
-    /// The arrays that are in memory where its use is highest, the largest first. Empty if they are not known.
+    /// The arrays that are in memory where its use is predicted to be highest, the largest first. They may take more
+    /// than the run has used, if a loop did not run or another branch was taken. Empty if they are not known.
     pub at_peak: Arc<[MemoryPart]>,
 }
 
@@ -45,7 +47,8 @@ pub struct InstructionTotal {
 pub struct Instruction {
     /// The name of what ran: `stablehlo.dot_general`, `fused(multiply, add)`, or `check(add)` for a check of numbers.
     pub name: String,
-    /// The full names of the ops that it computes, or whose operands it prepares, or whose numbers it checks.
+    /// The full names of the ops that the instruction computes, or whose operands it prepares, or whose numbers it
+    /// checks.
     pub ops: Vec<String>,
     pub loc: Loc,
     /// The types of the results on a device, separated by commas. Empty if there are none. A token counts as an empty
@@ -53,9 +56,10 @@ pub struct Instruction {
     pub shape: String,
     /// The element type of the first result. `None` if there is no result.
     pub dtype: Option<DType>,
-    /// The layout of the first result of its last op, if the program states it.
+    /// The layout of the first result of the instruction's last op, if the program states this layout.
     pub sharding: Option<String>,
-    /// The reason for which the partitioner inserted one of its ops, such as a collective, if it is known.
+    /// The reason for which the partitioner inserted one of the instruction's ops, such as a collective. `None` if it
+    /// inserted none of them or the reason is not known.
     pub reason: Option<String>,
     /// The number of loops and branches that contain the instruction.
     pub depth: usize,
@@ -66,11 +70,11 @@ pub struct Instruction {
     /// are not known.
     pub flops: Option<u64>,
     /// The bytes that are read and written for one result: the operands and results. `None` for a loop or a branch, and
-    /// if the results are the operands' memory.
+    /// for an instruction that only passes the operands' memory on, such as a collective permute.
     pub memory_bytes: Option<u64>,
     /// The bytes that a device receives from others. `None` if it is no collective, and if they are not known.
     pub received_bytes: Option<u64>,
-    /// The indices of the instructions whose results it reads.
+    /// The indices of the other instructions whose results this instruction reads, in ascending order.
     pub after: Vec<usize>,
     pub is_collective: bool,
     /// True for a loop or a branch, whose instructions have rows of their own.
@@ -83,21 +87,21 @@ pub struct Instruction {
 /// One run of an instruction, or of small instructions that follow each other and were measured together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionRun {
-    /// The index of the first instruction in the profile.
+    /// The index of the instruction in [`RunProfile::instructions`], or that of the first one of several.
     pub instruction: usize,
-    /// The number of instructions.
+    /// The number of instructions that were measured together, or 1.
     pub count: usize,
     /// The number of results that were computed. It is less than that of the instruction if only some devices ran it.
     /// It is 1 for several instructions.
     pub instances: usize,
-    /// The times since the first instruction started.
+    /// When the run started and ended, as the times since the first instruction of the program started.
     pub start: Duration,
     pub end: Duration,
     /// The turn of the innermost loop, from 0, or `None` outside of loops.
     pub turn: Option<u64>,
-    /// The bytes that are in use when it has computed its results and its operands are still in memory, of all devices
-    /// together, without scratch memory. For several instructions, the most of any of them. For a loop or a branch, the
-    /// bytes in use after it.
+    /// The bytes that are in use when the instruction has computed its results and its operands are still in memory, of
+    /// all devices together, without scratch memory. For several instructions, the most of any of them. For a loop or a
+    /// branch, the bytes in use after it.
     pub peak_bytes: usize,
     /// The bytes that are in use after the run, of all devices together.
     pub bytes_in_use: usize,
@@ -113,10 +117,10 @@ pub struct WorkerTime {
     pub run: usize,
     /// The number of the worker. The thread that called the program is number 0.
     pub worker: usize,
-    /// The times since the first instruction started.
+    /// When the period started and ended, as the times since the first instruction of the program started.
     pub start: Duration,
     pub end: Duration,
-    /// The number of parts of the instruction that it ran, at least 1.
+    /// The number of parts of the instruction that the worker ran, at least 1.
     pub parts: usize,
 }
 

@@ -34,13 +34,13 @@ pub(crate) fn first_layouts(spec: &Spec, mesh: &Arc<Mesh>, limit: usize) -> Vec<
     made.filter(|layout| !is_stated(spec, layout)).collect()
 }
 
-/// Returns true if the place states exactly this layout. An open dimension states less than a closed one.
+/// Returns true if the place states exactly this layout, and no dimension of the stated layout is open.
 fn is_stated(spec: &Spec, layout: &Sharding) -> bool {
     spec.stated.as_ref().is_some_and(|stated| stated.is_closed() && stated.same_layout(layout))
 }
 
-/// Returns the first layouts, those with the fewest axes first, as lists of axes for each dimension. A layout is made
-/// from the one without its last axis, so that each is made once.
+/// Returns at most `limit` layouts, those with the fewest axes first, as lists of axes for each dimension. A layout is
+/// made from the one without its last axis, so that each is made once.
 fn listed(mesh: &Mesh, shape: &[usize], axes: &[AxisRef], limit: usize) -> Vec<Vec<Vec<AxisRef>>> {
     let mut found: Vec<(Vec<Vec<AxisRef>>, usize)> = vec![(vec![vec![]; shape.len()], 0)];
     let mut next = 0;

@@ -25,20 +25,20 @@ pub struct Delta {
 /// How collectives differ between two programs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DeltaKind {
-    /// Only the first program has them.
+    /// Only the first program has the collectives.
     Vanishes,
-    /// The second program receives fewer bytes for them.
+    /// The second program receives fewer bytes for its collectives.
     Shrinks,
-    /// The second program receives more bytes for them.
+    /// The second program receives more bytes for its collectives.
     Grows,
-    /// Only the second program has them.
+    /// Only the second program has the collectives.
     Appears,
-    /// Both programs receive the same number of bytes for them.
+    /// Both programs receive the same number of bytes for their collectives.
     Stays,
 }
 
 impl DeltaKind {
-    /// Returns the word for it: `vanishes`.
+    /// Returns the word for this kind, such as `vanishes`.
     pub fn name(self) -> &'static str {
         match self {
             DeltaKind::Vanishes => "vanishes",
@@ -63,7 +63,7 @@ impl Delta {
     }
 }
 
-/// Returns the name by which collectives are matched, or `None` for one that has none.
+/// Returns the name by which a collective is matched with others, or `None` if it has no such name.
 type Naming = fn(&Key) -> Option<String>;
 
 /// Matches collectives of equal op and kind by their sources only, in two versions of one program.

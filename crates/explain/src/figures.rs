@@ -27,42 +27,42 @@ pub struct Figures {
     /// The arithmetic operations of the main function, by the costs that the ops state. All branches of a conditional
     /// count, and an op in a loop with an unknown number of turns counts once.
     pub flops: u64,
-    /// The predicted time of one run, if there is a topology.
+    /// The predicted time of one run, or `None` without a topology.
     pub step_time: Option<Picoseconds>,
-    /// The part of this time in which the device only communicates or waits. Collectives that run at the same time
-    /// share it, so that it may be less than the sum over them.
+    /// The part of [`Figures::step_time`] in which the device only communicates or waits, or `None` without a topology.
+    /// Collectives that run at the same time share it, so that it may be less than the sum over them.
     pub exposed_time: Option<Picoseconds>,
 }
 
 impl Figures {
-    /// Compares the costs of two versions of a program, with their times first, if they are known, and then their
-    /// bytes, memory, flops and numbers of collectives.
+    /// Compares the costs of two versions of a program: their times, if they are known, then the bytes that they
+    /// receive, their memory, their flops and their numbers of collectives.
     pub fn cmp_cost(&self, other: &Figures) -> Ordering {
         let key = |f: &Figures| (f.step_time, f.bytes_received, f.memory_bytes, f.flops, f.collective_count);
         key(self).cmp(&key(other))
     }
 
-    /// Returns true if this version communicates less than another one, and takes less time where times are known.
+    /// Returns true if this version receives fewer bytes than another one, and takes less time if both times are known.
     pub fn improves(&self, other: &Figures) -> bool {
         let is_faster = self.step_time.zip(other.step_time).is_none_or(|(own, before)| own < before);
         self.bytes_received < other.bytes_received && is_faster
     }
 
-    /// Returns true if a device computes over 1 % more than in another version: work is replicated.
+    /// Returns true if this version has over 1 % more [`Figures::flops`] than another one: work is replicated.
     pub fn computes_more(&self, other: &Figures) -> bool {
         u128::from(self.flops) * 100 > u128::from(other.flops) * 101
     }
 }
 
-/// The identity of a collective in comparisons of programs: what needed it, and its kind.
+/// The identity of a collective in comparisons of programs: the op that needed it, where this is, and its kind.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Key {
-    /// The location of the op that needed it, as [`Loc`](shardwise_base::Loc) prints it: `a.mlir:3:5`. Empty if it is
-    /// not known.
+    /// The location of the op that needed the collective, as [`Loc`](shardwise_base::Loc) prints it: `a.mlir:3:5`.
+    /// Empty if it is not known.
     pub source: String,
     /// The name scopes around that op: `encoder/softmax`. Empty if there are none.
     pub scope: String,
-    /// The op: `stablehlo.dot_general`, or the collective itself if the program contains it.
+    /// The op that needed the collective: `stablehlo.dot_general`, or the collective itself if the program contains it.
     pub op: String,
     /// The kind of collective: `all-gather`.
     pub kind: &'static str,
@@ -98,8 +98,8 @@ impl fmt::Display for Key {
 pub struct Traffic {
     /// The number of collectives in the program.
     pub count: usize,
-    /// The bytes that the device that receives most receives for them, over all runs in loops. One in a loop with an
-    /// unknown number of turns counts once.
+    /// The bytes that the device that receives most receives for the collectives, over all runs in loops. A collective
+    /// in a loop with an unknown number of turns counts once.
     pub bytes_received: u64,
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Version {
     pub timeline: Option<Timeline>,
 }
 
-/// The trials of a search, which share the budget of the scheduler.
+/// What the trials of a search share: the budget of the scheduler, and the decisions of the partitioner.
 pub(crate) struct Trials {
     count: usize,
     /// The decisions of the partitioner that the trials share.
@@ -135,7 +135,7 @@ pub(crate) struct Trials {
 }
 
 impl Trials {
-    /// Starts a search of this many trials.
+    /// Starts a search of this many trials, without decisions.
     pub fn new(count: usize) -> Trials {
         Trials { count, partitions: shardwise_spmd::Trials::default() }
     }

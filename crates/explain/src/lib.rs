@@ -91,7 +91,7 @@ pub struct Explanation {
     /// change, as [`shardwise_spmd::prepare`] returns it: with its layouts over one mesh and in Shardy's notation, and
     /// with some ops rewritten, such as those on quantized values.
     pub program: Module,
-    /// The totals of the program as it is.
+    /// The totals of the program without any change.
     pub figures: Figures,
     /// The sum of the lower bounds for the program's moves, in bytes
     /// ([`shardwise_spmd::Communication::bytes_least`]).
@@ -99,7 +99,7 @@ pub struct Explanation {
     /// A number of bytes that some device has to receive in each program with the same specs
     /// ([`shardwise_spmd::Communication::bytes_forced`]), or `None` if no bound is known.
     pub bytes_forced: Option<u64>,
-    /// The collectives of the program, in its order.
+    /// The collectives of the program, in the order of the program.
     pub groups: Vec<Group>,
     /// The changes that are best for a group or for the whole program, with more work of the devices or without, each
     /// once.
@@ -110,7 +110,8 @@ pub struct Explanation {
     /// the given program read, whose layouts these require. 0 if no device receives data, because no change is searched
     /// for then.
     pub spec_count: usize,
-    /// True if all layouts over whole axes were tried at each of these specs. False if no device receives data.
+    /// True if all layouts over whole axes ([`layouts`]) were tried at each of the specs that
+    /// [`Explanation::spec_count`] counts. False if no device receives data.
     pub is_complete: bool,
     /// Facts that a reader must know beside the remedies, one sentence each.
     pub notes: Vec<String>,

@@ -15,7 +15,7 @@ const MAX_AROUND: usize = 64;
 /// The values of the main function, with the weight of the communication around each.
 pub(crate) struct Nearness {
     weights: EntityVec<Value, f64>,
-    /// The weight of a place outside of the main function, and of a position that it does not have.
+    /// The weight of a place outside of the main function, and of an argument or result that this does not have.
     elsewhere: f64,
     /// The ops that communicate or make an operand of one that does, the heaviest first, each once, at most
     /// [`MAX_AROUND`].
@@ -49,7 +49,7 @@ impl Nearness {
         Nearness { weights, elsewhere, around }
     }
 
-    /// Returns the weight of the communication around a place.
+    /// Returns the weight of the communication around a place: that of its value in the main function.
     pub fn of(&self, module: &Module, spec: &Spec) -> f64 {
         let Some((id, main)) = main_of(module) else { return 0.0 };
         match spec.place {

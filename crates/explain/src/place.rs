@@ -38,7 +38,7 @@ pub struct Spec {
     pub ty: TensorType,
     /// The layout that the program states, or `None` if it states none.
     pub stated: Option<Sharding>,
-    /// The place in the source, with the name of an argument.
+    /// The location of the place in the source. If the place is an argument with a name, this is the location's scope.
     pub loc: Loc,
     /// The axes that no layout at this place may use, because the place is in a manual computation over them.
     pub manual: Vec<AxisRef>,
@@ -88,7 +88,7 @@ fn tensor(body: &Body, v: Value) -> Option<&TensorType> {
 pub(crate) struct Required(HashSet<(FuncId, Value)>);
 
 impl Required {
-    /// Finds these values in `program`, which is `source` after [`shardwise_spmd::prepare`]. This replaces the
+    /// Finds the values in `program`, which is `source` after [`shardwise_spmd::prepare`]. That function replaces the
     /// collectives by reshards at the same locations.
     pub fn of(program: &Module, source: &Module) -> Required {
         let mut locs: HashSet<&Loc> = HashSet::new();
@@ -128,8 +128,9 @@ pub(crate) fn main_of(module: &Module) -> Option<(FuncId, &Func)> {
 }
 
 impl Change {
-    /// Returns the program with this change. A position that no argument or result has changes nothing. Neither does
-    /// stating no layout after an op, or any layout after an op that is in no region of its function.
+    /// Returns the program with this change. For a constraint, no layout means that the constraint is removed. A
+    /// position that no argument or result has changes nothing. Neither does stating no layout after an op, or any
+    /// layout after an op that is in no region of its function.
     ///
     /// # Panics
     /// Panics if the place names a function that the program does not have, or an op without a result. Also panics if

@@ -11,8 +11,8 @@ use shardwise_ir::{Module, TensorType};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// A change of one spec with which the program communicates less. The changed program was partitioned, and these are
-/// its figures.
+/// A change of one spec with which the program communicates less, and the figures of the changed program, which was
+/// partitioned.
 #[derive(Clone, Debug)]
 pub struct Remedy {
     /// The change. [`Change::apply`] makes the program whose figures are [`Remedy::after`].
@@ -21,29 +21,31 @@ pub struct Remedy {
     pub ty: TensorType,
     /// The layout that the program states at this place, or `None` if it states none.
     pub stated: Option<Sharding>,
-    /// The place in the source, with the name of an argument.
+    /// The location of the place in the source. If the place is an argument with a name, this is the location's scope.
     pub loc: Loc,
     /// The figures of the program without the change.
     pub before: Figures,
     /// The figures of the program with the change.
     pub after: Figures,
-    /// The collectives that differ, matched by their sources.
+    /// The collectives that vanish or appear with the change, or for which other numbers of bytes are received. They
+    /// are matched by their sources.
     pub deltas: Vec<Delta>,
 }
 
 impl Remedy {
-    /// Returns the bytes that the device that receives most no longer receives.
+    /// Returns the bytes that the device that receives most receives less with the change.
     pub fn bytes_saved(&self) -> u64 {
         self.before.bytes_received.saturating_sub(self.after.bytes_received)
     }
 
-    /// Returns the bytes of memory that a device needs in addition, which are negative if it needs less.
+    /// Returns the bytes of memory ([`Figures::memory_bytes`]) that are needed in addition with the change. They are
+    /// negative if less is needed.
     pub fn memory_price(&self) -> i64 {
         let more = i128::from(self.after.memory_bytes) - i128::from(self.before.memory_bytes);
         more.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 
-    /// Returns true if each device computes over 1 % more than before: work is replicated.
+    /// Returns true if a device computes over 1 % more with the change: work is replicated.
     pub fn replicates_work(&self) -> bool {
         self.after.computes_more(&self.before)
     }
@@ -57,7 +59,7 @@ impl Remedy {
     }
 }
 
-/// The remedies of a program, each once, and which of them are best for the whole program.
+/// The remedies of a program, each once, and the indices of those that are best for the whole program.
 pub(crate) struct Remedies {
     pub all: Vec<Remedy>,
     pub best: Option<usize>,

@@ -58,7 +58,8 @@ struct Candidate {
     promise: f64,
 }
 
-/// Tries changes of a program, each at one place, except at places whose layouts are required.
+/// Tries changes of a program, each at one place, except at places whose layouts are required. Finds nothing if the
+/// program has no mesh.
 pub(crate) fn search(
     module: &Module,
     required: &Required,
@@ -106,7 +107,8 @@ pub(crate) fn search(
 }
 
 impl Found {
-    /// Returns the outcome without a change with which the one of a trial is comparable.
+    /// Returns the outcome of the program without a change that was made with as much effort as that of a trial: that
+    /// of `now` for a trial that was measured.
     pub fn before<'a>(&'a self, trial: &Trial, now: &'a Version) -> &'a Outcome {
         self.before.as_ref().filter(|_| !trial.is_measured).unwrap_or(&now.outcome)
     }
@@ -233,8 +235,8 @@ fn settled(spec: &Spec, now: &Version) -> Option<Sharding> {
     }
 }
 
-/// Returns the layouts from which and to which values of this type move, as far as they are possible at the place,
-/// those of the heaviest moves first.
+/// Returns the layouts from which and to which values of the place's type move in the collectives of `groups`, as far
+/// as they are possible at the place, those of the heaviest moves first.
 fn moves(spec: &Spec, mesh: &Arc<Mesh>, groups: &[Group]) -> Vec<Sharding> {
     let mut heaviest: Vec<(u64, &Reshard)> = vec![];
     for group in groups {

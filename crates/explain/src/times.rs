@@ -9,14 +9,14 @@ use std::ops::Range;
 /// The predicted time of a collective.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Time {
-    /// From its start to its end.
+    /// The time from the start of the collective to its end.
     pub duration: Picoseconds,
-    /// The part of it in which the device does not compute.
+    /// The part of [`Time::duration`] in which the device does not compute.
     pub exposed: Picoseconds,
 }
 
 impl Time {
-    /// Returns the time of this many runs.
+    /// Returns the time of `runs` runs, each of which takes as long as `self`.
     pub fn times(self, runs: u64) -> Time {
         Time { duration: self.duration.saturating_mul(runs), exposed: self.exposed.saturating_mul(runs) }
     }

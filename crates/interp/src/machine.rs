@@ -486,7 +486,8 @@ pub fn processes(list: impl IntoIterator<Item = usize>) -> Arc<str> {
 pub struct RegionRunner<'m> {
     module: &'m Module,
     body: &'m Body,
-    /// It is made when the first region runs or the first value is defined: most ops need neither.
+    /// The machine and the values, which are made when the first region runs or the first value is defined: most ops
+    /// need neither.
     state: Option<(Machine<'m>, Env<'m>)>,
 }
 

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 const MAX_MEMBERS: usize = 64;
 
-/// Sums in one block, none of which is used by or before the last one.
+/// All-reduces in one block, which become one at the position of the last. The results of the others are not used
+/// before this position.
 #[derive(Clone, Debug)]
 pub(crate) struct Combine {
     pub(crate) members: Vec<Op>,
@@ -23,8 +24,8 @@ pub(crate) struct Combine {
     pub(crate) like: Like,
 }
 
-/// The facts on which the decision depends, beside the sizes. Sums of values that vary over other axes are not
-/// combined, because all of them would vary over all of these axes.
+/// The facts on which the decision depends, beside the sizes. All-reduces of values that vary over different axes are
+/// not combined, because the results would then vary over the axes of all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Like {
     collective: CollectiveView,
@@ -124,7 +125,7 @@ impl<'s> Rewrite<'s> for Combiner<'_> {
     }
 }
 
-/// Builds the sum of all members as one array of one dimension, and cuts it up again.
+/// Builds one all-reduce of all members, as one array of one dimension, and cuts the result up again.
 fn build<'s>(group: &Combine, last: &OpView<'s>, cloner: &mut Cloner<'s>, b: &mut Builder<'_>) {
     let members: Vec<OpView<'s>> = group.members.iter().map(|&op| last.at(op)).collect();
     let flat: Vec<Value> = members

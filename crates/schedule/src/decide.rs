@@ -17,13 +17,14 @@ pub struct Options {
     /// The least gain for which [`Overlap::Auto`] makes a change, as a fraction of the time of the collectives that are
     /// changed.
     pub threshold: f64,
-    /// The part of the planned peak of memory by which it may grow in any case. It may grow further as long as it stays
-    /// within [`Options::memory_share`] of the memory of a device.
+    /// The part of the planned peak of memory by which the peak may grow in any case. It may grow further as long as it
+    /// stays within [`Options::memory_share`] of the memory of a device.
     pub memory_growth: f64,
-    /// The part of the memory of a device that may be used.
+    /// The part of the memory of a device up to which the planned peak may grow. A peak that is larger already may
+    /// still grow by [`Options::memory_growth`].
     pub memory_share: f64,
-    /// The number of ops that may be simulated to try changes. The change that exceeds it is still tried in all of its
-    /// ways.
+    /// The number of ops that may be simulated to try changes. A change is tried, in all of its ways, as long as at
+    /// least as many are left as the program has ops.
     pub op_budget: usize,
 }
 
@@ -86,8 +87,8 @@ pub struct Decision {
     /// The predicted time of the program without the change, but with those that were made before it, in the order of
     /// the trial. On a host, that of the given program.
     pub before: Picoseconds,
-    /// The predicted time of the program with it, in the order of the trial. `None` if it was not simulated, or if no
-    /// way to make it that was simulated fits into memory.
+    /// The predicted time of the program with the change, in the order of the trial. `None` if the change was not
+    /// simulated, or if no way to make it that was simulated fits into memory.
     pub after: Option<Picoseconds>,
     /// The reason for the decision, in words without a full stop.
     pub why: String,
@@ -203,7 +204,7 @@ struct Search<'a> {
     tried: Vec<Like>,
 }
 
-/// Places that are alike.
+/// Places that are alike, which are decided together.
 struct Class {
     like: Like,
     sites: Vec<Site>,
@@ -235,8 +236,8 @@ impl Search<'_> {
         Ok(Trial { time: issue.timeline.end(), peak: peak(&issue.timeline), issue })
     }
 
-    /// Returns the program with all changes that are made. Adds the decisions in the order in which they were made.
-    /// Fails if a changed program cannot be simulated.
+    /// Returns the program with all changes that are made. Adds the decisions to `decisions`, in the order in which
+    /// they were made. Fails if the program or a changed one cannot be simulated.
     fn changes(&mut self, module: &Module, decisions: &mut Vec<Decision>) -> Result<Module, Diagnostics> {
         let mut module = module.clone();
         let mut trial = self.trial(&module)?;
@@ -286,9 +287,9 @@ impl Search<'_> {
         classes
     }
 
-    /// Tries the changes of classes that concern the same collectives, of which `first` is one. Tries none if the
-    /// collectives are hidden already and changes are not forced, or if the budget is spent. Returns the decision, and
-    /// the changed program if it is to be changed. Fails if a changed program cannot be simulated.
+    /// Tries the changes of the classes `rivals`, which share collectives with `first`, one of them. Tries none if the
+    /// collectives of `first` are hidden already and changes are not forced, or if the budget is spent. Returns the
+    /// decision, and the changed program if a change is to be made. Fails if a changed program cannot be simulated.
     fn decide(
         &mut self,
         sites: &Sites<'_>,
@@ -343,9 +344,10 @@ impl Search<'_> {
         Ok(tried)
     }
 
-    /// Writes the order of the changed program. If that is no faster than the given program, or needs too much memory,
-    /// undoes the changes and tries the order of the given one, and leaves `out` as it is if that is no better. With
-    /// [`Overlap::Force`], only the memory counts. Fails if an ordered program cannot be simulated.
+    /// Writes an order into the changed program and puts the result into `out`. If that is no faster than the given
+    /// program in its own order, or needs too much memory, undoes the changes and writes an order into the given one,
+    /// and leaves `out` as it is if that is no better. With [`Overlap::Force`], only the memory counts. Fails if an
+    /// ordered program cannot be simulated.
     fn write(&mut self, given: &Module, changed: Module, out: &mut Scheduled) -> Result<(), Diagnostics> {
         let is_kept = |time: Picoseconds| self.overlap == Overlap::Force || time < out.before;
         let found = self.in_order(&changed)?.filter(|&(time, ..)| is_kept(time));

@@ -28,9 +28,9 @@ const MAX_PIECES: usize = 32;
 /// The side of products on which their collective is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Side {
-    /// An operand of each is gathered.
+    /// An operand of each product is gathered.
     Operand,
-    /// The result of the only one is reduce-scattered.
+    /// The result of the only product is reduce-scattered.
     Result,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Matmul {
     pub(crate) products: Vec<Product>,
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) axes: Vec<AxisRef>,
-    /// The number of pieces.
+    /// The number of pieces, which is that of the devices of a group.
     pub(crate) count: usize,
     /// The size of a piece of the gathered or scattered dimension.
     pub(crate) chunk: usize,
@@ -59,7 +59,7 @@ pub(crate) struct Product {
     pub(crate) result: Option<usize>,
     /// The operand that is gathered, if one is.
     pub(crate) gathered: Option<usize>,
-    /// The size of a piece.
+    /// The size of a piece along the dimensions that are cut.
     pub(crate) chunk: usize,
     /// The element type of the products of pieces.
     pub(crate) partial: DType,
@@ -142,15 +142,16 @@ fn dtypes(product: &OpView<'_>, collective: &OpView<'_>, cut: &Cut, is_scatter: 
     }
 }
 
-/// The dimensions of a product that a factor is in.
+/// The dimensions of a product's operands and result that consist of one factor, along which the product is cut. `None`
+/// for a tensor without the factor.
 struct Cut {
     operands: [Option<usize>; 2],
     result: Option<usize>,
 }
 
 impl Cut {
-    /// Returns the dimensions that are cut along the factor of dimension `dim` of an operand, or of the result. Returns
-    /// `None` if the product cannot be computed piece by piece along it.
+    /// Returns the dimensions that are cut along the factor of dimension `dim` of an operand, or of the result if
+    /// `operand` is `None`. Returns `None` if the product cannot be computed piece by piece along the factor.
     fn of(product: &OpView<'_>, operand: Option<usize>, dim: usize) -> Option<Cut> {
         let facts = Opcode::of_view(product).facts();
         let rule: Rule = facts.rule(product).rule()?.clone();
@@ -259,8 +260,8 @@ impl Matmul {
     }
 }
 
-/// Returns the program with these products cut into pieces that are sent these ways. One that shares a product with an
-/// earlier one is left as it is. Always returns `Ok`.
+/// Returns the program with the products of `chosen` cut into pieces, which are sent around the ring as `ways` says. An
+/// item of `chosen` that shares a product with an earlier one changes nothing. Always returns `Ok`.
 pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<Module, Diagnostics> {
     let mut pass = Rings { by_op: BTreeMap::new(), rings: BTreeMap::new(), ways };
     for &matmul in chosen {
@@ -284,11 +285,11 @@ pub(crate) fn apply(module: &Module, chosen: &[&Matmul], ways: Ways) -> Result<M
 
 #[derive(Clone, Copy)]
 enum Role<'a> {
-    /// The pieces of a gathered operand.
+    /// The gather of an operand, whose pieces are kept apart for the products.
     Gather(&'a Matmul),
-    /// A product of such pieces.
+    /// A product of an operand that is gathered in pieces.
     Product(&'a Matmul, &'a Product),
-    /// Nothing, because it is part of the scatter.
+    /// The product whose result is scattered, which is built at the position of the scatter.
     Later,
     /// A sum of products that visits all devices.
     Scatter(&'a Matmul, &'a Product),

@@ -66,7 +66,7 @@ fn of_gather(sites: &Sites<'_>, view: &OpView<'_>) -> Option<Prefetch> {
     is_counted.then_some(Prefetch { gather: view.op, around: around.op, counter, sources, like })
 }
 
-/// Returns the gathers, and the ops that only they need.
+/// Returns the gathers, and those of their `sources` whose results nothing else uses.
 fn replaced(module: &Module, gathers: &[&Prefetch]) -> BTreeSet<Op> {
     let mut removed: BTreeSet<Op> = gathers.iter().map(|gather| gather.gather).collect();
     let Some(main) = module.main() else { return removed };
@@ -81,7 +81,7 @@ fn replaced(module: &Module, gathers: &[&Prefetch]) -> BTreeSet<Op> {
     removed
 }
 
-/// The ops of a turn that compute a value.
+/// The search for the ops of a turn from which a value is computed.
 struct Sources<'a, 'm> {
     sites: &'a Sites<'m>,
     around: OpView<'m>,

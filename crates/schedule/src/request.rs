@@ -19,7 +19,7 @@ use shardwise_sim::{Overlap, Topology};
 pub struct Request {
     /// The machine, or `None` for the one that the program's mesh states.
     pub topology: Option<Topology>,
-    /// The collectives that are to run beside other ops, `auto` by default.
+    /// Which collectives run beside other ops. [`Overlap::Auto`] if the text does not say.
     pub overlap: Overlap,
 }
 
@@ -30,7 +30,8 @@ impl Request {
         "hides collectives behind other ops, as fast as predicted for `topology`; `overlap` is auto, force or off",
     );
 
-    /// Parses a request. Returns `None` if it has another name, and an error if the options are wrong.
+    /// Parses a request. Returns `None` if the name of the pass is not `schedule`, and an error if the options are
+    /// wrong. The last one counts of several options with one name.
     pub fn parse(text: &str) -> Option<Result<Request, Diagnostics>> {
         let (name, options) = text.split_at(text.find('{').unwrap_or(text.len()));
         (name.trim() == Request::LIST.0).then(|| Request::with_options(text, options.trim()))

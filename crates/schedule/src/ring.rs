@@ -19,7 +19,7 @@ pub(crate) enum Ways {
 }
 
 impl Ways {
-    /// Returns how far pieces are sent to reach all of `n` devices: down the ring, and up.
+    /// Returns the numbers of steps in which pieces are sent to reach all of `n` devices: down the ring, and up.
     fn reach(self, n: usize) -> [usize; 2] {
         match self {
             Ways::One => [n - 1, 0],
@@ -154,7 +154,8 @@ impl<'a> Ring<'a> {
         make::dynamic_slice(b, x, &starts, &to.shape)
     }
 
-    /// Adds a part to the result, or writes it where it belongs.
+    /// Returns the result `out` with `part`, the product of the piece `from` steps up the ring: written to its place if
+    /// the result is cut, and added otherwise. `out` is `None` for the first part.
     fn put(
         &mut self,
         product: &Product,

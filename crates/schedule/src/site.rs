@@ -77,8 +77,9 @@ pub(crate) fn is_start(view: &OpView<'_>) -> bool {
     shardwise_ops::Opcode::of_view(view) == shardwise_ops::Opcode::AsyncStart
 }
 
-/// Returns the module with the main function that `f` makes. Its values have their varying axes recorded if its
-/// arguments have and there is a mesh. A module without functions is returned as it is. Fails if `f` does.
+/// Returns the module with the main function that `f` makes. If its arguments have their varying axes recorded and
+/// there is a mesh, those of all its values are recorded. A module without functions is returned as it is. Fails if `f`
+/// does.
 pub(crate) fn map_main(
     module: &Module,
     f: impl FnOnce(&Func) -> Result<Func, Diagnostics>,

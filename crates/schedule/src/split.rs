@@ -18,7 +18,7 @@ pub(crate) struct Split {
     kind: ReduceKind,
     mesh: Arc<Mesh>,
     axes: Vec<AxisRef>,
-    /// True if values are added, and are products that can be computed in pieces.
+    /// True if the all-reduce adds, and what it adds is a product that can be computed in pieces.
     pub(crate) is_of_product: bool,
     pub(crate) like: Like,
 }

@@ -35,7 +35,8 @@ impl Times {
         (time, beside.map(|&(from, until)| until.min(item.end) - from.max(item.start)).sum())
     }
 
-    /// Returns true if the time of a collective is at most twice its latency, and false if its latency is not known.
+    /// Returns true if the time of a collective is at most twice its latency, and false if its latency is not known or
+    /// the collective was not issued.
     pub(crate) fn is_small(&self, op: Op) -> bool {
         self.issued.get(&op).is_some_and(|item| item.latency.is_some_and(|least| item.end - item.start <= 2 * least))
     }

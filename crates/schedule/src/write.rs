@@ -9,9 +9,9 @@ use shardwise_ops::{Effects, Opcode};
 use shardwise_sim::{Issue, Issued, Takes};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the program with the ops that take time in the order in which they are issued. A collective that runs beside
-/// them is written as its start, and as its end in front of the first op that has to wait for it, if an `async_start`
-/// can start it. Always returns `Ok`.
+/// Returns the program with the ops that take time in the order in which `issue` has them. A collective that runs
+/// beside other ops is written as an `async_start`, and an `async_done` in front of the first op that has to wait for
+/// it, if an `async_start` can start it and an op that takes time is in between. Always returns `Ok`.
 pub(crate) fn write(module: &Module, issue: &Issue) -> Result<Module, Diagnostics> {
     map_main(module, |func| {
         let mut out = func.without_body();
@@ -152,7 +152,8 @@ impl Order {
         used(view).into_iter().for_each(|v| self.write(v));
     }
 
-    /// Writes the step that a value waits for, if there is one, after those that this step waits for.
+    /// Adds the step that has to come before a value is used, if it is still pending, to `steps`, after the pending
+    /// ones that this step waits for.
     fn write(&mut self, v: Value) {
         enum Open {
             Value(Value),

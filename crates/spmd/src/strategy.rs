@@ -40,7 +40,7 @@ pub(crate) struct Decisions {
     pub prices: Rc<MovePrices>,
     /// True to decide in less time, without the finest choices ([`AssignInput::is_coarse`]).
     is_coarse: bool,
-    /// The number of decisions that were not known.
+    /// The number of calls of [`Decisions::decide`] whose decision was not known yet and had to be made.
     pub made: usize,
 }
 
@@ -60,7 +60,7 @@ impl Hash for DecisionKey {
     }
 }
 
-/// A task, and how the op runs.
+/// A [`Task`], and how its op runs.
 pub(crate) struct Decision {
     pub task: Task,
     pub assignment: Assignment,
@@ -96,14 +96,15 @@ impl Decisions {
         Decisions { kinds: Kinds::default(), free, known, traits, prices: Rc::default(), is_coarse: false, made: 0 }
     }
 
-    /// Begins with another program on the same mesh, for which decisions made so far are known.
+    /// Begins with another program on the same mesh. The decisions made so far stay known, without their reasons.
     pub fn start_program(&mut self) {
         self.kinds.start_body();
         self.prices.start_program();
         self.known.values().for_each(|decision| decision.reasons.borrow_mut().clear());
     }
 
-    /// Returns no decisions yet. Those to come take less time, because the finest choices for products are left out.
+    /// Returns an empty store of decisions. Those that it will make take less time, because the finest choices for
+    /// products are left out.
     pub fn coarse(mesh: &Mesh) -> Decisions {
         Decisions { is_coarse: true, ..Decisions::new(mesh) }
     }
@@ -115,7 +116,7 @@ impl Decisions {
         std::mem::replace(&mut self.free, free)
     }
 
-    /// Decides for the ops around a manual computation again.
+    /// Decides for the ops around a manual computation again. `free` are the axes that [`Decisions::enter`] returned.
     pub fn leave(&mut self, free: Rc<[AxisRef]>) {
         self.free = free;
     }
@@ -150,7 +151,8 @@ impl Decisions {
 }
 
 impl Decision {
-    /// Returns true if a tensor is split over a part of one of the axes, or if the results are partial over one.
+    /// Returns true if a tensor is split over a part of one of the axes while the op runs, or if the results are
+    /// partial over such a part after it.
     pub fn splits_over(&self, axes: &[AxisRef]) -> bool {
         let split = self.layouts.iter().flatten().flat_map(|s| s.split_axes()).chain(self.partial.iter().copied());
         !axes.is_empty() && split.into_iter().any(|a| axes.iter().any(|b| a.overlaps(*b)))
@@ -538,8 +540,8 @@ pub enum RunMode {
     Whole(&'static str),
 }
 
-/// Returns, for each factor of its rule, how an op runs if its operands are split along the factor. Uneven parts may
-/// need more than this.
+/// Returns, for each factor of its rule, how an op runs if its operands are split along the factor into parts of one
+/// size. Along a factor that is split unevenly, some ops run with the whole factor instead.
 pub fn run_modes(view: &OpView<'_>, rule: &Rule) -> Vec<(Factor, RunMode)> {
     let facts = Opcode::of_view(view).facts();
     rule.all_factors().map(|f| (f, run_mode(view, facts, rule, f))).collect()

@@ -17,8 +17,8 @@ const EFFORT: usize = 8;
 pub struct Trials(Option<(Arc<Mesh>, Decisions)>);
 
 impl Trials {
-    /// Takes out the decisions of earlier trials if the last one was on a mesh that is equal to this one. Otherwise
-    /// drops them and returns none yet.
+    /// Takes out the decisions of earlier trials if the last trial was on a mesh that is equal to `mesh`. Otherwise
+    /// drops them, and returns an empty store of decisions.
     pub(crate) fn take(&mut self, mesh: &Arc<Mesh>) -> Decisions {
         let mut decisions = match self.0.take() {
             Some((known, decisions)) if known == *mesh => decisions,
@@ -28,18 +28,19 @@ impl Trials {
         decisions
     }
 
-    /// Keeps the decisions on this mesh, which include those of this trial.
+    /// Keeps `decisions`, which are those of the last trial and of earlier ones on `mesh`, for the next trial.
     pub(crate) fn keep(&mut self, mesh: &Arc<Mesh>, decisions: Decisions) {
         self.0 = Some((mesh.clone(), decisions));
     }
 
-    /// Returns the effort of the search for layouts, for the function and in addition for each of its sites.
+    /// Returns the effort that a trial's search for layouts may make ([`MAX_EFFORT`]): for a function, and in addition
+    /// for each of its sites.
     pub(crate) fn effort() -> (usize, usize) {
         (MAX_EFFORT.0 / EFFORT, MAX_EFFORT.1)
     }
 }
 
-/// Formats nothing of the decisions.
+/// Formats the name of the type, and none of the decisions.
 impl fmt::Debug for Trials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trials").finish_non_exhaustive()

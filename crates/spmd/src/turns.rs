@@ -16,7 +16,7 @@ use shardwise_ops::{Effects, Opcode, Semantics};
 /// The number of turns that is assumed of a loop whose trip count is not known.
 const MANY: u64 = 1000;
 
-/// The loops around the op that is being processed.
+/// The loops around the op that is being processed, and the memory that is left for values moved in front of loops.
 pub(crate) struct Turns {
     scopes: Vec<Scope>,
     /// The bytes that values moved in front of loops may still take on each device. 0 if the mesh has Explicit axes.
@@ -106,10 +106,10 @@ impl Turns {
         (served.into_iter().map(|n| if n == NEVER { n } else { 1 }).collect(), turns)
     }
 
-    /// Returns true if the op is like a dynamic slice whose positions change in the innermost loop, as one that reads one
-    /// layer of a stack in each turn: its only result has the rank of the first operand and is smaller, and all other
-    /// operands are scalars. In a branch or a manual computation, all scalars count as changing. The first operand is
-    /// then not moved as a whole in front of the loop.
+    /// Returns true if the op is like a dynamic slice whose positions change in the innermost loop, as one that reads
+    /// one layer of a stack in each turn: its only result has the rank of the first operand and is smaller, and all
+    /// other operands are scalars. In a branch or a manual computation, all scalars count as changing. The first
+    /// operand is then not moved as a whole in front of the loop.
     fn reads_changing_part(&self, view: &OpView<'_>) -> bool {
         let ([stack, positions @ ..], [part]) = (view.operands(), view.results()) else { return false };
         let shape = |v: &Value| view.body.ty(*v).shape();
@@ -119,7 +119,8 @@ impl Turns {
         is_part && positions.iter().all(|v| shape(v).is_empty()) && positions.iter().any(|&v| self.served(v, 0) == 1)
     }
 
-    /// Records that a value of so many bytes on each device is kept during a loop.
+    /// Records that a value of so many bytes on each device is kept during a loop, so that less room is left for
+    /// others.
     pub fn keep(&mut self, bytes: u64) {
         self.room = self.room.saturating_sub(bytes);
     }

@@ -24,7 +24,8 @@ pub fn infer(module: &Module, func: &Func) -> EntityVec<Value, Varying> {
     pass.varying
 }
 
-/// Writes the inferred axes on each value of the main function. Always returns `Ok`.
+/// Writes the axes that [`infer`] returns on each value of the main function. Always returns `Ok`. A module without
+/// functions does not change.
 pub fn uniform(mut module: Module) -> Result<Module, Diagnostics> {
     let Some(index) = module.main().and_then(|f| module.func_id(&f.name)) else { return Ok(module) };
     let varying = infer(&module, &module[index]);

@@ -51,7 +51,8 @@ impl<'s> Rewrite<'s> for Unshard {
     }
 }
 
-/// Returns true if the op is a mark of propagation or one of Shardy's collectives.
+/// Returns true if the op is a mark of propagation, which returns its operands unchanged, or one of Shardy's
+/// collectives.
 fn is_identity(view: &OpView<'_>) -> bool {
     is_mark(view) || ShardyCollective::of(view).is_some()
 }

@@ -27,8 +27,8 @@ pub fn read(module: &Module) -> Vec<Diagnostic> {
     }
 }
 
-/// Returns the warning with a note on the collectives that the partitioned program has for the same source line, if
-/// there are any.
+/// Returns the warning with a note on the collectives that `communication`, that of the partitioned program, has for
+/// the same source line. Without such collectives, or if the warning is not in a file, it is returned unchanged.
 pub fn with_bytes(warning: &Diagnostic, communication: &Communication) -> Diagnostic {
     let mut kinds: Vec<(&Row, u64, Option<u64>)> = vec![];
     for row in communication.rows.iter().filter(|r| is_same_line(&r.loc, &warning.loc)) {

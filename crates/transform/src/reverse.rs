@@ -65,7 +65,7 @@ enum Seed {
 /// in [`vjp`].
 ///
 /// # Errors
-/// `grad-scalar` unless the first result is a real scalar, and those of [`vjp`].
+/// `grad-scalar` unless the first result is a scalar of a real float type, and those of [`vjp`].
 pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     let is_real = |t: &TensorType| t.rank() == 0 && t.dtype.is_float();
     let first = func.result_types.first().and_then(Type::as_tensor).filter(|t| is_real(t));
@@ -144,7 +144,7 @@ struct Again<'s> {
 #[derive(Clone, Copy)]
 struct Turns {
     count: i64,
-    /// The type in which they are counted: i32 if their number fits, or else i64.
+    /// The type in which the turns are counted: i32 if `count` fits into it, or else i64.
     dtype: DType,
 }
 

@@ -70,7 +70,7 @@ impl Infer<'_> {
         self.values[v] = recorded.cloned().unwrap_or(inferred);
     }
 
-    /// Returns the state of a value that is computed from these.
+    /// Returns the state of a value that is computed from `values`.
     fn join(&self, values: &[Value]) -> ManualAxes {
         let all = |part: fn(&ManualAxes) -> &AxisSet| {
             values.iter().fold(AxisSet::default(), |set, &v| set.union(part(&self.values[v]), self.mesh))
@@ -303,7 +303,7 @@ impl<'s> Sums<'s> {
         &self.pending[v]
     }
 
-    /// Returns the axes over which devices have values of their own.
+    /// Returns the axes over which devices have values of their own, as [`States::own`] does.
     pub fn own(&self, v: Value) -> &AxisSet {
         &self.own[v]
     }
@@ -348,8 +348,8 @@ impl<'s> Sums<'s> {
         self.pending[from].union(&self.own[from], &self.mesh).minus(&self.own[to], &self.mesh)
     }
 
-    /// Returns the axes over which the cotangent of a result that a manual computation returns from inside, `given`, is
-    /// a summand on each device.
+    /// Returns the axes over which the cotangent of `given`, the value inside of the manual computation `op` that is
+    /// returned as `result`, is a summand on each device.
     pub fn of_given(&self, op: &OpView<'_>, result: Value, given: Value) -> AxisSet {
         self.pending[result].union(&self.split(op, result), &self.mesh).minus(&self.own[given], &self.mesh)
     }

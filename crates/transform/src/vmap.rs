@@ -56,7 +56,8 @@ pub struct Batched {
     pub mapped: Vec<bool>,
 }
 
-/// Returns the batch of a function, as [`vmap`] does, with a named or split dimension.
+/// Returns the batch of a function, as [`vmap`] does, with a new dimension as `batch` states it: it may have a name and
+/// be split, and results that are the same for all indices may lack it.
 ///
 /// # Errors
 /// Fails as [`vmap`] does. It also fails with `spmd-axis` if a value or a result gets the new dimension and has a
@@ -91,8 +92,8 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
 
 /// Checks that the function has the arguments `args`, each of which is a token or an array that can have the dimension
 /// of the batch, and that its results can have it if all of them get it. Fails with `transform-argument` if an argument
-/// is not there, with `no-batch` if it has no leading dimension, and with `transform-options` if an array would be too
-/// large.
+/// is not there, with `no-batch` if its type cannot have the dimension, and with `transform-options` if an array would
+/// be too large.
 fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
     let all = func.body.args();
     for &i in args {
@@ -233,8 +234,8 @@ impl<'s> Scope<'s> {
         self.set(v, arg, is_mapped, b);
     }
 
-    /// Returns the copy of a value with the leading dimension, along which it is repeated if it is not mapped. That of
-    /// a future is repeated when it is done. Tokens and tuples are returned as they are.
+    /// Returns the copy of a value with the leading dimension, along which it is repeated if it is not mapped. For a
+    /// future that is not mapped, waits for its array and repeats that. Tokens and tuples are returned as they are.
     fn with_leading(&self, v: Value, b: &mut Builder<'_>) -> Value {
         let (to, ty) = (self.cloner.get(v), self.body.ty(v));
         match array_type(ty) {

@@ -9,14 +9,14 @@ use shardwise_mathfn::with_functions;
 /// A function of one float.
 pub(crate) trait Unary {
     fn one<W: Word>(a: W) -> W;
-    /// Computes the same for a vector.
+    /// Computes what [`Unary::one`] computes for each lane of a vector.
     fn many<V: Vector>(a: V) -> V;
 }
 
 /// A function of two floats.
 pub(crate) trait Binary {
     fn one<W: Word>(a: W, b: W) -> W;
-    /// Computes the same for vectors.
+    /// Computes what [`Binary::one`] computes for each lane of two vectors.
     fn many<V: Vector>(a: V, b: V) -> V;
 }
 

@@ -697,7 +697,7 @@ levels! {
         Avx2, "avx2,fma,f16c";
 }
 
-/// Folds words without instructions of a level.
+/// Folds words by a reduction, without vector instructions of a level.
 ///
 /// # Safety
 /// The conditions of [`Fold::run`] must hold.

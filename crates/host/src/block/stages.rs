@@ -33,7 +33,7 @@ pub(super) struct Stages {
     pub tile: usize,
     /// True if the axis is reduced, so that the tiles along it are run one after the other.
     pub is_serial: bool,
-    /// The number of bytes of a word.
+    /// The number of bytes of a word, which is 8 if the program has 64-bit lanes, and 4 otherwise.
     pub word: usize,
     /// The other loops over kept dimensions, each with its number among the kernel's loops and its size.
     pub around: Vec<(usize, usize)>,

@@ -26,10 +26,11 @@ pub struct Options {
     pub checks: NumberChecks,
 }
 
-/// Converts `func`, which must have been verified, to a plan. Values that are known now get buffers from `memory`.
+/// Converts `func`, which must have been verified, to a plan. Constants and positions of devices, whose values are
+/// known before the run, get buffers from `memory`.
 ///
 /// # Errors
-/// Fails if an op cannot be run by this engine, or if there is no memory for a known value.
+/// Fails if an op cannot be run by this engine, or if there is no memory for such a value.
 pub fn lower(module: &Module, func: &Func, memory: &Memory, options: Options) -> Result<Plan, Diagnostics> {
     let plan = PlanCx::new(module, func, &KERNELS);
     let mut lowering = Lowering { plan, options, memory, uses: Uses::compute(&func.body), constants: vec![] };

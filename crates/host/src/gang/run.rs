@@ -559,8 +559,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Returns, for each instance of `to`, the buffer of `from` on the first device that holds the former, or `None` if
-    /// it was not computed. If nothing of `from` was computed, the list may be empty instead.
+    /// Returns, for each instance of `to`, the buffer of `from` on the first device that holds the instance of `to`, or
+    /// `None` if that buffer was not computed. If nothing of `from` was computed, the list may be empty instead.
     fn moved(&self, from: Slot, to: Slot) -> Buffers {
         let (source, target) = (&self.plan.slots[from].points, &self.plan.slots[to].points);
         let value = &self.values[from];

@@ -298,7 +298,7 @@ impl Row {
         Row { steps, ..self }
     }
 
-    /// Returns the row with a way in which small programs compute the op.
+    /// Returns the row with `small` as the way in which small programs compute the op.
     pub const fn small(self, small: Small) -> Row {
         Row { small: Some(small), ..self }
     }

@@ -10,9 +10,9 @@ use shardwise_ops::shardy::ShardyCollective;
 use shardwise_ops::{DataFlow, Semantics, Splits};
 use shardwise_sharding::FactorKind;
 
-/// Returns the main function if one of its arguments or results does not record the padding that its global type shows,
-/// or else an op whose tensors record different padding where it must be equal. Returns `None` if there is none,
-/// or if the module has no mesh.
+/// Returns the location and a description of the first mistake in the padding that the main function records: an
+/// argument or result that does not record the padding that its global type shows, or else an op whose tensors record
+/// different padding where it must be equal. Returns `None` if there is no mistake, or if the module has no mesh.
 pub(super) fn unrecorded(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     if boundary(func).any(|(v, attrs)| !is_recorded(&func.body, v, attrs)) {
@@ -38,8 +38,8 @@ fn is_recorded(body: &Body, v: Value, attrs: &Attrs) -> bool {
 }
 
 /// Returns true if tensors of the op record different padding: before and after a collective between layouts, along an
-/// edge of a loop or of another op with edges, or, for other ops, along a factor. Factors are only compared for pure ops
-/// which do not work on blocks alone ([`Splits::InSameBlocks`]). Returns false for manual computations.
+/// edge of a loop or of another op with edges, or, for other ops, along a factor. Factors are only compared for pure
+/// ops which do not work on blocks alone ([`Splits::InSameBlocks`]). Returns false for manual computations.
 fn differs(view: &OpView<'_>) -> bool {
     let size = |v: Value| view.body[v].shape_without_padding();
     if ShardyCollective::of(view).is_some() {
@@ -74,8 +74,9 @@ fn differs_along_factor(view: &OpView<'_>) -> bool {
     seen.iter().enumerate().any(|(i, a)| seen[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1) && a.2 != b.2))
 }
 
-/// Returns a pure op of the main function that reduces padding along a split dimension, and has no neutral element or
-/// one that the padding does not hold. Returns `None` if there is none, or if the module has no mesh.
+/// Returns the location of a pure op of the main function that reduces padding along a split dimension of an operand,
+/// and has no neutral element or one that the padding does not hold, and a description of the operand. Returns `None`
+/// if there is no such op, or if the module has no mesh.
 pub(super) fn exposed(module: &Module) -> Option<(Loc, String)> {
     let (func, _) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {

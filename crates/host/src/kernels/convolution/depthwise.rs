@@ -14,7 +14,7 @@ use crate::plan::{Kernel, KernelCx};
 use crate::pool::Workers;
 use shardwise_ir::OpView;
 
-/// The kernel of a convolution whose groups have one input feature each.
+/// The kernel of a convolution whose groups have one input feature each, as a program of the block machine.
 pub struct Depthwise {
     kernel: block::Kernel,
     /// The offset of the first window's element at the first position of the kernel, in bytes.

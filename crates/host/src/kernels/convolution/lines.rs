@@ -19,21 +19,21 @@ const PART: usize = 1 << 17;
 /// The most lines of a result. The kernel knows the start of each.
 const MAX_LINES: usize = 1 << 20;
 
-/// The least number of products for which helpers are woken.
+/// The least number of products that several workers share.
 const LARGE: usize = 1 << 19;
 
-/// The kernel of a convolution in this layout.
+/// The kernel of a convolution whose groups have one input feature each, and whose arrays all have features innermost.
 pub struct Lines {
     is_float: bool,
     is_wide: bool,
     /// For each position of the kernel, the offset of its element of a window from the window's start, and the offset
     /// of its weights, in elements.
     places: Vec<[usize; 2]>,
-    /// The start of the first window of each line of the result, in elements.
+    /// The start of the first window of each line of the result, in elements of the input.
     starts: Vec<usize>,
     /// The number of results of a line, of all features.
     line: usize,
-    /// The distance between the starts of neighbouring windows of a line, in elements.
+    /// The distance between the starts of neighbouring windows of a line, in elements of the input.
     step: usize,
     /// The number of groups, which is that of input features.
     groups: usize,
