@@ -100,7 +100,10 @@ impl Uniformity<'_> {
     fn while_loop(&mut self, view: &OpView<'_>, around: &Varying) {
         let body = self.body;
         let [cond, turn] = [0, 1].map(|i| view.regions()[i]);
-        let mut carried: Vec<Varying> = view.operands().iter().map(|&v| self.get(v).union(around, self.mesh)).collect();
+        // A loop around this one may come here again. Values vary more each time, so this goes on from the time before.
+        let given = view.operands().iter().zip(&body[turn].args);
+        let mut carried: Vec<Varying> =
+            given.map(|(&v, &arg)| self.get(v).union(around, self.mesh).union(self.get(arg), self.mesh)).collect();
         loop {
             for region in [cond, turn] {
                 for (i, &arg) in body[region].args.iter().enumerate() {

@@ -119,3 +119,43 @@ fn a_claim_that_cannot_be_proved_is_a_warning() {
     sdy.return %v : tensor<4xf32>"#;
     warns(number, "\"x\", \"y\"");
 }
+
+/// Returns loops in each other, `depth` deep. Each begins with zeros and adds the result of the next one, and the last
+/// one adds `%v`. The first one is `%w0`.
+fn nested_loops(depth: usize) -> String {
+    let ty = "tensor<4xf32>";
+    (0..depth).rev().fold(String::new(), |inner, k| {
+        let added = if k + 1 == depth { "%v".to_string() } else { format!("%w{}#1", k + 1) };
+        format!(
+            "%z{k} = stablehlo.constant dense<0.0> : {ty}
+%w{k}:2 = stablehlo.while(%i{k} = %zero, %y{k} = %z{k}) : tensor<i32>, {ty} cond {{
+  %t{k} = stablehlo.compare LT, %i{k}, %one, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %t{k} : tensor<i1>
+}} do {{
+  %j{k} = stablehlo.add %i{k}, %one : tensor<i32>
+{inner}  %s{k} = stablehlo.add %y{k}, {added} : {ty}
+  stablehlo.return %j{k}, %s{k} : tensor<i32>, {ty}
+}}
+"
+        )
+    })
+}
+
+/// Each loop has two rounds. If each round of a loop began the loops in it anew, this would not end.
+#[test]
+fn loops_in_loops_take_no_more_rounds() {
+    let text = format!(
+        "sdy.mesh @mesh = <[\"x\"=2]>
+func.func @main(%v: tensor<4xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{\"x\"}}]>}}) -> tensor<4xf32> {{
+%zero = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+{}return %w0#1 : tensor<4xf32>
+}}",
+        nested_loops(60)
+    );
+    let module = shardwise_ir::text::parse("test.mlir", &text, &shardwise_ops::OPS).unwrap_or_else(|e| panic!("{e}"));
+    let func = module.main().unwrap();
+    let result = func.body.results()[0];
+    let varying = uniform::infer(&module, func);
+    assert!(!varying[result].is_uniform());
+}
