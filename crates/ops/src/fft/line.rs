@@ -103,13 +103,14 @@ impl Plan {
     }
 }
 
-/// Returns the number of elements of an array in which [`Plan::run`] transforms a line of `n` elements.
+/// Returns the number of elements that [`Plan::run`] needs in each of its arrays for a line of `n` elements. `n` must
+/// not be 0.
 pub fn room(n: usize) -> usize {
     if factors(n).is_some() { n } else { convolution_length(n) }
 }
 
 /// Returns an upper bound of the complex numbers that are in memory at one time while the plan for lines of `n`
-/// elements is made.
+/// elements is made. `n` must not be 0.
 pub fn table_len(n: usize) -> usize {
     let m = room(n);
     if m == n { n } else { 3 * n + 4 * m }
