@@ -160,7 +160,7 @@ pub fn erf<V: Lanes>(x: V) -> V {
     x.mul(horner(square, &P)).div(horner(square, &Q))
 }
 
-/// Returns the inverse of the error function (Giles' approximation).
+/// Returns the inverse of the error function (Giles' approximation): infinite at -1 and 1, and NaN beyond.
 #[inline(always)]
 pub fn erf_inv<V: Lanes>(x: V) -> V {
     const CENTRE: [f32; 9] = [
