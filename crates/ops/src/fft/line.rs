@@ -283,7 +283,7 @@ fn butterfly_5([a, b, c, d, e]: [Complex64; 5]) -> [Complex64; 5] {
 }
 
 impl Pass<'_> {
-    /// Runs a pass of any radix by the definition.
+    /// Runs a pass of any radix. Each result is computed by the definition, as a sum of `radix` products.
     #[inline(always)]
     fn run_any(&self, radix: usize, x: &Parts<'_>, y: &mut Parts<'_>, meter: &mut Meter) {
         let s = self.s;
@@ -309,7 +309,7 @@ impl Pass<'_> {
 /// The number of columns whose sums are computed at a time.
 const COLUMNS: usize = 8;
 
-/// A row of the results of a pass by the definition.
+/// A row of the results of [`Pass::run_any`].
 struct Sum<'s> {
     pass: &'s Pass<'s>,
     radix: usize,
@@ -320,7 +320,8 @@ struct Sum<'s> {
 }
 
 impl Sum<'_> {
-    /// Computes `N` columns from column `at` on.
+    /// Computes the `N` elements of this row from column `at` on. `x` has all rows that the pass reads, and `y` is the
+    /// row that is written, both as real and imaginary parts.
     #[inline(always)]
     fn columns<const N: usize>(&self, at: usize, x: [&[f64]; 2], y: [&mut [f64]; 2]) {
         let Sum { pass, radix, p, k } = *self;

@@ -62,7 +62,7 @@ fn arity(op: &OpView<'_>) -> usize {
 }
 
 /// Returns the reduction that combines the elements of all inputs, if partial results can be combined by it too.
-/// Returns `None` otherwise.
+/// Returns `None` otherwise, and if the reducer takes wider elements than the inputs have.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
