@@ -373,8 +373,8 @@ pub struct QuantizedSum {
     pub expressed: &'static str,
     /// The label of: the result must be quantized along a dimension exactly if an operand is.
     pub per_axis: &'static str,
-    /// The labels of: the result must be quantized along the dimension of the first operand, and of the second, if these
-    /// are quantized along one.
+    /// The labels of: the result must be quantized along the dimension of the first operand, and of the second, if
+    /// these are quantized along one.
     pub axes: [&'static str; 2],
 }
 
@@ -423,8 +423,8 @@ impl QuantizedProduct {
 pub struct QuantizedMove {
     /// The label of the operand's elements.
     pub operand: &'static str,
-    /// The label of: operand and result are both quantized along a dimension, and alike except for that dimension. Their
-    /// scales and zero points are equal too, unless the op has a function `scales`.
+    /// The label of: operand and result are both quantized along a dimension, and alike except for that dimension.
+    /// Their scales and zero points are equal too, unless the op has a function `scales`.
     pub alike: &'static str,
     /// The label of: the result is quantized along the dimension that the operand's quantized dimension becomes, with
     /// scales and zero points that fit ([`QuantizedMove::scales`]).
