@@ -276,7 +276,7 @@ pub enum Semantics {
     Identity,
 }
 
-/// The cost of an op on one device, computed from its types.
+/// An estimate of the cost of an op on one device, computed from its types and attributes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
     pub flops: f64,
