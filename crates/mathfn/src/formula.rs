@@ -54,7 +54,7 @@ pub fn exp<V: Lanes>(x: V) -> V {
     p.add(V::splat(1.0)).scale(n)
 }
 
-/// Returns `e^x - 1`.
+/// Returns `e^x - 1`, without loss of digits near zero.
 #[inline(always)]
 pub fn expm1<V: Lanes>(x: V) -> V {
     let (n, p) = reduced_exp(V::splat(89.0).lesser(V::splat(-20.0).greater(x)));
@@ -122,7 +122,7 @@ fn log_domain<V: Lanes>(u: V, y: V) -> V {
     V::choose(u.eq(V::splat(f32::INFINITY)), u, y)
 }
 
-/// Returns the natural logarithm.
+/// Returns the natural logarithm; -∞ at zero and NaN below.
 #[inline(always)]
 pub fn log<V: Lanes>(x: V) -> V {
     let subnormal = x.lt(V::splat(f32::MIN_POSITIVE));
@@ -133,7 +133,7 @@ pub fn log<V: Lanes>(x: V) -> V {
     log_domain(x, y)
 }
 
-/// Returns `ln(1 + x)`.
+/// Returns `ln(1 + x)`, without loss of digits near zero; -∞ at -1 and NaN below.
 #[inline(always)]
 pub fn log1p<V: Lanes>(x: V) -> V {
     let one = V::splat(1.0);
@@ -160,7 +160,7 @@ pub fn erf<V: Lanes>(x: V) -> V {
     x.mul(horner(square, &P)).div(horner(square, &Q))
 }
 
-/// Returns the inverse of the error function (Giles' approximation).
+/// Returns the inverse of the error function (Giles' approximation): infinite at -1 and 1, and NaN beyond.
 #[inline(always)]
 pub fn erf_inv<V: Lanes>(x: V) -> V {
     const CENTRE: [f32; 9] = [
@@ -228,14 +228,14 @@ fn turned_sine<V: Lanes>(x: V, quarters: u32) -> V {
     value.bit_xor(j.bit_and(V::splat_bits(2)).int_shl::<30>())
 }
 
-/// Returns the sine.
+/// Returns the sine; NaN at infinities.
 #[inline(always)]
 pub fn sin<V: Lanes>(x: V) -> V {
     let y = V::choose(absolute(x).lt(V::splat(TINY)), x, turned_sine(x, 0));
     y.patch(V::splat(REDUCTION_LIMIT).lt(absolute(x)), x, |x| libm::sin(f64::from(x)) as f32)
 }
 
-/// Returns the cosine.
+/// Returns the cosine; NaN at infinities.
 #[inline(always)]
 pub fn cos<V: Lanes>(x: V) -> V {
     let y = turned_sine(x, 1);

@@ -44,8 +44,8 @@ pub fn expand(op: &OpView<'_>, expansion: &Expansion<'_>) -> Result<Func, &'stat
 
 impl ExpandCx<'_, '_, '_> {
     /// Builds the results of one of the op's regions, which computes with scalars, for each element of these arrays,
-    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once, if the region
-    /// uses values from outside, or if it is empty. Panics if there are no arrays.
+    /// which have one shape. Fails if an op of the region cannot be computed for many elements at once, has a region of
+    /// its own or effects, if the region uses values from outside, or if it is empty. Panics if there are no arrays.
     pub fn each(&mut self, region: Region, args: &[Value]) -> Result<Vec<Value>, &'static str> {
         let shape = make::type_of(self.b, args[0]).shape.clone();
         each(self.b, self.op.module, self.op.body, region, args, &shape)

@@ -219,8 +219,8 @@ pub enum PartialResult {
     /// The op computes it from slices of its operands along these factors. The operands `once` are initial values,
     /// which only one of the partial results may include.
     OfSlices { once: Range<usize> },
-    /// The op does not compute it from slices, for example because its attributes contain sizes or positions along these
-    /// factors. This is also the answer of ops without such factors.
+    /// The op does not compute it from slices, for example because its attributes contain sizes or positions along
+    /// these factors. This is also the answer of ops without such factors.
     Rewritten,
 }
 
@@ -276,7 +276,7 @@ pub enum Semantics {
     Identity,
 }
 
-/// The cost of an op on one device, computed from its types.
+/// An estimate of the cost of an op on one device, computed from its types and attributes.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Cost {
     pub flops: f64,

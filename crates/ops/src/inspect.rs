@@ -31,8 +31,8 @@ pub struct Inspect {
 pub(crate) struct InspectFacts;
 
 impl Inspect {
-    /// Returns what a mark says, with no axes if `shardwise.axes` is absent. Returns `None` for other ops, and if
-    /// `shardwise.id` is absent or one of these two attributes is malformed.
+    /// Returns the number and the axes of a mark, with no axes if `shardwise.axes` is absent. Returns `None` for other
+    /// ops, and if `shardwise.id` is absent or one of these two attributes is malformed.
     pub fn of(op: &OpView<'_>) -> Option<Inspect> {
         if !Inspect::is(op) {
             return None;

@@ -76,7 +76,7 @@ impl Facts for Cholesky {
     );
 }
 
-/// The form in which a system is written.
+/// The form of the system of equations that a `triangular_solve` solves, from the op's attributes.
 #[derive(Clone, Copy)]
 struct System {
     is_left: bool,

@@ -346,8 +346,8 @@ pub fn reduce(b: &mut Builder<'_>, kind: ReduceKind, x: Value, dims: &[usize]) -
     reduce_from(b, kind, x, init, dims)
 }
 
-/// Builds the offset, as a scalar, of the device's block of `local` elements along a dimension that is split over
-/// `axes`.
+/// Builds the offset, a scalar of type `dtype`, of the device's block of `local` elements along a dimension that is
+/// split over `axes`.
 pub fn block_start(b: &mut Builder<'_>, mesh: &Arc<Mesh>, axes: &[AxisRef], local: usize, dtype: DType) -> Value {
     let index = axis_index(b, mesh, axes);
     let (index, size) = (convert(b, index, dtype), number(b, dtype, local as i64));

@@ -23,7 +23,8 @@ fn resized(t: &TensorType, dim: usize, size: usize) -> Type {
     Type::tensor(t.dtype, shape)
 }
 
-/// Builds `[s, ..] -> [s * n, ..]`: joins along `dim` the values of the members of each group over `axes`.
+/// Builds `[s, ..] -> [s * n, ..]`: joins along `dim` the values of the `n` devices of each group over `axes`, whose
+/// coordinates along other axes are equal, in the order of their positions along `axes`.
 pub fn all_gather(b: &mut Builder<'_>, x: Value, dim: usize, mesh: &Arc<Mesh>, axes: &[AxisRef]) -> Value {
     let t = tensor(b.body, x);
     let size = t.shape[dim] * AxisRef::total_size(mesh, axes);
@@ -39,8 +40,8 @@ pub fn all_reduce(b: &mut Builder<'_>, x: Value, kind: ReduceKind, mesh: &Arc<Me
     b.body[op].results[0]
 }
 
-/// Builds `[s, ..] -> [s / n, ..]`: an all-reduce of which each of the `n` members of a group keeps its part along `dim`,
-/// whose size must be a multiple of `n`.
+/// Builds `[s, ..] -> [s / n, ..]`: an all-reduce of which each of the `n` members of a group keeps its part along
+/// `dim`, whose size must be a multiple of `n`.
 pub fn reduce_scatter(
     b: &mut Builder<'_>,
     x: Value,
@@ -57,8 +58,9 @@ pub fn reduce_scatter(
     b.body[op].results[0]
 }
 
-/// Builds an all-to-all, which sends part `i` along `split_dim` to member `i` of the group, and joins the received
-/// parts along `concat_dim`. The size of `split_dim` must be a multiple of the group's size.
+/// Builds an all-to-all, which sends part `i` along `split_dim` to member `i` of the device's group over `axes`, and
+/// joins the received parts along `concat_dim`, in the order of the senders. The size of `split_dim` must be a multiple
+/// of the group's size.
 pub fn all_to_all(
     b: &mut Builder<'_>,
     x: Value,

@@ -41,8 +41,8 @@ pub struct Print {
 pub(crate) struct PrintFacts;
 
 impl Print {
-    /// Returns what a print op says, with no axes or batches if these attributes are absent. Returns `None` for other
-    /// ops, if the format is absent, and if the format, the axes or the batches are malformed.
+    /// Returns the texts, axes and batches of a print op, with no axes or batches if these attributes are absent.
+    /// Returns `None` for other ops, if the format is absent, and if the format, the axes or the batches are malformed.
     pub fn of(op: &OpView<'_>) -> Option<Print> {
         if !Print::is(op) {
             return None;
@@ -71,7 +71,8 @@ impl Print {
         self.axes.len() + self.texts.len() - 1
     }
 
-    /// Prints the values of the operands: a line, or one for each index of the batches.
+    /// Prints the values of the operands: a line, or one for each index of the batches, and so none if a batch has size
+    /// 0. A batch in which no operand has the dimension counts as one index.
     pub fn run(&self, operands: &[Literal]) {
         self.run_in(&self.batches, operands);
     }

@@ -68,8 +68,8 @@ pub(crate) fn operands(op: &OpView<'_>, x: &[Literal]) -> Result<Option<Vec<Lite
     x.iter().enumerate().map(|(i, x)| operand(op, i, x)).collect::<Result<_, _>>().map(Some)
 }
 
-/// Returns the value `x` of operand `index`, converted to the element type that the reducer takes. Fails as the
-/// conversion to a quantized type does.
+/// Returns the value `x` of operand `index`, converted to the element type that the reducer takes, or unchanged if
+/// [`promoted`] is `None`. Fails as the conversion to a quantized type does.
 pub fn operand(op: &OpView<'_>, index: usize, x: &Literal) -> Result<Literal, EvalError> {
     match (op.operand_type(index).as_tensor(), promoted(op, index)) {
         (Some(from), Some(to)) if to.quantized().is_some() => quantized::requantized(x, from.dtype, to, op.loc()),

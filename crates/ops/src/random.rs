@@ -162,10 +162,10 @@ fn philox_bits(state: &Literal, t: &TensorType) -> Vec<Literal> {
 /// `stablehlo.rng`: random numbers of a distribution. The specification leaves their computation to the implementation.
 ///
 /// Element `i`, counted row-major, is computed from the Philox block with counter `i`. The key is the op's number among
-/// the `rng`s of its module: the attribute [`STREAM`], which a pass before propagation sets on all of them. The ops
-/// without it have the numbers from 0 on that no other op has as this attribute, in the order of the text. So a program
-/// computes the same numbers in each run and on each mesh, and each `rng` computes its own. An `rng` in a loop or in a
-/// function computes the same numbers each time.
+/// the `rng`s of its module: the attribute `shardwise.stream`, which a pass before propagation sets on all of them. The
+/// ops without it have the numbers from 0 on that no other op has as this attribute, in the order of the text. So a
+/// program computes the same numbers in each run and on each mesh, and each `rng` computes its own. An `rng` in a loop
+/// or in a function computes the same numbers each time.
 pub struct Rng;
 
 /// The attribute with the number of an `rng` among those of its module.

@@ -40,7 +40,7 @@ fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
 }
 
 /// Returns the [common kind](common_kind) if the results of parts of the inputs can be combined by it. Returns `None`
-/// otherwise.
+/// otherwise, and if the reducer takes wider elements than the inputs have.
 fn partial_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let has_neutral =
         |kind: &ReduceKind| (0..op.operands().len() / 2).all(|i| kind.neutral(op.operand_tensor(i).dtype).is_some());
@@ -87,7 +87,7 @@ impl Reduce {
 /// Returns the index of the input that counts positions, if the op finds the position of an element, as JAX's `argmax`
 /// does. The elements of such an input are integers that are known to be their own positions along the only reduced
 /// dimension, in a type that has all these numbers, and the region selects one element of each input, all at one
-/// position. Returns the first input of several, and `None` for other ops.
+/// position. Returns the first if there are several such inputs, and `None` for other ops.
 fn counter(op: &OpView<'_>) -> Option<usize> {
     let &[dim] = &Reduce::dims(op)[..] else { return None };
     let fits = |dtype: DType| dtype.is_integer() && op.operand_shape(0)[dim] as i128 <= dtype.integer_range().1 + 1;

@@ -122,7 +122,8 @@ pub fn composite_attrs(func: Arc<str>, policy: &Policy) -> Attrs {
     Composite::attrs(CHECKPOINT, func, Attrs::new().with("policy", policy.attr()))
 }
 
-/// Returns the attributes of the region that stands for such a composite while it is differentiated.
+/// Returns the attributes of the `named_computation` that stands for a composite of [`composite_attrs`] while a
+/// function with it is differentiated.
 pub fn region_attrs(policy: &Policy) -> Attrs {
     Attrs::new().with("name", Attr::str(CHECKPOINT)).with(CHECKPOINT, policy.attr())
 }

@@ -365,16 +365,16 @@ impl OnQuantized {
 pub struct QuantizedSum {
     /// The label of the operands' elements.
     pub operand: &'static str,
-    /// Operands and result must all be quantized.
+    /// The label of: operands and result must all be quantized.
     pub which: &'static str,
-    /// All must have the same storage type.
+    /// The label of: all must have the same storage type.
     pub storage: &'static str,
-    /// All must represent floats of the same type.
+    /// The label of: all must represent floats of the same type.
     pub expressed: &'static str,
-    /// The result must be quantized along a dimension exactly if an operand is.
+    /// The label of: the result must be quantized along a dimension exactly if an operand is.
     pub per_axis: &'static str,
-    /// The result must be quantized along the dimension of the first operand, and of the second, if these are quantized
-    /// along one.
+    /// The labels of: the result must be quantized along the dimension of the first operand, and of the second, if
+    /// these are quantized along one.
     pub axes: [&'static str; 2],
 }
 
@@ -382,23 +382,23 @@ pub struct QuantizedSum {
 pub struct QuantizedProduct {
     /// The label for a first operand that is quantized along a dimension.
     pub lhs: &'static str,
-    /// The second operand must be quantized, and the result exactly if the first operand is.
+    /// The label of: the second operand must be quantized, and the result exactly if the first operand is.
     pub which: &'static str,
-    /// The zero points of the second operand must be 0. `None` if they may be any.
+    /// The label of: the zero points of the second operand must be 0. `None` if they may be any.
     pub zero_points: Option<&'static str>,
     /// The label for a second operand that is quantized along a dimension that is not allowed.
     pub axis: &'static str,
     /// Returns true if the second operand may be quantized along this dimension.
     pub fits_axis: fn(&OpView<'_>, usize) -> bool,
-    /// Both operands must have the same storage type.
+    /// The label of: both operands must have the same storage type.
     pub storage: &'static str,
-    /// Operands and result must represent floats of the same type.
+    /// The label of: operands and result must represent floats of the same type.
     pub expressed: &'static str,
-    /// The result must not be quantized along a dimension if the second operand is not.
+    /// The label of: the result must not be quantized along a dimension if the second operand is not.
     pub per_tensor: &'static str,
     /// The constraint on the dimension along which the result is quantized. `None` if it may be any.
     pub result_axis: Option<ResultAxis>,
-    /// If only the second operand is quantized, it must represent floats of the others' type.
+    /// The label of: if only the second operand is quantized, it must represent floats of the others' type.
     pub hybrid: &'static str,
 }
 
@@ -423,8 +423,8 @@ impl QuantizedProduct {
 pub struct QuantizedMove {
     /// The label of the operand's elements.
     pub operand: &'static str,
-    /// The label of: operand and result are both quantized along a dimension, and alike except for that dimension. Their
-    /// scales and zero points are equal too, unless the op has a function `scales`.
+    /// The label of: operand and result are both quantized along a dimension, and alike except for that dimension.
+    /// Their scales and zero points are equal too, unless the op has a function `scales`.
     pub alike: &'static str,
     /// The label of: the result is quantized along the dimension that the operand's quantized dimension becomes, with
     /// scales and zero points that fit ([`QuantizedMove::scales`]).

@@ -343,7 +343,7 @@ impl Direction {
 pub struct KeyPattern {
     /// The input whose elements are the keys' only argument.
     pub input: usize,
-    /// The comparator's argument that is this input's element of the first position.
+    /// The comparator's argument that takes this input's element at the first of the two compared positions.
     pub argument: Value,
     /// The key of that argument.
     pub key: Value,

@@ -97,8 +97,9 @@ fn spread(b: &mut Builder<'_>, x: Value, shape: &[usize]) -> Value {
     if b.body.ty(x).shape().len() == shape.len() { x } else { make::broadcast_scalar(b, x, shape) }
 }
 
-/// Returns the batch of an op whose operands `scalars` may be scalars while operand `whole` has the result's shape. A
-/// scalar that is mapped is repeated along all other dimensions.
+/// Returns how a batch of an op is computed whose operands `scalars` may be scalars while operand `whole` has the
+/// result's shape. A scalar that differs along the batch is repeated along all other dimensions, and one that does not
+/// stays a scalar.
 fn scalars_to_shape<'f>(op: &OpView<'_>, mapped: &[bool], scalars: &'static [usize], whole: usize) -> Batched<'f> {
     let is_scalar = move |op: &OpView<'_>, i: usize| {
         scalars.contains(&i) && op.operand_shape(i).is_empty() && !op.operand_shape(whole).is_empty()

@@ -44,8 +44,8 @@ pub(crate) fn gather(x: &Literal, from: &Layout, shape: &[usize]) -> Literal {
     out
 }
 
-/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. Panics if
-/// the element types differ.
+/// Copies a block of `shape` from `x`, read with the layout `from`, into `out`, written with the layout `to`. If `x` is
+/// a splat, `from` does not count. Panics if the element types differ, or if a position is outside of an array.
 pub(crate) fn copy(x: &Literal, from: &Layout, out: &mut Literal, to: &Layout, shape: &[usize]) {
     assert_eq!(x.dtype(), out.dtype(), "element type");
     if shape.contains(&0) {

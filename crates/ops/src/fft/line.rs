@@ -103,13 +103,14 @@ impl Plan {
     }
 }
 
-/// Returns the number of elements of an array in which [`Plan::run`] transforms a line of `n` elements.
+/// Returns the number of elements that [`Plan::run`] needs in each of its arrays for a line of `n` elements. `n` must
+/// not be 0.
 pub fn room(n: usize) -> usize {
     if factors(n).is_some() { n } else { convolution_length(n) }
 }
 
 /// Returns an upper bound of the complex numbers that are in memory at one time while the plan for lines of `n`
-/// elements is made.
+/// elements is made. `n` must not be 0.
 pub fn table_len(n: usize) -> usize {
     let m = room(n);
     if m == n { n } else { 3 * n + 4 * m }
@@ -282,7 +283,7 @@ fn butterfly_5([a, b, c, d, e]: [Complex64; 5]) -> [Complex64; 5] {
 }
 
 impl Pass<'_> {
-    /// Runs a pass of any radix by the definition.
+    /// Runs a pass of any radix. Each result is computed by the definition, as a sum of `radix` products.
     #[inline(always)]
     fn run_any(&self, radix: usize, x: &Parts<'_>, y: &mut Parts<'_>, meter: &mut Meter) {
         let s = self.s;
@@ -308,7 +309,7 @@ impl Pass<'_> {
 /// The number of columns whose sums are computed at a time.
 const COLUMNS: usize = 8;
 
-/// A row of the results of a pass by the definition.
+/// A row of the results of [`Pass::run_any`].
 struct Sum<'s> {
     pass: &'s Pass<'s>,
     radix: usize,
@@ -319,7 +320,8 @@ struct Sum<'s> {
 }
 
 impl Sum<'_> {
-    /// Computes `N` columns from column `at` on.
+    /// Computes the `N` elements of this row from column `at` on. `x` has all rows that the pass reads, and `y` is the
+    /// row that is written, both as real and imaginary parts.
     #[inline(always)]
     fn columns<const N: usize>(&self, at: usize, x: [&[f64]; 2], y: [&mut [f64]; 2]) {
         let Sum { pass, radix, p, k } = *self;

@@ -14,8 +14,8 @@ use shardwise_ir::OpView;
 /// The largest number of lines that are transformed together.
 const LINES: usize = 8;
 
-/// The largest number of elements of lines that are transformed together, if there are several, with the room that
-/// [`room`] returns.
+/// The largest number of elements of several lines that are transformed together, where a line counts as the elements
+/// that [`room`] returns for it. A longer line is transformed alone.
 const PANEL: usize = 1 << 14;
 
 /// The least number of elements of the lines of a part of a step, except for the last part.

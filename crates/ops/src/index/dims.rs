@@ -336,8 +336,8 @@ impl IndexDims {
         }
     }
 
-    /// Builds an array of the type of the indices that has `numbers[i]` where these have component `i` of an index.
-    /// Numbers that exceed the element type become its greatest one.
+    /// Builds an array of the type `indices`, which is that of the array of indices. It has `numbers[i]` where that
+    /// array has component `i` of an index. Numbers that exceed the element type become its greatest one.
     fn for_components(&self, b: &mut Builder<'_>, indices: &TensorType, numbers: &[i64]) -> Value {
         let bits = indices.dtype.bits() - usize::from(indices.dtype.is_signed());
         let greatest = if bits < 63 { (1 << bits) - 1 } else { i64::MAX };
@@ -379,8 +379,8 @@ impl IndexDims {
         sizes
     }
 
-    /// Builds the elements of `x` to which a scatter with these dimension numbers writes updates of shape `updates`.
-    /// For updates outside `x`, which a scatter drops, the result is zero.
+    /// Builds an array of shape `updates` with the elements of `x` to which a scatter with these dimension numbers
+    /// writes updates of this shape. It is zero for updates outside of `x`, which a scatter drops.
     pub(super) fn read_scattered(&self, b: &mut Builder<'_>, x: Value, indices: Value, updates: &[usize]) -> Value {
         let operand = make::type_of(b, x);
         let sizes = self.update_sizes(&operand.shape, updates);

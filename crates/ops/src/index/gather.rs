@@ -45,6 +45,8 @@ fn dims(op: &OpView<'_>) -> IndexDims {
 }
 
 /// Returns the factors of a window dimension: `o` of size `full` in the operand, and `d` of size `size` in the slices.
+/// One factor passes through if the sizes are equal. If slices have one element, that of the operand is a reduction.
+/// Otherwise the dimension cannot be split.
 fn window_factors(o: usize, full: usize, d: usize, size: usize) -> Vec<IndexFactor> {
     let factor = |operand, slices, spec| IndexFactor { operand, indices: None, slices, spec };
     if full == size {

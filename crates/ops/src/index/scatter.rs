@@ -62,7 +62,7 @@ fn arity(op: &OpView<'_>) -> usize {
 }
 
 /// Returns the reduction that combines the elements of all inputs, if partial results can be combined by it too.
-/// Returns `None` otherwise.
+/// Returns `None` otherwise, and if the reducer takes wider elements than the inputs have.
 fn common_kind(op: &OpView<'_>) -> Option<ReduceKind> {
     let kind = |i: usize| {
         let kind = reducer::reduce_kind_of(op.module, op.body, op.regions()[0], i)?;
@@ -91,8 +91,9 @@ fn window_factors(dims: &IndexDims, o: usize, full: usize, d: usize, size: usize
     vec![factor(Some(o), None, spec), factor(None, Some(d), FactorSpec::need_replication(size))]
 }
 
-/// Returns the dimensions of the inputs in which an update has one element, on one of the devices that have parts of
-/// the dimension.
+/// Returns the dimensions of the inputs along which a window of the updates has one element, which is on one of the
+/// devices that have parts of the dimension: the collapsed ones, and the window dimensions of this size unless the
+/// inputs have size 1 there, too.
 fn single_dims(op: &OpView<'_>, dims: &IndexDims) -> Vec<usize> {
     let (inputs, updates) = (op.operand_shape(0), op.operand_shape(arity(op) + 1));
     let windows = dims.window_operand_dims(inputs.len()).into_iter().zip(&dims.window);

@@ -40,7 +40,7 @@ pub enum Routine {
     Potrf(Triangle),
     /// Cholesky factors with zeros in the other triangle: the op `cholesky`. If the leading minor of order `k` is the
     /// first that is not positive, a lower factor has NaN from column `k` on, and an upper one from row `k` on, counted
-    /// from 1. The rows of an upper factor before row `k` then have the operand's elements behind column `k`.
+    /// from 1. The columns or rows before are those of the factor.
     Cholesky(Triangle),
     /// Solutions of triangular systems.
     Trsm(System),

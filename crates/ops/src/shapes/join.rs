@@ -295,8 +295,9 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     vec![make::slice_dim_by(cx.builder, window, dim, 0, size, stride)]
 }
 
-/// Returns the start of the first part if all parts are of operand 0, of size `n`, and follow each other, with its end
-/// followed by its beginning. Returns `None` otherwise, and if there are no parts.
+/// Returns the start of the first part if all parts take elements of operand 0, `stride` apart, and each begins where
+/// the part before it ends. The end of the operand, of size `n`, is followed by its beginning. Returns `None`
+/// otherwise, and if there are no parts.
 fn run_around(parts: &[Part], stride: usize, n: usize) -> Option<i64> {
     let follows = |pair: &[Part]| (pair[0].start + pair[0].size * stride) % n == pair[1].start % n;
     let is_one = n > 0 && parts.iter().all(|p| p.operand == 0) && parts.windows(2).all(follows);

@@ -97,7 +97,7 @@ impl ShardyCollective {
     pub const ATTRIBUTES: [&str; 7] =
         ["gathering_axes", "slicing_axes", "params", "reduce_scatter_axes", "reduction_axes", "reduction_op", "axes"];
 
-    /// Reads a step. Returns `None` for an op that is none or has broken attributes, which the verifier reports.
+    /// Reads a step. Returns `None` for an op that is no step or has broken attributes, which the verifier reports.
     pub fn of(op: &OpView<'_>) -> Option<ShardyCollective> {
         Some(match Opcode::of_view(op) {
             Opcode::SdyAllGather => ShardyCollective::AllGather { dims: axes_per_dim(op, "gathering_axes")? },

@@ -130,9 +130,10 @@ fn shift_of(shifts: &Shifts, axis: AxisRef) -> usize {
 struct Rounds<'a> {
     exchange: &'a Exchange,
     sources: Vec<Source>,
-    /// The coordinates that differ between sender and receiver in some round.
+    /// The coordinates along which sender and receiver differ in some round.
     moving: Vec<Source>,
-    /// The size of each dimension without its digits.
+    /// The size of each dimension of a block, which is sent in one round: the number of the minor positions that
+    /// neither layout splits.
     rests: Vec<usize>,
 }
 
