@@ -49,15 +49,22 @@ fn products(b: &mut Builder<'_>, x: Value, dim: usize, padding: (i64, i64)) -> V
 /// becomes two: its positions and its elements. Returns the array and the dimensions of the elements.
 pub(crate) fn windows(b: &mut Builder<'_>, x: Value, fill: Value, window: &[WindowDim]) -> (Value, Vec<usize>) {
     let amounts = |of: fn(&WindowDim) -> i64| window.iter().map(of).collect::<Vec<i64>>();
-    let interior = amounts(|w| w.base_dilation as i64 - 1);
     let from = make::type_of(b, x).shape.clone();
-    let mut all = make::pad(b, x, fill, &amounts(|w| w.low), &amounts(|w| w.high), &interior);
     let moved: Vec<usize> = (0..window.len()).filter(|&d| !window[d].is_identity()).collect();
-    for &d in moved.iter().rev() {
-        let places = window[d].count(from[d]).expect("an op has this window");
-        all = lines(b, all, d, places, &window[d]);
+    let places = |d: usize| window[d].count(from[d]).expect("an op has this window");
+    let elements = moved.iter().enumerate().map(|(i, d)| d + i + 1).collect();
+    if moved.iter().any(|&d| places(d) == 0) {
+        // Negative padding may remove more elements than there are.
+        let sizes = |d| if window[d].is_identity() { vec![from[d]] } else { vec![places(d), window[d].size] };
+        let shape: Vec<usize> = (0..window.len()).flat_map(sizes).collect();
+        return (make::broadcast_scalar(b, fill, &shape), elements);
     }
-    (all, moved.iter().enumerate().map(|(i, d)| d + i + 1).collect())
+    let interior = amounts(|w| w.base_dilation as i64 - 1);
+    let mut all = make::pad(b, x, fill, &amounts(|w| w.low), &amounts(|w| w.high), &interior);
+    for &d in moved.iter().rev() {
+        all = lines(b, all, d, places(d), &window[d]);
+    }
+    (all, elements)
 }
 
 fn lines(b: &mut Builder<'_>, x: Value, d: usize, places: usize, window: &WindowDim) -> Value {

@@ -78,7 +78,7 @@ impl Facts for ReduceWindow {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
         }
-        if select_and_gather::direction(op).is_some() {
+        if selection(op).is_some() {
             return Derivative::by(selected_tangents);
         }
         let kind = reducer::reduce_kind_of_op(op).filter(|_| !promote::is_promoted(op));
@@ -100,7 +100,7 @@ impl Facts for ReduceWindow {
     /// Other ops have none. The cotangent of an element is the sum of the cotangents of the windows that contain or
     /// select it.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        match (self.linear(op), select_and_gather::direction(op)) {
+        match (self.linear(op), selection(op)) {
             (Linear::Jointly, _) => Transposed::by(sum_cotangents),
             (Linear::In(_), Some(direction)) if is_undilated(&window(op)) => Transposed::by(move |cx| {
                 let (ct, window) = (cx.cotangents[1].filter(|_| cx.is_linear(1)), window(&cx.op));
@@ -211,7 +211,7 @@ impl Facts for ReduceWindow {
     }
 
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        match select_and_gather::direction(op).filter(|_| !promote::is_promoted(op)) {
+        match selection(op) {
             Some(_) => Linear::In(0b10),
             None => reducer::linear_if_sum(op, reducer::reduce_kind_of_op(op), Linear::Jointly),
         }
@@ -229,12 +229,22 @@ impl Facts for ReduceWindow {
     );
 }
 
+/// Returns the direction in which the op selects pairs from windows ([`select_and_gather::direction`]). Returns `None`
+/// if it does not, if it promotes operands, and unless the initial values are known to be the identity and zero: others
+/// may win, and then the results do not depend on the elements.
+fn selection(op: &OpView<'_>) -> Option<&'static str> {
+    let direction = select_and_gather::direction(op).filter(|_| !promote::is_promoted(op))?;
+    let kind = if direction.starts_with('G') { ReduceKind::Max } else { ReduceKind::Min };
+    let is_identity = known_operand(op, 2) == Some(&kind.identity(op.operand_tensor(2).dtype));
+    (is_identity && is_zero(op, 3)).then_some(direction)
+}
+
 fn is_undilated(window: &[WindowDim]) -> bool {
     window.iter().all(|w| w.base_dilation == 1 && w.dilation == 1)
 }
 
 fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
-    let direction = select_and_gather::direction(&cx.op).expect("the op selects pairs");
+    let direction = selection(&cx.op).expect("the op selects pairs");
     let window = window(&cx.op);
     for i in [2, 3] {
         cx.refuse_tangent(i, "the initial value of a maximum or minimum has no derivative");
