@@ -13,7 +13,7 @@ use crate::read_as_much;
 use ::safetensors::Dtype;
 use ::safetensors::tensor::{Metadata, TensorInfo};
 use serde::{Deserialize, Serialize};
-use shardwise_base::{Account, DType, Data};
+use shardwise_base::{Account, DType, Data, counted};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -156,7 +156,8 @@ impl Reader {
         let entries = read_json(&mut file, stated as usize, |text| entries(text, 8 + stated))?;
         let end = entries.iter().map(|e| e.range.end).max().unwrap_or(8 + stated);
         if end < length {
-            return Err(malformed(format!("it has {} bytes after its last tensor", length - end)));
+            let rest = counted((length - end) as usize, "byte");
+            return Err(malformed(format!("it has {rest} after its last tensor")));
         }
         Ok(Reader { file, entries, length, bytes_read: 8 + stated })
     }
@@ -348,7 +349,8 @@ mod tests {
             (9u64.to_le_bytes().to_vec(), "its header has 9 bytes, where at most 0 are allowed in a file of 8 bytes"),
             (file("[]", &[]), "its header"),
             (file(&format!("{{\"a\":{}", "[".repeat(100_000)), &[]), "recursion limit"),
-            (file(&one("[0,2]"), &[1, 2, 3]), "1 bytes after its last tensor"),
+            (file(&one("[0,2]"), &[1, 2, 3]), "it has 1 byte after its last tensor"),
+            (file(&one("[0,2]"), &[1, 2, 3, 4]), "it has 2 bytes after its last tensor"),
             (file(&one("[0,3]"), &[1, 2, 3]), "invalid shape, data type, or offset"),
             (file(&one("[2,0]"), &[1, 2]), "invalid offset"),
             (file(&one("[1,3]"), &[1, 2, 3]), "invalid offset for tensor `a`"),
