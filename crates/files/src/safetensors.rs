@@ -22,8 +22,12 @@ use std::path::Path;
 
 /// The largest length of a header in bytes, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
-/// The most bytes of memory that a parsed header or index takes for each byte of its text. So many are reserved.
-const PARSED: usize = 32;
+/// The most bytes of memory that parsing a header or an index takes for each byte of its text. So many are reserved.
+///
+/// A header's values are buffered, in 32 bytes each. A list `[…]` in a list has room for four of them at least, which
+/// are 128 bytes for two bytes of text. The sizes of a shape take less: at most 48 for each byte, while the buffer that
+/// has become too small is copied to one twice as large.
+const PARSED: usize = 64;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 
@@ -369,7 +373,7 @@ mod tests {
     #[test]
     fn the_memory_of_a_header_is_limited() {
         let path = saved("large", &file(&format!("{{{}}}", " ".repeat(1 << 20)), &[]));
-        let small = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());
+        let small = Budget::new(Account::with_limit(64 << 20), None, CancelToken::default());
         let read = small.run(|| Reader::open(&path).map(|_| ()));
         std::fs::remove_file(path).unwrap();
         assert!(matches!(read, Err(shardwise_base::Stop::Memory(_))), "{read:?}");
