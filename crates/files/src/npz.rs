@@ -5,19 +5,21 @@
 //! file. All other types must match.
 
 use crate::{CHUNK, first_invalid, read_as_much};
-use npyz::{NpyHeader, Order};
 use shardwise_base::budget::poll;
 use shardwise_base::compare::indices;
 use shardwise_base::file::NewFile;
 use shardwise_base::{DType, Literal};
 use shardwise_ir::TensorType;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The largest length of an array's header, in bytes, as the file states it: without the first 10 or 12 bytes, which
 /// end with the stated length.
 const MAX_HEADER: usize = 1 << 16;
+
+const MALFORMED: &str = "its header is not of the form {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}";
+const TOO_LARGE: &str = "the sizes in its header are too large";
 
 // ── reading
 /// The reason why a member of an archive is not the array that is wanted.
@@ -75,12 +77,8 @@ impl Reader {
     /// Fortran order is refused too.
     pub fn member(&mut self, index: usize, ty: &TensorType) -> Result<Member<'_>, Mismatch> {
         let mut member = self.0.by_index(index).map_err(|e| Mismatch::Broken(e.to_string()))?;
-        let header = read_header(&mut member)?;
-        let npyz::DType::Plain(dtype) = header.dtype() else {
-            return Err(Mismatch::Broken("it is a structured array".into()));
-        };
-        let (given, shape) = (dtype.to_string(), header.shape().iter().map(|&n| n as usize).collect::<Vec<_>>());
-        if header.order() == Order::Fortran && shape.len() > 1 {
+        let Header { descr: given, is_fortran, shape } = read_header(&mut member)?;
+        if is_fortran && shape.len() > 1 {
             return Err(Mismatch::Broken("it is in Fortran order; save it with `numpy.ascontiguousarray`".into()));
         }
         if !accepts(ty.dtype, &given) {
@@ -141,33 +139,110 @@ impl Member<'_> {
     }
 }
 
-fn read_header(member: &mut impl Read) -> Result<NpyHeader, Mismatch> {
-    let mut start = vec![0; 10];
+fn read_header(member: &mut impl Read) -> Result<Header, Mismatch> {
+    let (mut start, mut length) = ([0; 8], [0; 4]);
     member.read_exact(&mut start)?;
-    let mut length = usize::from(u16::from_le_bytes([start[8], start[9]]));
-    if start[6] > 1 {
-        let mut high = [0; 2];
-        member.read_exact(&mut high)?;
-        start.extend(high);
-        length |= usize::from(u16::from_le_bytes(high)) << 16;
+    match start {
+        [magic @ .., _, _] if magic != *b"\x93NUMPY" => {
+            return Err(Mismatch::Broken("magic not found for NPY file".into()));
+        }
+        [.., 1, 0] => member.read_exact(&mut length[..2])?,
+        [.., 2 | 3, 0] => member.read_exact(&mut length)?,
+        [.., major, minor] => return Err(Mismatch::Broken(format!("unsupported version: ({major}, {minor})"))),
     }
+    let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
         return Err(Mismatch::Broken(format!("its header has {length} bytes, more than {MAX_HEADER}")));
     }
-    let mut rest = vec![];
-    member.take(length as u64).read_to_end(&mut rest)?;
-    if !is_countable(&rest) {
-        return Err(Mismatch::Broken("the sizes in its header are too large".into()));
-    }
-    Ok(NpyHeader::from_reader(Cursor::new(start).chain(&rest[..]))?)
+    let mut text = vec![0; length];
+    member.read_exact(&mut text)?;
+    Header::parse(&String::from_utf8_lossy(&text)).map_err(|why| Mismatch::Broken(why.into()))
 }
 
-/// Returns true if the product of all numbers of a header but zeros fits 64 bits. The sizes of the dimensions are among
-/// them.
-fn is_countable(header: &[u8]) -> bool {
-    let numbers = header.split(|byte| !byte.is_ascii_digit()).filter(|digits| digits.iter().any(|&b| b != b'0'));
-    let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
-    numbers.map(number).try_fold(1u64, |product, n| product.checked_mul(n?)).is_some()
+/// The contents of an array's header.
+struct Header {
+    /// The element type in numpy's notation. It has only visible characters of ASCII, and may be no type.
+    descr: String,
+    is_fortran: bool,
+    /// The sizes of the dimensions. The product of those that are not 0 fits `usize`.
+    shape: Vec<usize>,
+}
+
+impl Header {
+    /// Parses the Python dictionary of a header. Of Python's literals only those are accepted that numpy writes for an
+    /// array of plain elements, so that no value but the shape's tuple has parts.
+    fn parse(text: &str) -> Result<Header, &'static str> {
+        let (mut descr, mut is_fortran, mut shape) = (None, None, None);
+        let mut rest = Rest(text);
+        rest.take("{")?;
+        loop {
+            let key = rest.string()?;
+            rest.take(":")?;
+            match key {
+                "descr" if rest.take("[").is_ok() => return Err("it is a structured array"),
+                "descr" => descr = Some(rest.string()?.to_string()),
+                "fortran_order" => is_fortran = Some(rest.boolean()?),
+                "shape" => shape = Some(rest.shape()?),
+                _ => return Err(MALFORMED),
+            }
+            let comma = rest.take(",");
+            if rest.take("}").is_ok() {
+                break;
+            }
+            comma?;
+        }
+        match (descr, is_fortran, shape, rest.0.trim()) {
+            (Some(descr), Some(is_fortran), Some(shape), "") => Ok(Header { descr, is_fortran, shape }),
+            _ => Err(MALFORMED),
+        }
+    }
+}
+
+/// The part of a header's text that has not been parsed yet. The functions remove what they return, with the blanks
+/// before it, and fail if the text begins with something else.
+struct Rest<'a>(&'a str);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, token: &str) -> Result<(), &'static str> {
+        self.0 = self.0.trim_start().strip_prefix(token).ok_or(MALFORMED)?;
+        Ok(())
+    }
+
+    fn take_until(&mut self, end: char) -> Result<&'a str, &'static str> {
+        let (taken, rest) = self.0.split_once(end).ok_or(MALFORMED)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn string(&mut self) -> Result<&'a str, &'static str> {
+        let quote = if self.take("'").is_ok() { '\'' } else { self.take("\"").map(|()| '"')? };
+        let string = self.take_until(quote)?;
+        if string.bytes().all(|b| b.is_ascii_graphic()) { Ok(string) } else { Err(MALFORMED) }
+    }
+
+    fn boolean(&mut self) -> Result<bool, &'static str> {
+        if self.take("True").is_ok() { Ok(true) } else { self.take("False").map(|()| false) }
+    }
+
+    fn shape(&mut self) -> Result<Vec<usize>, &'static str> {
+        self.take("(")?;
+        let mut sizes: Vec<&str> = self.take_until(')')?.split(',').map(str::trim).collect();
+        match sizes[..] {
+            [.., ""] => sizes.truncate(sizes.len() - 1),
+            // `(3)` is a number.
+            [_] => return Err(MALFORMED),
+            _ => {}
+        }
+        let shape = sizes.into_iter().map(size).collect::<Result<Vec<usize>, &str>>()?;
+        let mut counted = shape.iter().filter(|&&n| n > 0);
+        counted.try_fold(1usize, |product, &n| product.checked_mul(n)).ok_or(TOO_LARGE)?;
+        Ok(shape)
+    }
+}
+
+fn size(digits: &str) -> Result<usize, &'static str> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    if is_number { digits.parse().map_err(|_| TOO_LARGE) } else { Err(MALFORMED) }
 }
 
 /// Returns numpy's type string for an element type, without the byte order. For types that numpy does not have, this is
@@ -196,11 +271,14 @@ pub fn numpy_name(dtype: DType) -> String {
     name.into()
 }
 
-/// Returns true if an array whose type numpy writes as `given` may hold elements of `dtype`.
+/// Returns true if an array whose type numpy writes as `given` may hold elements of `dtype`. Only bytes and
+/// uninterpreted elements may have no byte order (`|`).
 fn accepts(dtype: DType, given: &str) -> bool {
-    let given = given.trim_start_matches(['<', '|', '=']);
+    let (order, given) = given.split_at_checked(1).unwrap_or_default();
+    let needs_order = dtype.storage_bytes() > 1 && !given.starts_with('V');
     let expected = numpy_name(dtype);
-    given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1")
+    let is_name = given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1");
+    is_name && (order == "<" || (order == "|" && !needs_order))
 }
 
 // ── writing
@@ -349,6 +427,98 @@ mod tests {
             assert_eq!(archive.literal(value as usize, &ty), Ok(Literal::scalar(value)));
         }
         std::fs::remove_file(path).unwrap();
+    }
+
+    /// Reads a header with this text.
+    fn parsed(text: &str) -> Result<(String, bool, Vec<usize>), Mismatch> {
+        let bytes = [b"\x93NUMPY\x02\0", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
+        read_header(&mut &bytes[..]).map(|header| (header.descr, header.is_fortran, header.shape))
+    }
+
+    fn broken(why: &str) -> Mismatch {
+        Mismatch::Broken(why.into())
+    }
+
+    #[test]
+    fn headers_are_dictionaries_of_three_keys() {
+        let good = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }";
+        assert_eq!(parsed(good), Ok(("<f4".into(), false, vec![3, 4])));
+        let other_style = " {\"shape\":( 3 ,),'fortran_order' :True,\t'descr':'|V1'}  \n";
+        assert_eq!(parsed(other_style), Ok(("|V1".into(), true, vec![3])));
+        assert_eq!(parsed(&good.replace("(3, 4)", "()")), Ok(("<f4".into(), false, vec![])));
+        assert_eq!(parsed(&good.replace("'<f4'", "[('a', '<f4')]")), Err(broken("it is a structured array")));
+        assert_eq!(parsed(""), Err(broken(MALFORMED)));
+        let wrong = [
+            ("{", ""),
+            ("}", "} 1"),
+            (",", ""),
+            (", }", ", , }"),
+            ("'<f4'", "'<f4"),
+            ("'<f4'", "'<f4\u{1b}'"),
+            ("'<f4'", "('<f4', (2,))"),
+            ("False", "0"),
+            ("'shape'", "shape"),
+            ("'shape'", "'size'"),
+            ("'descr'", "'shape'"),
+            ("(3, 4)", "[3, 4]"),
+            ("(3, 4)", "(3)"),
+            ("(3, 4)", "(,)"),
+            ("(3, 4)", "(3,,4)"),
+            ("(3, 4)", "(-3, 4)"),
+            ("(3, 4)", "(3.0, 4)"),
+            ("(3, 4)", "(3, 4"),
+            ("(3, 4)", "3"),
+        ];
+        for (from, to) in wrong {
+            let text = good.replacen(from, to, 1);
+            assert_eq!(parsed(&text), Err(broken(MALFORMED)), "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_that_nest_deeply_are_refused() {
+        for depth in [5, 24, 2000] {
+            for (open, close) in [("[", "]"), ("(", ",)"), ("{", "}"), ("{1:", "}"), ("{'shape':", "}")] {
+                let nested = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+                let in_shape = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {nested}}}");
+                for text in [nested, in_shape] {
+                    assert_eq!(parsed(&text), Err(broken(MALFORMED)), "depth {depth} of {open}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_headers_are_read_or_refused() {
+        for part in ["1,", "[],", "1+", "'", "\\N{", " ", "{'shape':(),"] {
+            let text = part.repeat(MAX_HEADER / part.len());
+            assert_eq!(parsed(&text), Err(broken(MALFORMED)), "{part}");
+        }
+        let shape = |count| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({})}}", "1,".repeat(count));
+        assert_eq!(parsed(&shape(30_000)), Ok(("<f4".into(), false, vec![1; 30_000])));
+        assert_eq!(parsed(&shape(33_000)), Err(broken("its header has 66053 bytes, more than 65536")));
+    }
+
+    #[test]
+    fn only_the_versions_of_numpy_are_read() {
+        let read = |start: &[u8]| read_header(&mut &[start, &[0; 4]].concat()[..]).err();
+        assert_eq!(read(b"\x93NUMPX\x01\0"), Some(broken("magic not found for NPY file")));
+        assert_eq!(read(b"\x93NUMPY\x04\0"), Some(broken("unsupported version: (4, 0)")));
+        assert_eq!(read(b"\x93NUMPY\x01\x01"), Some(broken("unsupported version: (1, 1)")));
+        for version in 1..4 {
+            assert_eq!(read(&[b"\x93NUMPY", &[version, 0][..]].concat()), Some(broken(MALFORMED)));
+        }
+    }
+
+    #[test]
+    fn element_types_need_a_byte_order() {
+        for (dtype, given) in [(DType::F32, "<f4"), (DType::I1, "|b1"), (DType::I8, "<i1"), (DType::BF16, "|V2")] {
+            assert!(accepts(dtype, given), "{given}");
+        }
+        for given in ["", "f4", "=f4", "|f4", ">f4", "<<f4", "<f8", "é4"] {
+            assert!(!accepts(DType::F32, given), "{given}");
+        }
+        assert!(accepts(DType::BF16, "<u2") && !accepts(DType::BF16, "|u2"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::read_as_much;
 use ::safetensors::Dtype;
 use ::safetensors::tensor::{Metadata, TensorInfo};
 use serde::{Deserialize, Serialize};
-use shardwise_base::{Account, DType, Data};
+use shardwise_base::{Account, DType, Data, counted};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -22,8 +22,12 @@ use std::path::Path;
 
 /// The largest length of a header in bytes, as in the reference implementation. An index may not be longer either.
 const MAX_HEADER: u64 = 100_000_000;
-/// The most bytes of memory that a parsed header or index takes for each byte of its text. So many are reserved.
-const PARSED: usize = 32;
+/// The most bytes of memory that parsing a header or an index takes for each byte of its text. So many are reserved.
+///
+/// A header's values are buffered, in 32 bytes each. A list `[…]` in a list has room for four of them at least, which
+/// are 128 bytes for two bytes of text. The sizes of a shape take less: at most 48 for each byte, while the buffer that
+/// has become too small is copied to one twice as large.
+const PARSED: usize = 64;
 /// The key under which a header has facts about the file, and no tensor.
 pub const METADATA: &str = "__metadata__";
 
@@ -156,7 +160,8 @@ impl Reader {
         let entries = read_json(&mut file, stated as usize, |text| entries(text, 8 + stated))?;
         let end = entries.iter().map(|e| e.range.end).max().unwrap_or(8 + stated);
         if end < length {
-            return Err(malformed(format!("it has {} bytes after its last tensor", length - end)));
+            let rest = counted((length - end) as usize, "byte");
+            return Err(malformed(format!("it has {rest} after its last tensor")));
         }
         Ok(Reader { file, entries, length, bytes_read: 8 + stated })
     }
@@ -348,7 +353,8 @@ mod tests {
             (9u64.to_le_bytes().to_vec(), "its header has 9 bytes, where at most 0 are allowed in a file of 8 bytes"),
             (file("[]", &[]), "its header"),
             (file(&format!("{{\"a\":{}", "[".repeat(100_000)), &[]), "recursion limit"),
-            (file(&one("[0,2]"), &[1, 2, 3]), "1 bytes after its last tensor"),
+            (file(&one("[0,2]"), &[1, 2, 3]), "it has 1 byte after its last tensor"),
+            (file(&one("[0,2]"), &[1, 2, 3, 4]), "it has 2 bytes after its last tensor"),
             (file(&one("[0,3]"), &[1, 2, 3]), "invalid shape, data type, or offset"),
             (file(&one("[2,0]"), &[1, 2]), "invalid offset"),
             (file(&one("[1,3]"), &[1, 2, 3]), "invalid offset for tensor `a`"),
@@ -367,7 +373,7 @@ mod tests {
     #[test]
     fn the_memory_of_a_header_is_limited() {
         let path = saved("large", &file(&format!("{{{}}}", " ".repeat(1 << 20)), &[]));
-        let small = Budget::new(Account::with_limit(1 << 20), None, CancelToken::default());
+        let small = Budget::new(Account::with_limit(64 << 20), None, CancelToken::default());
         let read = small.run(|| Reader::open(&path).map(|_| ()));
         std::fs::remove_file(path).unwrap();
         assert!(matches!(read, Err(shardwise_base::Stop::Memory(_))), "{read:?}");
