@@ -66,11 +66,9 @@ fn unwritable(loc: &Loc, why: &str) -> Diagnostic {
 }
 
 fn missing(loc: &Loc, name: &str, ty: &TensorType, names: &[String]) -> Diagnostic {
-    let d = Diagnostic::error("npz-missing", loc, format!("the inputs have no `{name}`")).facts(format!(
-        "{name}: {}; the file holds {}",
-        ty.short(),
-        names.join(", ")
-    ));
+    let held = if names.is_empty() { "no arrays".to_string() } else { names.join(", ") };
+    let d = Diagnostic::error("npz-missing", loc, format!("the inputs have no `{name}`"))
+        .facts(format!("{name}: {}; the file holds {held}", ty.short()));
     match did_you_mean(name, names.iter().map(String::as_str)) {
         Some(near) => d.help(format!("did you mean `{near}`? the inputs are named arg0, arg1, … in order")),
         None => d.help("the inputs are named arg0, arg1, … in order"),
@@ -165,6 +163,8 @@ mod tests {
         let codes: Vec<&str> = found.iter().map(|d| d.code).collect();
         assert_eq!(codes, ["npz-dtype", "npz-shape", "npz-missing"]);
         std::fs::remove_file(path).unwrap();
+        let found = said(&saved("empty.npz", &[]), TensorType::scalar(DType::F32));
+        assert!(found.contains("arg0: f32[]; the file holds no arrays"), "{found}");
     }
 
     fn archive(name: &str, members: &[Vec<u8>], method: zip::CompressionMethod) -> std::path::PathBuf {

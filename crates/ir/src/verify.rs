@@ -303,10 +303,9 @@ fn call_types(view: &OpView<'_>, callee: &Func, taken: &[&Type]) -> Diagnostic {
 }
 
 fn recursive(caller: &Func, callee: &Func) -> Diagnostic {
-    Diagnostic::error(
-        "call-recursion",
-        &caller.loc,
-        format!("`@{}` can reach itself through `@{}`", callee.name, caller.name),
-    )
-    .help("write the repetition as a `stablehlo.while`")
+    let message = match caller.name == callee.name {
+        true => format!("`@{}` calls itself", callee.name),
+        false => format!("`@{}` can reach itself through `@{}`", callee.name, caller.name),
+    };
+    Diagnostic::error("call-recursion", &caller.loc, message).help("write the repetition as a `stablehlo.while`")
 }

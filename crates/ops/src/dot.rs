@@ -221,12 +221,14 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     )
     .that("dot_general_c11", check::precision_fits(op), check::PRECISION_RULE)
     .that("dot_general_c13", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
-    .that(
-        "dot_general_c12",
-        shape_fits(op, &dims, x, y),
-        "the result must have the batching dimensions, then the free ones of the left operand, then those of the right one",
-    )
-    .give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape))
+    .so_far()?;
+    let shape = dims.result_shape(&x.shape, &y.shape);
+    let rule = format!(
+        "the result must have the shape {shape:?}: the batching dimensions, then the free ones of the left operand, \
+         then those of the right one"
+    );
+    c.that("dot_general_c12", check::declared(op).map_or(true, |t| t.shape == shape), &rule)
+        .give_tensor(check::declared_dtype(op, x.dtype), shape)
 }
 
 fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
@@ -245,10 +247,6 @@ fn check_algorithm(c: &mut Check<'_, '_>, op: &OpView<'_>) {
     .that("dot_general_c22", counts("lhs_component_count"), "`lhs_component_count` must be positive")
     .that("dot_general_c23", counts("rhs_component_count"), "`rhs_component_count` must be positive")
     .that("dot_general_c24", counts("num_primitive_operations"), "`num_primitive_operations` must be positive");
-}
-
-fn shape_fits(op: &OpView<'_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> bool {
-    check::declared(op).map_or(true, |t| t.shape == dims.result_shape(&x.shape, &y.shape))
 }
 
 fn check_dims(c: &mut Check<'_, '_>, dims: &DotDims, x: &TensorType, y: &TensorType) -> Result<(), Diagnostics> {

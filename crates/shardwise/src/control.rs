@@ -157,8 +157,7 @@ fn here(dtype: DType, n: i128) -> Array {
 /// - `carry` if the body changes the type or the layout of the carry, or, in per-device code, the axes over which it is
 ///   unreduced. Steps that are unrolled may change them.
 /// - `tree-form` if the body changes the form of the carry. Steps that are unrolled may change it.
-/// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype, which is not one that can only be
-///   stored.
+/// - `loop-steps` unless a range of arrays consists of integer scalars of one dtype that has arithmetic.
 /// - `too-large` if the number of steps or the last step does not fit an `i32`.
 /// - `trace-depth` if traced functions, loops and branches are nested more than 100 deep.
 ///
@@ -209,7 +208,8 @@ fn array_loop<C: Tree>(range: Range<Array>, init: C, at: At, body: &impl Fn(Arra
     let (a, b) = (from.tensor(), to.tensor());
     if a != b || a.rank() != 0 || !a.dtype.is_integer() || !a.dtype.is_computed() {
         let facts = format!("{}..{}", from.short_type(), to.short_type());
-        let message = "`fori_loop`: the range must consist of integer scalars of one dtype".to_string();
+        let message =
+            "`fori_loop`: the range must consist of integer scalars of one dtype that has arithmetic".to_string();
         give_up(mistakes::with_facts("loop-steps", message, facts, "", &context::loc(at)), at);
     }
     let (_, carry) = while_of(

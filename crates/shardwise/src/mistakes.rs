@@ -314,7 +314,7 @@ pub(crate) fn escaped(array: &Array, loc: &Loc) -> Diagnostic {
     Diagnostic::error("traced-escaped", loc, "an array is used outside of the trace, loop or branch that made it")
         .facts(array.short_type())
         .note(format!("it was made at {}", context::show(array.node().at)))
-        .help("return it from the traced function, and use the result of the call")
+        .help("return it from the function, loop or branch that made it, and use the result")
 }
 
 pub(crate) fn tree_depth(limit: usize, loc: &Loc) -> Diagnostic {
@@ -472,10 +472,15 @@ pub(crate) fn indivisible(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnosti
 
 pub(crate) fn not_stacked(what: &str, split: &Split<'_>, loc: &Loc) -> Diagnostic {
     let message = format!("`{what}`: dimension {} must have one element for each position along the axes", split.dim);
-    Diagnostic::error("collective-uneven", loc, message).facts(split.facts(split.ty)).help(format!(
-        "write the dimension as `{}` to split it, if its size is a multiple of {}",
-        split.dim, split.count
-    ))
+    let Split { dim, size, count, .. } = split;
+    let help = match count {
+        0 => split.help(),
+        _ if size.is_multiple_of(*count) => {
+            format!("to split the dimension, write it as `{dim}` in place of `stacked(..)`")
+        }
+        _ => format!("make the size of dim {dim} equal to {count}"),
+    };
+    Diagnostic::error("collective-uneven", loc, message).facts(split.facts(split.ty)).help(help)
 }
 
 pub(crate) fn spec_uneven(spec: &P, split: &Split<'_>, mesh: &base::Mesh, loc: &Loc) -> Diagnostic {

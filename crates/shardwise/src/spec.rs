@@ -252,8 +252,9 @@ fn parts_clash(spec: &P, first: AxisRef, second: AxisRef, mesh: &Mesh, ty: &str,
     let major = if first.pre_size() <= second.pre_size() { first } else { second };
     let end = major.next_pre_size(&mesh.0);
     let [first, second, major] = [first, second, major].map(|a| a.display(&mesh.0).to_string().replace('"', ""));
-    let message =
-        format!("the layout cannot use both \"{first}\" and \"{second}\": no division of \"{axis}\" has both as parts");
+    let message = format!(
+        "the parts \"{first}\" and \"{second}\" in the layout contradict each other: no division of \"{axis}\" has both"
+    );
     Diagnostic::error("spec-axis-twice", loc, message)
         .facts(format!("{ty} as {spec}"))
         .mesh(&mesh.0)

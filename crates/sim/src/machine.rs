@@ -196,7 +196,7 @@ impl Machine {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|e| unreadable(&name, &e.to_string()))?;
         let first = Machine::parse(&text, &name)?.into_iter().next();
-        first.ok_or_else(|| unreadable(&name, "it has no machine").into())
+        first.ok_or_else(|| unreadable(&name, "the file has no machine").into())
     }
 
     /// Returns the machine of the file that the environment variable `SHARDWISE_MACHINE` names, or `None` if the
@@ -237,8 +237,7 @@ impl Machine {
 
     /// Returns all constants of the machine as a text that [`Machine::parse`] reads back.
     pub fn to_text(&self) -> String {
-        let kind = if self.is_host() { "host" } else { "chip" };
-        let mut text = format!("{kind} {} \"{}\"\n", self.name, self.title);
+        let mut text = format!("{} {} \"{}\"\n", kind(self.is_host()), self.name, self.title);
         let own = self.rates.iter().flat_map(|rates| rates.facts.iter().map(|(name, fact)| (&**name, fact)));
         for (name, fact) in self.facts.iter().map(|(name, fact)| (*name, fact)).chain(own) {
             let mark = if fact.is_verified { "|" } else { "|?" };
@@ -311,7 +310,7 @@ impl Machine {
             } else if !line.is_empty() && !line.starts_with('#') {
                 let section = sections
                     .last_mut()
-                    .ok_or_else(|| bad_line(&loc, "this line comes before the first `chip` or `host`"))?;
+                    .ok_or_else(|| bad_head(&loc, "this line comes before the first `chip` or `host`"))?;
                 section.add(line, &loc)?;
             }
         }
@@ -335,20 +334,19 @@ impl Section {
         let mut parts = head.splitn(3, '"');
         let (name, title, rest) = match (parts.next(), parts.next(), parts.next()) {
             (Some(name), Some(title), Some(rest)) => (name.trim(), title, rest.trim()),
-            _ => return Err(bad_line(&loc, "a machine needs a name and a title in quotes")),
+            _ => return Err(bad_head(&loc, "a machine needs a name and a title in quotes")),
         };
         let (mut facts, mut rates) = (BTreeMap::new(), is_host.then(BTreeMap::new));
         if let Some(like) = rest.strip_prefix("like ") {
-            let like = before.iter().find(|s| *s.name == *like.trim() && s.rates.is_some() == is_host);
-            let kind = if is_host { "host" } else { "chip" };
-            let like = like.ok_or_else(|| bad_line(&loc, &format!("no {kind} of this name comes before")))?;
+            let found = before.iter().find(|s| *s.name == *like.trim() && s.rates.is_some() == is_host);
+            let like = found.ok_or_else(|| unknown_like(is_host, like.trim(), &loc))?;
             (facts, rates) = (like.facts.clone(), like.rates.clone());
             // A fact about one machine is an assumption about another one.
             let is_general = like.name.starts_with('_');
             let all = facts.values_mut().chain(rates.iter_mut().flat_map(BTreeMap::values_mut));
             all.for_each(|fact| fact.is_verified &= is_general);
         } else if !rest.is_empty() {
-            return Err(bad_line(&loc, "only `like OTHER` can follow the title of a machine"));
+            return Err(bad_head(&loc, "only `like OTHER` can follow the title of a machine"));
         }
         Ok(Section { name: name.into(), title: title.into(), facts, rates, loc })
     }
@@ -359,10 +357,10 @@ impl Section {
             Some(rates) if rates::is_name(name) => {
                 rates.insert(name.into(), fact);
             }
-            Some(_) => return Err(unknown_constant("host", name, loc, rates::words())),
+            Some(_) => return Err(unknown_constant(true, name, loc, rates::words())),
             None => {
                 let known = NAMES.iter().find(|known| **known == name);
-                let known = known.ok_or_else(|| unknown_constant("chip", name, loc, NAMES.iter().copied()))?;
+                let known = known.ok_or_else(|| unknown_constant(false, name, loc, NAMES.iter().copied()))?;
                 self.facts.insert(known, fact);
             }
         }
@@ -373,14 +371,14 @@ impl Section {
         if let Some(facts) = self.rates {
             return Section::finish_host(self.name, self.title, facts, &self.loc);
         }
-        let constants = Constants::of(&self.facts)
-            .map_err(|missing| bad_line(&self.loc, &format!("`{}` lacks the constant `{missing}`", self.name)))?;
+        let constants =
+            Constants::of(&self.facts).map_err(|missing| lacks(&self.name, &self.title, false, missing, &self.loc))?;
         let is_zero = |name: &&&str| self.facts.get(**name).is_none_or(|fact| fact.value == 0.0);
         if let Some(name) = POSITIVE.iter().find(is_zero) {
-            return Err(bad_line(&self.loc, &format!("the constant `{name}` of `{}` must not be 0", self.name)));
+            return Err(mistake(&self.loc, &format!("the constant `{name}` of `{}` must not be 0", self.name)));
         }
         if ![0.0, 1.0, 2.0, 3.0].contains(&constants.torus_dims) {
-            return Err(bad_line(
+            return Err(mistake(
                 &self.loc,
                 &format!("the constant `torus_dims` of `{}` must be 0, 1, 2 or 3", self.name),
             ));
@@ -394,13 +392,17 @@ impl Section {
         facts: BTreeMap<Arc<str>, Fact>,
         loc: &Loc,
     ) -> Result<Machine, Diagnostic> {
-        let lacks = |wanted: &&str| facts.get(*wanted).is_none_or(|fact| fact.value <= 0.0);
-        if let Some(missing) = rates::REQUIRED.into_iter().find(lacks) {
-            return Err(bad_line(loc, &format!("`{name}` lacks a constant `{missing}` that is not 0")));
+        if let Some(missing) = rates::REQUIRED.into_iter().find(|wanted| !facts.contains_key(*wanted)) {
+            return Err(lacks(&name, &title, true, missing, loc));
+        }
+        if let Some(zero) = rates::REQUIRED.into_iter().find(|wanted| facts[*wanted].value <= 0.0) {
+            return Err(mistake(loc, &format!("the constant `{zero}` of `{name}` must not be 0")));
         }
         let rates = Rates::new(facts);
         if rates.at("stream", 1.0).is_none() {
-            return Err(bad_line(loc, &format!("`{name}` lacks a constant `stream.BYTES` that is not 0")));
+            return Err(lacks(&name, &title, true, "stream.BYTES", loc).note(
+                "BYTES is the size of the copies of which the constant is the rate; a rate of 0 does not count",
+            ));
         }
         let stream = rates.at("stream", 1e9).unwrap_or(0.0);
         let constants = Constants {
@@ -442,18 +444,21 @@ const POSITIVE: [&str; 20] = [
 /// negative or not finite, or if the source is empty.
 fn parse_fact<'a>(line: &'a str, loc: &Loc) -> Result<(&'a str, Fact), Diagnostic> {
     let (left, source) =
-        line.split_once('|').ok_or_else(|| bad_line(loc, "a constant needs a source behind its value"))?;
+        line.split_once('|').ok_or_else(|| bad_constant(loc, "a constant needs a source behind its value"))?;
     let (source, is_verified) = match source.strip_prefix('?') {
         Some(source) => (source, false),
         None => (source, true),
     };
     let words: Vec<&str> = left.split_whitespace().collect();
     let &[name, value] = &words[..] else {
-        return Err(bad_line(loc, "a constant needs a name and a value, and nothing else, before its source"));
+        return Err(bad_constant(loc, "a constant needs a name and a value, and nothing else, before its source"));
     };
-    let value: f64 = value.parse().map_err(|_| bad_line(loc, &format!("`{value}` is not a number")))?;
-    if !is_value(value) || source.trim().is_empty() {
-        return Err(bad_line(loc, "a constant needs a finite value of at least 0, and a source"));
+    let value: f64 = value.parse().map_err(|_| bad_constant(loc, &format!("`{value}` is not a number")))?;
+    if !is_value(value) {
+        return Err(mistake(loc, &format!("the value of `{name}` is {value}, and must be finite and not negative")));
+    }
+    if source.trim().is_empty() {
+        return Err(bad_constant(loc, "a constant needs a source behind its value"));
     }
     Ok((name, Fact { value, source: source.trim().into(), is_verified }))
 }
@@ -463,8 +468,8 @@ fn is_value(value: f64) -> bool {
     value.is_finite() && value >= 0.0
 }
 
-fn unknown_constant(kind: &str, name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
-    let error = bad_line(loc, &format!("a {kind} has no constant `{name}`"));
+fn unknown_constant(is_host: bool, name: &str, loc: &Loc, known: impl Iterator<Item = &'static str>) -> Diagnostic {
+    let error = mistake(loc, &format!("a {} has no constant `{name}`", kind(is_host)));
     let first = name.split('.').next().unwrap_or(name);
     let near = did_you_mean(first, known).filter(|near| *near != first);
     near.map_or(error.clone(), |near| error.help(format!("did you mean `{near}`?")))
@@ -475,9 +480,36 @@ fn unreadable(file: &str, reason: &str) -> Diagnostic {
         .help("write the file of this machine with `shardwise calibrate -o FILE`")
 }
 
-fn bad_line(loc: &Loc, message: &str) -> Diagnostic {
+fn mistake(loc: &Loc, message: &str) -> Diagnostic {
     Diagnostic::error("machine-text", loc, message)
-        .expected("`chip NAME \"TITLE\" like OTHER`, `host NAME \"TITLE\"` or `CONSTANT VALUE | SOURCE`")
+}
+
+/// Builds the error for a line that has to be the first one of a machine, and has another form.
+fn bad_head(loc: &Loc, message: &str) -> Diagnostic {
+    mistake(loc, message).expected("`chip NAME \"TITLE\"` or `host NAME \"TITLE\"`, alone or followed by `like OTHER`")
+}
+
+fn bad_constant(loc: &Loc, message: &str) -> Diagnostic {
+    mistake(loc, message).expected("`CONSTANT VALUE | SOURCE`, with `|?` before a source that has not been checked")
+}
+
+fn unknown_like(is_host: bool, name: &str, loc: &Loc) -> Diagnostic {
+    let kind = kind(is_host);
+    mistake(loc, &format!("there is no {kind} `{name}` before this line"))
+        .help(format!("name a {kind} that the same text has further up"))
+}
+
+/// Builds the error for a machine that lacks a constant, with the way to state it.
+fn lacks(name: &str, title: &str, is_host: bool, missing: &str, loc: &Loc) -> Diagnostic {
+    let kind = kind(is_host);
+    mistake(loc, &format!("`{name}` lacks the constant `{missing}`")).help(format!(
+        "add a line `{missing} VALUE | SOURCE`, or take all constants of another {kind} of the text: \
+         `{kind} {name} \"{title}\" like OTHER`"
+    ))
+}
+
+fn kind(is_host: bool) -> &'static str {
+    if is_host { "host" } else { "chip" }
 }
 
 fn unknown_machine(name: &str) -> Diagnostic {
@@ -524,15 +556,27 @@ mod tests {
             ("chip a \"A\"\nclock 1 | a clock", "no constant `clock`"),
             ("chip a \"A\"\nclock_hz x | a clock", "not a number"),
             ("chip a \"A\"\nclock_hz 1", "source"),
-            ("chip a \"A\" like b", "no chip"),
+            ("chip a \"A\" like b", "no chip `b`"),
+            ("chip a \"A\"\nclock_hz 1 |", "source behind its value"),
+            ("chip a \"A\"\nclock_hz NaN | a clock", "`clock_hz` is NaN"),
             ("chip a \"A\" as b", "can follow the title"),
             ("chip a \"A\" \"B\"", "can follow the title"),
-            ("chip a \"A\"\nclock_hz 1 | a clock", "lacks the constant"),
+            ("chip a \"A\"\nclock_hz 1 | a clock", "add a line `torus_dims VALUE | SOURCE`"),
+            ("host a \"A\"\nworkers 1 | counted", "`host a \"A\" like OTHER`"),
         ];
         for (text, expected) in cases {
             let error = Machine::parse(text, "own.txt").unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains("own.txt:"), "{error}");
         }
+    }
+
+    #[test]
+    fn only_lines_of_a_wrong_form_show_the_expected_form() {
+        let error = |text: &str| Machine::parse(text, "own.txt").unwrap_err().to_string();
+        assert!(error("chip a").contains("expected: `chip NAME"));
+        assert!(error("chip a \"A\"\nclock_hz").contains("expected: `CONSTANT VALUE"));
+        assert!(!error("chip a \"A\"\nclock_hz 1 | a clock").contains("expected"));
+        assert!(!error(&HOST.replace("workers 2", "workers 0")).contains("expected"));
     }
 
     #[test]

@@ -274,7 +274,8 @@ impl fmt::Display for Grid<'_> {
 type Own = Result<Option<Machine>, Diagnostics>;
 
 /// Returns the machine that a topology names: that of a file, the own one, or one of the table. Fails if the file
-/// cannot be used, or if there is no machine of this name, with the mistakes of the own one if there are any.
+/// cannot be used, or if there is no machine of this name, with the mistakes of the own one if there are any. A name
+/// with a `/` or a `.` counts as that of a file.
 fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Diagnostics> {
     if std::path::Path::new(name).is_file() {
         return Machine::load(name.as_ref()).map(Arc::new);
@@ -282,6 +283,8 @@ fn machine_of(name: &str, own: impl FnOnce() -> Own) -> Result<Arc<Machine>, Dia
     match (own(), Machine::find(name)) {
         (Ok(Some(own)), _) if name == "host" || *own.name == *name => Ok(Arc::new(own)),
         (Err(mistakes), Err(_)) => Err(mistakes),
+        // No machine of the table has a name like that of a file.
+        (_, Err(_)) if name.contains(['/', '.']) => Machine::load(name.as_ref()).map(Arc::new),
         (_, found) => found,
     }
 }
@@ -357,6 +360,7 @@ mod tests {
             assert!(error.contains("own.txt"), "{text}: {error}");
         }
         assert!(Topology::read("host:8", || Ok(None)).unwrap_err().to_string().contains("machine-unknown"));
+        assert!(Topology::read("own.txt:8", || Ok(None)).unwrap_err().to_string().contains("machine-file"));
     }
 
     #[test]

@@ -263,7 +263,10 @@ impl Scatter {
 }
 
 fn together(sum: &Reason, reader: &Reason) -> Reason {
-    let text = format!("{}; each device sums only its part: {}", sum.text, reader.text);
+    let mut text = format!("{}; each device sums only its part", sum.text);
+    if reader.text != sum.text {
+        text.push_str(&format!(": {}", reader.text));
+    }
     let mut changes = sum.changes.clone();
     changes.extend(reader.changes.iter().filter(|c| !sum.changes.contains(c)).cloned());
     Reason { cause: ReasonCause::Reduction, changes, text: text.into(), ..sum.clone() }

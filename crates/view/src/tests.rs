@@ -240,6 +240,15 @@ fn text_of_a_measurement() {
 }
 
 #[test]
+fn a_peak_that_a_run_does_not_reach_is_called_predicted() {
+    let mut timeline = collective_matmul();
+    timeline.memory.truncate(1);
+    let text = timeline.to_string();
+    let title = "in memory at the predicted peak, which this run does not reach:";
+    assert!(text.contains(title) && text.contains("73.2 %") && text.contains("26.8 %"), "{text}");
+}
+
+#[test]
 fn notes_name_their_spans() {
     let mut timeline = Timeline::new("a.mlir", Maker::Predicted { machine: "m".into() });
     let core = timeline.lanes.push(Lane { name: "core".into(), kind: LaneKind::Core });

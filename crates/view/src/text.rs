@@ -106,14 +106,19 @@ impl Timeline {
         if self.at_peak.is_empty() {
             return vec![];
         }
-        let peak = self.peak_memory().map(|peak| peak.bytes).filter(|&bytes| bytes > 0);
+        let whole: u64 = self.at_peak.iter().map(|part| part.bytes).sum();
         let mut table = Table::new(&[">bytes", ">share", "value", "source"]);
         for part in self.at_peak.iter().take(MAX_PARTS) {
-            let share = peak.map(|peak| part.bytes as f64 / peak as f64);
+            let share = (whole > 0).then(|| part.bytes as f64 / whole as f64);
             let source = place(&part.loc).unwrap_or_default();
             table.push(vec![byte_size(part.bytes), known(share, percent), part.name.clone(), source]);
         }
-        let mut lines = vec![String::new(), "in memory at the peak:".into()];
+        let is_reached = self.peak_memory().is_none_or(|peak| whole <= peak.bytes);
+        let title = match is_reached {
+            true => "in memory at the peak:",
+            false => "in memory at the predicted peak, which this run does not reach:",
+        };
+        let mut lines = vec![String::new(), title.into()];
         lines.extend(table.lines());
         if self.at_peak.len() > MAX_PARTS {
             lines.push(format!("and {} more", counted(self.at_peak.len() - MAX_PARTS, "value")));

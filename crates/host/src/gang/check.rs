@@ -126,7 +126,11 @@ fn equal(
     fits: impl Fn(&SlotInfo, &SlotInfo) -> bool,
 ) -> Result<(), String> {
     if from.len() != to.len() {
-        return Err(format!("passes on {} values, but the number of the kind `{what}` is {}", from.len(), to.len()));
+        return Err(format!(
+            "passes on {} values, and there are {} places of the kind `{what}` for them",
+            from.len(),
+            to.len()
+        ));
     }
     let mut pairs = from.iter().zip(to).map(|(&f, &t)| (&plan.slots[f], &plan.slots[t]));
     match pairs.position(|(f, t)| !fits(f, t)) {

@@ -38,7 +38,9 @@ impl<'t> Parser<'t> {
     pub(super) fn skip_elements(&mut self) -> Parsed<()> {
         while !self.eat(">") {
             match self.tok.kind {
-                TokenKind::End | TokenKind::Error => return Err(self.unexpected("`>` after the elements")),
+                TokenKind::End | TokenKind::Error => {
+                    return Err(self.unexpected("an element, or `>` after the elements"));
+                }
                 _ => self.bump(),
             }
         }
@@ -84,6 +86,9 @@ impl<'t> Parser<'t> {
         let Some(&size) = ty.shape.get(dim) else {
             return self.element(ty.dtype, out);
         };
+        if !self.is("[") {
+            return Err(self.unexpected(&format!("`[`, which begins a list for dimension {dim} of {ty}")));
+        }
         let at = self.at();
         let items = self.nested(|p| p.list("[", "]", |p| p.element_list(ty, dim + 1, out)))?;
         if items.len() == size {
@@ -98,7 +103,9 @@ impl<'t> Parser<'t> {
 
     fn element(&mut self, dtype: DType, out: &mut Vec<u8>) -> Parsed<()> {
         if dtype.is_complex() {
-            self.expect("(")?;
+            if !self.eat("(") {
+                return Err(self.unexpected("a complex number such as (1.0, 2.0)"));
+            }
             self.element(dtype.real(), out)?;
             self.expect(",")?;
             self.element(dtype.real(), out)?;
@@ -120,17 +127,39 @@ impl<'t> Parser<'t> {
 
     /// Reads `true`, `-3`, `0x7F`, or `1.5e+00`.
     pub(super) fn scalar(&mut self) -> Parsed<Scalar<'t>> {
+        let at = self.at();
         let is_negative = self.eat("-");
         let text = self.tok_text();
+        if let Some(exponent) = self.exponent_after_integer() {
+            let sign = if is_negative { "-" } else { "" };
+            self.report(at, |loc| mistakes::exponent_without_point(loc, &format!("{sign}{text}"), exponent));
+            return Err(Failed);
+        }
         let scalar = match self.tok.kind {
             TokenKind::Word if !is_negative && text == "true" => Scalar::Bool(true),
             TokenKind::Word if !is_negative && text == "false" => Scalar::Bool(false),
             TokenKind::Int => Scalar::Int { is_negative, text },
             TokenKind::Float => Scalar::Float { is_negative, text },
+            TokenKind::Word if ["inf", "infinity", "nan"].iter().any(|w| text.eq_ignore_ascii_case(w)) => {
+                let expected = "a number; infinities and NaNs are written as their bits, such as 0x7F800000 for f32";
+                return Err(self.unexpected(expected));
+            }
             _ => return Err(self.unexpected("a number")),
         };
         self.bump();
         Ok(scalar)
+    }
+
+    /// Returns the exponent that directly follows the current token, if that is an integer: `e-5` of `1e-5`.
+    fn exponent_after_integer(&self) -> Option<&'t str> {
+        if !self.is_kind(TokenKind::Int) {
+            return None;
+        }
+        let rest = &self.text[self.tok.end..];
+        let digits = rest.strip_prefix(['e', 'E'])?;
+        let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+        let after = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+        (after.len() < digits.len()).then(|| &rest[..rest.len() - after.len()])
     }
 
     /// Reads `"0x0000803F"`: the bytes of all elements, or of one element for a splat. Booleans may also have a bit

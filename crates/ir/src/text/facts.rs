@@ -149,6 +149,10 @@ impl<'t> Parser<'t> {
         self.fail(at, "text-attribute", message)
     }
 
+    fn bad_sharding(&mut self, at: At, expected: &str) -> super::Failed {
+        self.fail(at, "text-attribute", format!("attribute `{SHARDING}` must be {expected}"))
+    }
+
     fn fact_items(&mut self, attr: &Attr, count: usize, name: &str, at: At) -> Parsed<Vec<Attr>> {
         match attr {
             Attr::Array(items) if items.len() == count => Ok(items.clone()),
@@ -160,7 +164,10 @@ impl<'t> Parser<'t> {
         let list = match attr {
             Attr::Shardings(list) => list.clone(),
             Attr::Sharding(s) => vec![s.clone()],
-            _ => return Err(self.bad_fact(at, SHARDING)),
+            _ => {
+                let form = r#"the shardings of the results, such as `#sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>`"#;
+                return Err(self.bad_sharding(at, form));
+            }
         };
         if self.body[op].results.is_empty() {
             // On an op without results (a call on one device), the attribute is kept.
@@ -308,7 +315,7 @@ impl<'t> Parser<'t> {
     fn one_sharding(&mut self, attr: Attr, at: At) -> Parsed<Sharding> {
         match attr {
             Attr::Sharding(s) => Ok(s),
-            _ => Err(self.bad_fact(at, SHARDING)),
+            _ => Err(self.bad_sharding(at, r#"a sharding, such as `#sdy.sharding<@mesh, [{"x"}, {}]>`"#)),
         }
     }
 }

@@ -146,6 +146,13 @@ pub(super) fn literal(loc: &Loc, message: String) -> Diagnostic {
     Diagnostic::error("text-literal", loc, message)
 }
 
+/// Builds the error for a number such as `1e5`. MLIR's integers end before the `e`.
+pub(super) fn exponent_without_point(loc: &Loc, integer: &str, exponent: &str) -> Diagnostic {
+    let rule = "a float has a point, and an integer has no exponent";
+    literal(loc, format!("`{integer}{exponent}` is no number in MLIR's notation: {rule}"))
+        .help(format!("write a float as {integer}.0{exponent}"))
+}
+
 pub(super) fn generic_only(loc: &Loc, name: &str) -> Diagnostic {
     Diagnostic::error("text-syntax", loc, format!("`{name}` has only the generic form"))
         .help(format!("write it as \"{name}\"(%a, ..) <{{..}}> : (T, ..) -> U"))

@@ -80,7 +80,7 @@ impl<'t> Parser<'t> {
             shape.push(self.size_at(start, end)?);
             if bytes.get(end) != Some(&b'x') {
                 self.jump(end);
-                return Err(self.unexpected("`x` and the next size or the element type"));
+                return Err(self.unexpected("`x` directly after the size, and then the next size or the element type"));
             }
             self.jump(end + 1);
         }

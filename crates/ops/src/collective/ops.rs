@@ -116,10 +116,12 @@ pub(super) fn group_size(
     let size = match &groups {
         Groups::Dense(_) => groups.group_size().and_then(|n| n.checked_mul(partitions_of_member(op).unwrap_or(1))),
         _ => groups.group_size().or_else(|| process_count(op)),
-    }
-    .filter(|&n| n > 0);
-    check.that(label, size.is_some(), "the number of processes in a group must be known and must not be 0");
-    size
+    };
+    let rule = "the number of processes in a group must be known: list the processes in `replica_groups`, or give the \
+                module a mesh or the attribute `mhlo.num_partitions`";
+    check.that(label, size.is_some(), rule);
+    check.that(label, size != Some(0), "each group must have at least one process");
+    size.filter(|&n| n > 0)
 }
 
 /// Returns the number of processes that a number in the op's groups stands for: the partitions of a replica if the

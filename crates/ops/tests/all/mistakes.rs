@@ -192,6 +192,8 @@ fn dot_general() {
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[2], &[0]), "", &["dot_general_c6"]);
     codes(Opcode::DotGeneral, "f32[2,3] c64[3,5]", &of(&[1], &[0]), "", &["dot_general_c13"]);
     codes(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[1], &[0]), "f32[5,2]", &["dot_general_c12"]);
+    let swapped = outcome(Opcode::DotGeneral, "f32[2,3] f32[3,5]", &of(&[1], &[0]), "f32[5,2]").unwrap_err();
+    assert!(swapped.contains("the result must have the shape [2, 5]: the batching dimensions"), "{swapped}");
     assert_eq!(
         outcome(Opcode::DotGeneral, "bf16[2,3] bf16[3,5]", &of(&[1], &[0]), "f32[2,5]").as_deref(),
         Ok("tensor<2x5xf32>")

@@ -154,6 +154,23 @@ fn loops_carry_what_they_take() {
 }
 
 #[test]
+fn groups_of_an_unknown_size_and_without_processes_are_told_apart() {
+    let gather = |groups: &str| {
+        let text = format!(
+            "func.func @main(%x: tensor<2xf32>) -> tensor<4xf32> {{\n\
+             %0 = \"stablehlo.all_gather\"(%x) <{{all_gather_dim = 0 : i64, replica_groups = dense<{groups}xi64>}}> : (tensor<2xf32>) -> tensor<4xf32>\n\
+             return %0 : tensor<4xf32>\n}}"
+        );
+        let module = shardwise_ir::text::parse("x.mlir", &text, &OPS).unwrap();
+        shardwise_ir::verify(&module).to_string()
+    };
+    let unknown = gather("> : tensor<0x0");
+    assert!(unknown.contains("must be known: list the processes in `replica_groups`, or give the module"), "{unknown}");
+    let empty = gather("-1> : tensor<1x2");
+    assert!(empty.contains("each group must have at least one process") && !empty.contains("known"), "{empty}");
+}
+
+#[test]
 fn groups_and_pairs_name_a_process_once() {
     let gather = |groups: &str, dim: usize| {
         format!(

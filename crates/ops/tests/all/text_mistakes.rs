@@ -299,6 +299,38 @@ fn values_that_do_not_fit() {
 }
 
 #[test]
+fn numbers_in_another_notation_show_the_right_one() {
+    for (elements, ty, expected) in [
+        ("1e5", "f32", "`1e5` is no number in MLIR's notation"),
+        ("1e5", "f32", "write a float as 1.0e5"),
+        ("[-2E-5]", "1xf32", "write a float as -2.0E-5"),
+        ("inf", "f32", "infinities and NaNs are written as their bits, such as 0x7F800000 for f32"),
+        ("-NaN", "f32", "infinities and NaNs are written as their bits"),
+        (".5", "f32", "expected: an element, or `>` after the elements"),
+        ("[1.0]", "1x1xf32", "expected: `[`, which begins a list for dimension 1 of tensor<1x1xf32>"),
+        ("1.0", "complex<f32>", "expected: a complex number such as (1.0, 2.0)"),
+        ("1.0", "2 x f32", "expected: `x` directly after the size, and then the next size or the element type"),
+    ] {
+        let found = mistakes(&in_func(&format!("%0 = stablehlo.constant dense<{elements}> : tensor<{ty}>")));
+        assert!(found.contains(expected), "{elements}: {found}");
+    }
+    let found = mistakes(&in_func("%0 = stablehlo.constant dense<0x1e5> : tensor<i32>"));
+    assert!(!found.contains("notation"), "{found}");
+}
+
+#[test]
+fn shardings_in_another_notation_show_the_right_one() {
+    let body = r#"%0 = stablehlo.abs %p {sdy.sharding = "x"} : tensor<i32>"#;
+    let found = mistakes(&in_func(body));
+    assert!(found.contains("attribute `sdy.sharding` must be the shardings of the results"), "{found}");
+    let text = r#"func.func @main(%a: tensor<8xf32> {sdy.sharding = "x"}) -> tensor<8xf32> {
+  return %a : tensor<8xf32>
+}"#;
+    let found = mistakes(text);
+    assert!(found.contains("attribute `sdy.sharding` must be a sharding, such as `#sdy.sharding<"), "{found}");
+}
+
+#[test]
 fn types_and_literals_that_do_not_fit() {
     check_body(
         "  %0 = stablehlo.constant dense<[1, 2, 3]> : tensor<2xi32>",

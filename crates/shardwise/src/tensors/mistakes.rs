@@ -1,9 +1,9 @@
 //! The diagnostics of files of tensors. Each names all leaves at fault, one in each line.
 
 use super::{Format, Wanted};
-use crate::{Error, Result};
+use crate::{DType, Error, Result};
 use shardwise_base::compare::indices;
-use shardwise_base::{Diagnostic, Loc, counted, did_you_mean};
+use shardwise_base::{self as base, DTypeKind, Diagnostic, Loc, counted, did_you_mean};
 use shardwise_files::npz::{Mismatch, numpy_name};
 use shardwise_ir::TensorType;
 use std::collections::BTreeSet;
@@ -21,7 +21,16 @@ pub(super) fn leaf_dtype(format: Format, leaves: &[(&str, TensorType)], loc: &Lo
     let message = format!("these leaves have element types that cannot be saved in the format {}", format.name());
     let d = Diagnostic::error("leaf-dtype", loc, message);
     let d = leaves.iter().fold(d, |d, (name, ty)| d.facts(format!("`{name}`: {}", ty.short())));
-    d.help("convert them before, for example with `.astype(I8)`")
+    let conversion = |dtype: base::DType| {
+        let to = match dtype.kind() {
+            DTypeKind::Complex => DType::C64,
+            DTypeKind::Float => DType::F32,
+            _ => DType::I8,
+        };
+        format!("{} with `.astype({to:?})`", DType::of(dtype))
+    };
+    let conversions: BTreeSet<String> = leaves.iter().map(|(_, ty)| conversion(ty.dtype)).collect();
+    d.help(format!("convert them first: {}", conversions.into_iter().collect::<Vec<_>>().join(", ")))
 }
 
 pub(super) fn leaf_value(names: &[String], loc: &Loc) -> Diagnostic {
@@ -152,7 +161,7 @@ impl<'a> Faults<'a> {
                 Fault::Broken(why) => Some(Some(format!(": {why}"))),
                 _ => None,
             }),
-            (!self.unused.is_empty()).then(|| unused(self.path, &self.unused, self.loc)),
+            (!self.unused.is_empty()).then(|| unused(self.path, self.format, &self.unused, self.loc)),
         ];
         let all = self.others.iter().cloned().chain(kinds.into_iter().flatten());
         let error = all.fold(Error::new([]), |error, d| error.and(Error::one(d)));
@@ -240,11 +249,16 @@ fn broken(path: &Path, n: usize, loc: &Loc) -> Diagnostic {
     Diagnostic::error("tensor-unreadable", loc, format!("{} has {} that cannot be read", path.display(), tensors(n)))
 }
 
-fn unused(path: &Path, names: &[&str], loc: &Loc) -> Diagnostic {
+fn unused(path: &Path, format: Format, names: &[&str], loc: &Loc) -> Diagnostic {
     let message = format!("{} has {} that the tree does not have", path.display(), tensors(names.len()));
     let d = Diagnostic::error("tensor-unused", loc, message);
-    let help =
-        "add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`";
+    let help = match format {
+        Format::Safetensors => {
+            "add leaves of these names; a whole safetensors file is read with `safetensors::load_all`, and a part of a \
+             checkpoint's folder with `checkpoint::Options::allow_unused`"
+        }
+        Format::Npz => "add leaves of these names",
+    };
     names.iter().fold(d, |d, name| d.facts(format!("`{name}`"))).help(help)
 }
 

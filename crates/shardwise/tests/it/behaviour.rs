@@ -532,7 +532,9 @@ fn an_array_that_outlives_its_trace() -> Result<()> {
         });
         z + inner.lock().unwrap().take().unwrap()
     });
-    assert_eq!(codes(&g(&ones([2], F32)).unwrap_err()), ["traced-escaped"]);
+    let escaped = g(&ones([2], F32)).unwrap_err();
+    assert_eq!(codes(&escaped), ["traced-escaped"]);
+    assert!(escaped.to_string().contains("return it from the function, loop or branch that made it"), "{escaped}");
     Ok(())
 }
 

@@ -284,7 +284,7 @@ fn leaves_that_cannot_be_saved_are_listed() {
             error[leaf-dtype]: these leaves have element types that cannot be saved in the format safetensors
                | `a`: c128[3]
                | `b`: c128[2]
-               = help: convert them before, for example with `.astype(I8)`
+               = help: convert them first: c128 with `.astype(C64)`
             error[leaf-value]: leaves of the tree have no value that can be saved
                | `d`
                | `e`
@@ -346,7 +346,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR has 2 tensors that the tree does not have
                | `extra.ids`
                | `layers.1.scale`
-               = help: add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`
+               = help: add leaves of these names; a whole safetensors file is read with `safetensors::load_all`, and a part of a checkpoint's folder with `checkpoint::Options::allow_unused`
         "#]],
     );
     npz::save(&model(0), folder.at("a.npz")).unwrap();
@@ -367,7 +367,7 @@ fn every_leaf_at_fault_is_listed() {
             error[tensor-unused]: DIR/a.npz has 2 tensors that the tree does not have
                | `layers.1.scale`
                | `extra.ids`
-               = help: add leaves of these names; a part of a checkpoint's folder is read with `checkpoint::Options::allow_unused`
+               = help: add leaves of these names
         "#]],
     );
 }

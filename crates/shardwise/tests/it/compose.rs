@@ -257,6 +257,8 @@ fn collectives_over_an_empty_batch_move_nothing_or_say_so() {
     says(&program(&x).unwrap_err(), "permutation", line!() - 1, &["the batch is empty"]);
     let program = jit(|x: &Array| vmap(|x: &Array| x.pbroadcast("i", 0)).axis_name("i")(x));
     says(&program(&x).unwrap_err(), "permutation", line!() - 1, &["the batch is empty"]);
+    let program = jit(|x: &Array| vmap(|x: &Array| x.psum_scatter("i", stacked(0))).axis_name("i")(x));
+    says(&program(&x).unwrap_err(), "collective-uneven", line!() - 1, &["map a batch that is not empty"]);
     for x in [x, zeros([0, 0], F32)] {
         let program = jit(|x: &Array| vmap(|x: &Array| x.psum_scatter("i", 0)).axis_name("i")(x));
         says(&program(&x).unwrap_err(), "collective-uneven", line!() - 1, &["map a batch that is not empty"]);

@@ -452,14 +452,14 @@ fn names_of_parts() {
                | f32[6,6] as P!("X:(1)4")
                = mesh: X=6
                = help: in "X:(M)N", N is at least 2 and M times N divides 6
-            error[spec-axis-twice]: the layout cannot use both "X:(1)2" and "X:(3)2": no division of "X" has both as parts
+            error[spec-axis-twice]: the parts "X:(1)2" and "X:(3)2" in the layout contradict each other: no division of "X" has both
                | f32[6,6] as P!("X:(1)2", "X:(3)2")
                = mesh: X=6
                = help: a part that follows "X:(1)2" begins with "X:(2)", or with a multiple of 2
             error[spec-unknown-axis]: the mesh has no axis "X:(+1)2"
                | f32[6,6] as P!("X:(+1)2")
                = mesh: X=6
-            error[spec-axis-twice]: the layout cannot use both "X:(2)3" and "X:(1)3": no division of "X" has both as parts
+            error[spec-axis-twice]: the parts "X:(2)3" and "X:(1)3" in the layout contradict each other: no division of "X" has both
                | f32[6,6] as P!("X:(2)3", "X:(1)3")
                = mesh: X=6
                = help: a part that follows "X:(1)3" begins with "X:(3)", or with a multiple of 3"#]]

@@ -108,7 +108,15 @@ fn dimensions_and_permutations() {
             error[collective-uneven]: `all_to_all`: dimension 0 must have one element for each position along the axes
               --> here
                | i32[2,4]{V:(X,Y)}: dim 0 has size 2, and there are 4 positions along "X"
-               = help: write the dimension as `0` to split it, if its size is a multiple of 4"#]],
+               = help: make the size of dim 0 equal to 4"#]],
+    );
+    check(
+        |x| x.psum_scatter("Y", stacked(1)),
+        expect![[r#"
+            error[collective-uneven]: `psum_scatter`: dimension 1 must have one element for each position along the axes
+              --> here
+               | i32[2,4]{V:(X,Y)}: dim 1 has size 4, and there are 2 positions along "Y"
+               = help: to split the dimension, write it as `1` in place of `stacked(..)`"#]],
     );
     check(
         |x| x.all_to_all("Y", stacked(0), 1),

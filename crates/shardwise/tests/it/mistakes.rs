@@ -183,6 +183,12 @@ fn words_of_control_flow() {
           --> here
            | bool[2]"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
+    let f = jit(|x: &Array| fori_loop(zeros([], I4)..zeros([], I4), x.clone(), |_, c| c));
+    expect![[r#"
+        error[loop-steps]: `fori_loop`: the range must consist of integer scalars of one dtype that has arithmetic
+          --> here
+           | i4[]..i4[]"#]]
+    .assert_eq(&strip(f(&x).unwrap_err()));
 }
 
 #[test]

@@ -196,6 +196,19 @@ func.func @main(%x: tensor<7x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"
 }
 
 #[test]
+fn a_reason_for_a_sum_and_for_its_parts_is_stated_once() {
+    let source = r#"
+sdy.mesh @mesh = <["x"=2, "y"=3]>
+func.func @main(%a: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x", "y"}]>}, %b: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> (tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<7x6xf32>, tensor<6x4xf32>) -> tensor<7x4xf32>
+  return %0 : tensor<7x4xf32>
+}"#;
+    let partitioned = partition(&module(source), &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let text = partitioned.communication.to_string();
+    assert!(text.contains("each device sums only its part\n"), "{text}");
+}
+
+#[test]
 fn the_layout_of_a_carried_value_is_named() {
     let looped = include_str!("../filetests/reshard/while.mlir").split("// ----").next().unwrap();
     check(
