@@ -636,16 +636,17 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     );
 }
 
-/// Checks that constant roots are positions in the largest group. Passes if the roots are not constants, or if the size
-/// of the groups is not known.
+/// Checks that constant roots are positions in the largest group. Passes if the roots are not constants of the type that
+/// [`check_root`] asks for, or if the size of the groups is not known.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };
-    let roots = constant_operand(op, op.operands().len() - 1).map(|roots| roots.to_dense().to_i64s());
-    let fits = |&root: &i64| usize::try_from(root).is_ok_and(|root| root < count);
+    let last = op.operands().len() - 1;
+    let roots = constant_operand(op, last).filter(|x| x.dtype() == DType::I32 && x.shape() == [last]);
+    let fits = |root: i128| usize::try_from(root).is_ok_and(|root| root < count);
     check.that(
         label,
-        roots.iter().flatten().all(fits),
+        roots.is_none_or(|roots| (0..last).all(|i| fits(roots.get_i128(i)))),
         &format!("each root must be at least 0 and below {count}, the number of members of the largest group"),
     );
 }
@@ -851,4 +852,28 @@ fn can_start(op: &OpView<'_>) -> bool {
     let is_collective =
         matches!(code, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast);
     is_collective || super::is_ragged(op) || matches!(code, Slice | DynamicSlice | DynamicUpdateSlice)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::codes;
+
+    #[test]
+    fn roots_of_another_type_are_refused() {
+        let broadcast = |root: &str, ty: &str| {
+            codes(&format!(
+                "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<{root}> : {ty}
+  %0 = \"stablehlo.collective_broadcast\"(%x, %c) <{{has_dynamic_root = true, replica_groups = dense<[[0, 1]]> : \
+                 tensor<1x2xi64>}}> : (tensor<2xf32>, {ty}) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}}"
+            ))
+        };
+        assert_eq!(broadcast("1", "tensor<1xi32>"), [""; 0]);
+        assert_eq!(broadcast("2", "tensor<1xi32>"), ["collective_broadcast_c6"]);
+        for (root, ty) in [("1.0", "tensor<1xf32>"), ("2", "tensor<1xi64>"), ("2", "tensor<4000000000xi32>")] {
+            assert_eq!(broadcast(root, ty), ["collective_broadcast_c4"], "{ty}");
+        }
+    }
 }
