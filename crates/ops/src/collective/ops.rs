@@ -47,7 +47,7 @@ const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a
 
 /// Reads groups from `attr`, and checks that they name no process or axis twice (`label`), and only processes that
 /// exist (`range`). If the number of processes is not known, groups that must have all of them determine it. Returns
-/// `None` if the groups cannot be read, which is reported too.
+/// `None` if the groups cannot be read, which is reported too, and if they name an axis twice.
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,
@@ -70,6 +70,7 @@ pub(super) fn checked_groups(
         Groups::Axes { mesh, axes } => {
             if let Some(fault) = repeated_axis(mesh, axes) {
                 check.that(label, false, &format!("{fault} in `replica_groups`"));
+                return None;
             }
         }
         Groups::All => {}
@@ -544,7 +545,7 @@ impl Facts for CollectivePermute {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let mut check = Check::new(op);
-        Permutation::check(op, &mut check);
+        Permutation::check(op, &mut check)?;
         check.give([op.operand_type(0).clone()])
     }
     answer!(usual);
@@ -875,5 +876,23 @@ mod tests {
         for (root, ty) in [("1.0", "tensor<1xf32>"), ("2", "tensor<1xi64>"), ("2", "tensor<4000000000xi32>")] {
             assert_eq!(broadcast(root, ty), ["collective_broadcast_c4"], "{ty}");
         }
+    }
+
+    #[test]
+    fn axes_that_are_named_often_have_no_size() {
+        let on_axes = |op: &str, attrs: &str| {
+            let axes = ["#stablehlo.axis_ref<name = \"x\">"; 4].join(", ");
+            codes(&format!(
+                "sdy.mesh @mesh = <[\"x\"=1048576]>
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = \"stablehlo.{op}\"(%x) {{{attrs} = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [{axes}]>}} : \
+                 (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}}"
+            ))
+        };
+        assert_eq!(on_axes("collective_permute", "shardwise.shift = 1, shardwise.axes"), ["collective_permute_c4"]);
+        assert_eq!(on_axes("all_gather", "all_gather_dim = 0, replica_groups"), ["all_gather_c2"]);
+        assert_eq!(on_axes("collective_broadcast", "replica_groups"), ["collective_broadcast_c1"]);
     }
 }
