@@ -361,7 +361,12 @@ fn min_max(a: usize, b: usize) -> (usize, usize) {
 /// Operations on lists of axes, major to minor. A list is *maximal* when no two neighbours can be merged. The lists of
 /// the dimensions of a sharding, and that of its replicated axes, are maximal.
 impl AxisRef {
-    /// Returns the product of the sizes of `axes`.
+    /// Returns true if no two of `axes` overlap, so that one layout can use all of them.
+    pub fn are_disjoint(axes: &[AxisRef]) -> bool {
+        axes.iter().enumerate().all(|(i, a)| axes[..i].iter().all(|b| !a.overlaps(*b)))
+    }
+
+    /// Returns the product of the sizes of `axes`, of which no two may overlap: the product may overflow otherwise.
     pub fn total_size(mesh: &Mesh, axes: &[AxisRef]) -> usize {
         axes.iter().map(|a| a.size(mesh)).product()
     }

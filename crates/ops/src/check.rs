@@ -60,6 +60,13 @@ impl<'a, 'v> Check<'a, 'v> {
     }
 }
 
+/// Returns the codes of the errors that the verifier finds in a module.
+#[cfg(test)]
+pub(crate) fn codes(text: &str) -> Vec<&'static str> {
+    let module = shardwise_ir::text::parse("x.mlir", text, &crate::OPS).unwrap_or_else(|e| panic!("{e}"));
+    shardwise_ir::verify(&module).iter().map(|d| d.code).collect()
+}
+
 /// Returns the types of exactly `N` operands, which must all be tensors, of an op without regions. Fails otherwise,
 /// with one diagnostic.
 pub(crate) fn tensors<'v, const N: usize>(op: &OpView<'v>) -> Result<[&'v TensorType; N], Diagnostics> {

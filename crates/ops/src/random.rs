@@ -243,7 +243,8 @@ impl Facts for Rng {
                 a.dtype == b.dtype && b.dtype == to.dtype,
                 "`a`, `b` and the result must have the same element type",
             )
-            .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats");
+            .that("rng_c2", distribution != "NORMAL" || a.dtype.is_float(), "NORMAL is a distribution of floats")
+            .so_far()?;
         let known = shapes::constant_operand(op, 2);
         let fits = known.is_none_or(|s| is_shape(s, to)) && shape.shape == [to.rank()];
         check
@@ -322,8 +323,10 @@ impl Facts for Rng {
     );
 }
 
+/// Returns true if `sizes` is a list of integers that are the sizes of `t`.
 fn is_shape(sizes: &Literal, t: &TensorType) -> bool {
-    sizes.to_i64s().into_iter().eq(t.shape.iter().map(|&n| n as i64))
+    let is_list = sizes.dtype().is_integer() && sizes.shape() == [t.rank()];
+    is_list && t.shape.iter().enumerate().all(|(d, &n)| sizes.get_i128(d) == n as i128)
 }
 
 fn fraction(bits: u64) -> f64 {
@@ -416,6 +419,24 @@ mod tests {
         assert_eq!(Halves::of(&[3, 5]).pair_count(), 9);
         assert_eq!(Halves::of(&[]).dim, None);
         assert_eq!(Halves::of(&[0]).pair_count(), 0);
+    }
+
+    #[test]
+    fn shapes_of_other_types_and_lengths_are_refused() {
+        let codes = |shape: &str| {
+            let ty = shape.split_once(" : ").unwrap().1;
+            crate::check::codes(&format!(
+                "func.func @main(%a: tensor<f32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant {shape}
+  %0 = stablehlo.rng %a, %a, %c, distribution = UNIFORM : (tensor<f32>, tensor<f32>, {ty}) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}}"
+            ))
+        };
+        assert_eq!(codes("dense<2> : tensor<1xui8>"), [""; 0]);
+        assert_eq!(codes("dense<2.0> : tensor<1xf32>"), ["rng_i3"]);
+        assert_eq!(codes("dense<2> : tensor<1x1xi64>"), ["rng_i3"]);
+        assert_eq!(codes("dense<2> : tensor<4000000000xi64>"), ["rng_c3"]);
     }
 
     #[test]

@@ -422,7 +422,7 @@ fn read_padded_dim(fields: &Attrs, ty: &TensorType, mesh: Option<&Mesh>) -> Opti
     };
     let axes = match (fields.get("axes"), mesh) {
         (None, _) => vec![],
-        (Some(Attr::Str(list)), Some(mesh)) => parse_axes(list, mesh)?,
+        (Some(Attr::Str(list)), Some(mesh)) => parse_axes(list, mesh).filter(|axes| AxisRef::are_disjoint(axes))?,
         (Some(_), _) => return None,
     };
     let blocks = mesh.map_or(1, |mesh| AxisRef::total_size(mesh, &axes));

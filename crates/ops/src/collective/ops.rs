@@ -47,7 +47,7 @@ const GROUPS: &str = "`replica_groups` must be rows of process ids, or axes of a
 
 /// Reads groups from `attr`, and checks that they name no process or axis twice (`label`), and only processes that
 /// exist (`range`). If the number of processes is not known, groups that must have all of them determine it. Returns
-/// `None` if the groups cannot be read, which is reported too.
+/// `None` if the groups cannot be read, which is reported too, and if they name an axis twice.
 pub(super) fn checked_groups(
     op: &OpView<'_>,
     attr: Option<&Attr>,
@@ -70,6 +70,7 @@ pub(super) fn checked_groups(
         Groups::Axes { mesh, axes } => {
             if let Some(fault) = repeated_axis(mesh, axes) {
                 check.that(label, false, &format!("{fault} in `replica_groups`"));
+                return None;
             }
         }
         Groups::All => {}
@@ -546,7 +547,7 @@ impl Facts for CollectivePermute {
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         counted_tensors(op, 1..=1, 0)?;
         let mut check = Check::new(op);
-        Permutation::check(op, &mut check);
+        Permutation::check(op, &mut check)?;
         check.give([op.operand_type(0).clone()])
     }
     answer!(usual);
@@ -638,16 +639,17 @@ fn check_root(types: &[&TensorType], op: &OpView<'_>, check: &mut Check<'_, '_>,
     );
 }
 
-/// Checks that constant roots are positions in the largest group. Passes if the roots are not constants, or if the size
-/// of the groups is not known.
+/// Checks that constant roots are positions in the largest group. Passes if the roots are not constants of the type that
+/// [`check_root`] asks for, or if the size of the groups is not known.
 fn check_constant_root(op: &OpView<'_>, groups: Option<&Groups>, check: &mut Check<'_, '_>, label: &'static str) {
     let count = groups.and_then(Groups::group_size);
     let (Some(count), true) = (count, has_root(op)) else { return };
-    let roots = constant_operand(op, op.operands().len() - 1).map(|roots| roots.to_dense().to_i64s());
-    let fits = |&root: &i64| usize::try_from(root).is_ok_and(|root| root < count);
+    let last = op.operands().len() - 1;
+    let roots = constant_operand(op, last).filter(|x| x.dtype() == DType::I32 && x.shape() == [last]);
+    let fits = |root: i128| usize::try_from(root).is_ok_and(|root| root < count);
     check.that(
         label,
-        roots.iter().flatten().all(fits),
+        roots.is_none_or(|roots| (0..last).all(|i| fits(roots.get_i128(i)))),
         &format!("each root must be at least 0 and below {count}, the number of members of the largest group"),
     );
 }
@@ -853,4 +855,46 @@ fn can_start(op: &OpView<'_>) -> bool {
     let is_collective =
         matches!(code, AllGather | AllReduce | ReduceScatter | AllToAll | CollectivePermute | CollectiveBroadcast);
     is_collective || super::is_ragged(op) || matches!(code, Slice | DynamicSlice | DynamicUpdateSlice)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::codes;
+
+    #[test]
+    fn roots_of_another_type_are_refused() {
+        let broadcast = |root: &str, ty: &str| {
+            codes(&format!(
+                "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %c = stablehlo.constant dense<{root}> : {ty}
+  %0 = \"stablehlo.collective_broadcast\"(%x, %c) <{{has_dynamic_root = true, replica_groups = dense<[[0, 1]]> : \
+                 tensor<1x2xi64>}}> : (tensor<2xf32>, {ty}) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}}"
+            ))
+        };
+        assert_eq!(broadcast("1", "tensor<1xi32>"), [""; 0]);
+        assert_eq!(broadcast("2", "tensor<1xi32>"), ["collective_broadcast_c6"]);
+        for (root, ty) in [("1.0", "tensor<1xf32>"), ("2", "tensor<1xi64>"), ("2", "tensor<4000000000xi32>")] {
+            assert_eq!(broadcast(root, ty), ["collective_broadcast_c4"], "{ty}");
+        }
+    }
+
+    #[test]
+    fn axes_that_are_named_often_have_no_size() {
+        let on_axes = |op: &str, attrs: &str| {
+            let axes = ["#stablehlo.axis_ref<name = \"x\">"; 4].join(", ");
+            codes(&format!(
+                "sdy.mesh @mesh = <[\"x\"=1048576]>
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %0 = \"stablehlo.{op}\"(%x) {{{attrs} = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [{axes}]>}} : \
+                 (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}}"
+            ))
+        };
+        assert_eq!(on_axes("collective_permute", "shardwise.shift = 1, shardwise.axes"), ["collective_permute_c4"]);
+        assert_eq!(on_axes("all_gather", "all_gather_dim = 0, replica_groups"), ["all_gather_c2"]);
+        assert_eq!(on_axes("collective_broadcast", "replica_groups"), ["collective_broadcast_c1"]);
+    }
 }

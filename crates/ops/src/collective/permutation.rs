@@ -21,7 +21,7 @@
 
 use super::{Groups, pairs_attr, pairs_of, with_index_in};
 use crate::check::{Check, is_unique};
-use shardwise_base::{AxisRef, Mesh, Positions, budget};
+use shardwise_base::{AxisRef, Diagnostics, Mesh, Positions, budget};
 use shardwise_ir::{Attr, Attrs, OpView};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,11 +61,6 @@ impl AxisList {
 
     fn covered(&self) -> Vec<AxisRef> {
         AxisRef::union(&self.mesh, self.axes.iter().copied())
-    }
-
-    fn is_disjoint(&self) -> bool {
-        let fits = |a: AxisRef, b: AxisRef| !a.overlaps(b) && a.can_coexist(b);
-        self.axes.iter().enumerate().all(|(i, &a)| self.axes[..i].iter().all(|&b| fits(a, b)))
     }
 }
 
@@ -276,7 +271,7 @@ impl Permutation {
         }
     }
 
-    pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) {
+    pub(super) fn check(op: &OpView<'_>, check: &mut Check<'_, '_>) -> Result<(), Diagnostics> {
         let permutation = Permutation::of(op);
         let rule = format!(
             "who sends to whom must be given in one way: `{PAIRS}`, as rows of two numbers that are not negative, \
@@ -285,21 +280,21 @@ impl Permutation {
         check.that("collective_permute_c1", permutation.is_some(), &rule);
         match &permutation {
             Some(Permutation::Shift { along, by, .. }) => {
-                check_list(AXES, along, check);
+                check_list(AXES, along, check)?;
                 let n = along.size();
                 let rule =
                     format!("`{SHIFT}` must be above -{n} and below {n}, the number of positions along `{AXES}`");
                 check.that("collective_permute_c4", by.unsigned_abs() < n, &rule);
             }
             Some(Permutation::Reorder { from, to }) => {
-                check_list(FROM, from, check);
-                check_list(TO, to, check);
+                check_list(FROM, from, check)?;
+                check_list(TO, to, check)?;
                 let rule =
                     format!("`{FROM}` and `{TO}` must have the same axes, or all axes of two meshes of one size");
                 check.that("collective_permute_c4", is_reordering(from, to), &rule);
             }
             Some(Permutation::Pairs { along, pairs }) => {
-                check_list(AXES, along, check);
+                check_list(AXES, along, check)?;
                 let n = along.size();
                 let in_range = pairs.iter().all(|&(s, t)| s < n && t < n);
                 check.that(
@@ -312,15 +307,14 @@ impl Permutation {
             Some(Permutation::Processes(pairs)) => check_pairs(pairs, check),
             None => {}
         }
+        Ok(())
     }
 }
 
-fn check_list(name: &str, list: &AxisList, check: &mut Check<'_, '_>) {
-    check.that(
-        "collective_permute_c4",
-        list.is_disjoint(),
-        &format!("no two axes of `{name}` may overlap or split an axis in contradictory ways"),
-    );
+/// Checks that no two axes of a list overlap, so that it has a number of positions. Returns the errors so far if not.
+fn check_list(name: &str, list: &AxisList, check: &mut Check<'_, '_>) -> Result<(), Diagnostics> {
+    let rule = format!("no two axes of `{name}` may overlap or split an axis in contradictory ways");
+    check.that("collective_permute_c4", AxisRef::are_disjoint(&list.axes), &rule).so_far()
 }
 
 fn check_pairs(pairs: &[(usize, usize)], check: &mut Check<'_, '_>) {

@@ -240,6 +240,22 @@ fn permutes_over_axes_name_axes_that_fit() {
 }
 
 #[test]
+fn a_region_without_a_return_is_reported_once() {
+    let check = |body: &str| codes("%x: tensor<8xf32>, %i: tensor<i1>", "tensor<8xf32>", body, &["region-terminator"]);
+    check("");
+    check("%0 = stablehlo.add %x, %x : tensor<8xf32>");
+    check("return %x : tensor<8xf32>\n%0 = stablehlo.add %x, %x : tensor<8xf32>");
+    check(
+        "%0 = \"stablehlo.if\"(%i) ({
+           stablehlo.return %x : tensor<8xf32>
+         }, {
+           %1 = stablehlo.add %x, %x : tensor<8xf32>
+         }) : (tensor<i1>) -> tensor<8xf32>
+         return %0 : tensor<8xf32>",
+    );
+}
+
+#[test]
 fn gather_has_consistent_dimension_numbers() {
     let gather = |dims: &str, sizes: &str| {
         let body = format!(

@@ -583,6 +583,15 @@ fn padding_that_does_not_fit_its_value() {
 }
 
 #[test]
+fn padding_over_an_axis_that_is_named_often() {
+    let mesh = "sdy.mesh @mesh = <[\"x\"=1048576]>\n";
+    let over =
+        |axes: &str| format!("{mesh}{}", padded_iota(&format!("axes = \"{axes}\", dim = 0 : i64, size = 5 : i64")));
+    assert_eq!(mistakes(&over("x")), "no mistake");
+    check_code(&over("x,x,x,x"), "text-attribute");
+}
+
+#[test]
 fn names_of_modules_that_are_no_strings() {
     let module = |properties: &str, dict: &str| {
         let main = "func.func @main() { return }";
