@@ -329,8 +329,8 @@ impl RegionEval for NoRegions {
 pub struct Reducer {
     /// The index of the region.
     pub region: usize,
-    /// Returns the index of the reducer's argument that takes elements of operand `index`, or `None` if the operand's
-    /// elements are not combined.
+    /// Returns the index of an argument of the reducer to whose type elements of operand `index` are converted, or
+    /// `None` if the operand's elements are not combined.
     pub argument: fn(op: &OpView<'_>, index: usize) -> Option<usize>,
     pub promoted: Promoted,
 }

@@ -9,8 +9,8 @@ use shardwise_base::{Complex64, DType, DTypeKind, Literal};
 use shardwise_ir::{Attrs, Body, Builder, Module, OpTable, OpView, Region, Type, Value, ValueDef};
 use std::collections::HashMap;
 
-/// The use of region 0 as the reducer of an op whose operands are inputs and as many initial values: argument `i` of
-/// the region takes elements of operand `i`.
+/// The use of region 0 as the reducer of an op whose operands are inputs and as many initial values: elements of operand
+/// `i` are converted to the type of argument `i` of the region.
 pub(crate) const OF_EACH: Reducer = Reducer { region: 0, argument: |_, index| Some(index), promoted: Promoted::SameOp };
 
 impl ReduceKind {

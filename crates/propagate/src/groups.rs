@@ -8,8 +8,10 @@ use shardwise_base::Sharding;
 use shardwise_ops::shardy::ShardingGroup;
 use std::collections::BTreeMap;
 
-/// Finds the groups of the draft, adds them to it, and sets the members of each to their common sharding. If the
-/// members have different shardings, the results of new open constraints are the members instead.
+/// Finds the groups of the draft, adds them to it, and sets the members of each to their common sharding. Members
+/// without a sharding do not count, and neither do those whose dimensions are all open and without axes, unless they
+/// have replicated or unreduced axes. If the others have different shardings, the results of new open constraints are
+/// the members instead. If there are no others, the shardings stay as they are.
 pub(crate) fn sync(draft: &mut Draft<'_>) {
     for mut members in groups(draft) {
         match common(draft, &members) {

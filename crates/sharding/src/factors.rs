@@ -28,7 +28,9 @@ pub struct Context<'a> {
     /// large, the one with most shards first, and cuts the new axes of an operand for a factor to those of a result if
     /// these are a strict prefix of them. The basic strategy does not read this.
     pub is_elementwise: bool,
-    /// True if no sub-axes propagate, not even those that a tensor has already.
+    /// True if no sub-axes propagate, not even those that a tensor has already, and no axes that come after one in a
+    /// factor's list. There is one exception: if the new axes of an elementwise op's operand are cut to those of a
+    /// result, the last of these may be a sub-axis.
     pub is_conservative: bool,
 }
 

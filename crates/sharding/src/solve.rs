@@ -29,7 +29,8 @@ pub struct Options {
     pub op_priorities: bool,
     /// True if dimensions of priority `p1`, `p2`, … take part only after those of lower number are done.
     pub user_priorities: bool,
-    /// True if no sub-axes propagate, except through nodes with [`Node::splits_axes`].
+    /// True if no sub-axes propagate, except through nodes with [`Node::splits_axes`], and except where the aggressive
+    /// strategy cuts the new axes of an elementwise op's operand to those of a result.
     pub is_conservative: bool,
     /// True if [`Problem::origins`] is filled in.
     pub record_origins: bool,

@@ -180,7 +180,8 @@ impl<'t> Parser<'t> {
         ty.intern().map_err(|(label, rule)| self.fail(at, label, rule))
     }
 
-    /// Reads `i8`, `u8`, or the specification's names `si8`, `ui8`.
+    /// Reads the type of the integers of a quantized type, which has 2, 4, 8, 16 or 32 bits: `i8`, `u8`, or the
+    /// specification's names `si8`, `ui8`. Fails for any other type.
     fn storage(&mut self) -> Parsed<DType> {
         let at = self.at();
         let name = self.word("the type of the integers, such as `i8` or `u8`")?;

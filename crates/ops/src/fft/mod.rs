@@ -156,8 +156,8 @@ impl Facts for Fft {
     );
 }
 
-/// Builds the cotangent of the operand of an `RFFT`: the real part of the transform of `ct` with zeros for the elements
-/// that the op does not return.
+/// Builds the cotangent of the operand of an `RFFT`: the real part of the `FFT` of `ct`, to which zeros are appended for
+/// the elements that the op does not return.
 fn real_cotangent(cx: &mut CotangentCx<'_, '_, '_>, ct: Value) -> Value {
     let shape = cx.operand_tensor(0).shape.clone();
     let given = make::type_of(cx.b, ct).shape.clone();

@@ -35,9 +35,10 @@ pub enum ShardyCollective {
     AllToAll {
         params: Vec<AllToAllParam>,
     },
-    /// The result has any sharding with as many shards in each dimension.
+    /// The result has any sharding with as many shards in each dimension and the same unreduced axes. Its mesh has axes
+    /// of the same sizes.
     CollectivePermute,
-    /// The result has any sharding on the same mesh. Devices send each other the blocks ([`super::exchange`]) or boxes
+    /// The result has any sharding on the same mesh with the same unreduced axes. Devices send each other the blocks ([`super::exchange`]) or boxes
     /// that they lack, or gather the whole array if both take too many rounds.
     Exchange,
     AllReduce {

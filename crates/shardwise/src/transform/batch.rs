@@ -130,8 +130,9 @@ impl<'f, A: Args + 'f, R: Tree> Mapped<'f, A, R> {
         self.with(|o| o.in_axes = Some(any(axes)))
     }
 
-    /// Sets where the mapped dimension of each result is, in the form of [`in_axes`](Transform::in_axes). `None` is for
-    /// a result that is the same for all indices, and has no such dimension.
+    /// Sets where the mapped dimension of each result is, in the form of [`in_axes`](Transform::in_axes). A result that
+    /// is the same for all indices is repeated along this dimension, or has no such dimension if its axis is `None`. For
+    /// other results, `None` is the mistake `batch-result`. Axes that a result does not have are `batch-axes`.
     ///
     /// # Examples
     ///
