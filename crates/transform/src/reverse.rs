@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// once: of several cotangents of one argument, all but the last are zero.
 ///
 /// # Errors
-/// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
+/// `transform-argument`, `grad-integer`, `custom-captured`, `no-derivative` and those of calls as in [`jvp`],
 /// `no-transpose` for the last op on the way that has no transpose, and `loop-length` for a loop on the way whose
 /// number of steps is not known.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {

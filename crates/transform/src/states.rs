@@ -6,7 +6,7 @@
 //! are added up once for each value, as late as that moves no more data.
 
 use crate::depends::{callee, uses};
-use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh};
+use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh, budget};
 use shardwise_ir::{Body, ManualAxes, Module, Op, OpView, Region, Value};
 use shardwise_ops::Opcode;
 use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
@@ -92,6 +92,7 @@ impl Infer<'_> {
     fn region(&mut self, region: Region, around: &AxisSet) {
         let body = self.body;
         for &op in &body[region].ops {
+            budget::poll();
             let view = self.module.view(body, op);
             self.op(&view, around);
         }
@@ -376,6 +377,7 @@ impl<'s> Sums<'s> {
 
     fn region(&mut self, region: Region, linear: &EntityVec<Value, bool>) {
         for &op in self.body[region].ops.iter().rev() {
+            budget::poll();
             let view = self.module.view(self.body, op);
             self.op(&view, linear);
         }

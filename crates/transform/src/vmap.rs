@@ -5,6 +5,7 @@ use crate::errors;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
+use shardwise_ops::calls::{self, refuse_expansion};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
 use shardwise_ops::expansion::expand;
@@ -26,7 +27,8 @@ use std::sync::Arc;
 /// # Errors
 /// `transform-argument` if an argument is not there, `no-batch` for an argument that is neither an array nor a token,
 /// such as a tuple, and for the first op that has no batch, and `transform-options` for the first array that would be
-/// too large with the new dimension.
+/// too large with the new dimension. Fails as [`refuse_expansion`] does if the calls of `func` nest too deep or are too
+/// many, and with `call-depth` if functions with derivatives of their own do.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
     vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
@@ -67,6 +69,7 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     let mut b = Builder::new(&mut out.body);
     let mut scope = Scope::new(module, &func.body, batch, Rc::default());
     check_arguments(&scope, func, args)?;
+    refuse_expansion(module, &[func], calls::callee)?;
     for (i, &v) in all.iter().enumerate() {
         scope.arg(v, args.contains(&i), &mut b);
     }
@@ -178,6 +181,8 @@ struct Made {
     /// The names of the batches of functions with derivatives of their own, and of those of their rules.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     taken: HashSet<Arc<str>>,
+    /// The number of batches of functions with derivatives of their own that are being made now, one inside the other.
+    depth: usize,
 }
 
 impl Made {
@@ -540,7 +545,8 @@ impl<'s> Scope<'s> {
     }
 
     /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
-    /// summed over it. Fails as [`region`](Scope::region) does.
+    /// summed over it. Fails as [`region`](Scope::region) does, as [`refuse_expansion`] does, and with `call-depth` if
+    /// batches of functions with derivatives of their own nest too deep.
     fn add_batch(
         &mut self,
         func: &'s Func,
@@ -548,6 +554,11 @@ impl<'s> Scope<'s> {
         mapped: &[bool],
         sums: &[bool],
     ) -> Result<(), Diagnostics> {
+        refuse_expansion(self.module, &[func], calls::callee)?;
+        self.made.borrow_mut().depth += 1;
+        if self.made.borrow().depth > calls::MAX_DEPTH {
+            return Err(calls::too_deep(&func.loc, "functions with derivatives of their own").into());
+        }
         let mut out = func.without_body();
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
@@ -576,7 +587,9 @@ impl<'s> Scope<'s> {
             }
         }
         self.wrong.extend(scope.wrong);
-        self.made.borrow_mut().added.push(out);
+        let mut made = self.made.borrow_mut();
+        made.added.push(out);
+        made.depth -= 1;
         Ok(())
     }
 
