@@ -5,18 +5,11 @@
 //! edges. The bodies are filled in one after the other and not recursively, because a chain of calls may be long.
 
 use crate::draft::{BlockId, Def, Draft, Frame, FrameId, NodeKind, OpId, Order, ValueId};
-use shardwise_base::{Diagnostic, Diagnostics, EntityVec, Loc, Sharding, budget};
+use shardwise_base::{Diagnostics, EntityVec, Sharding, budget};
 use shardwise_ir::symbols::collect_referenced;
 use shardwise_ir::{Func, FuncId, Module, Op, OpView, Region, Value};
-use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_recursion};
+use shardwise_ops::calls::{called, callee, callees_first, calls, refuse_expansion, refuse_recursion};
 use std::collections::{BTreeSet, HashSet};
-
-/// The largest number of ops of a function once bodies replace its calls, and of a draft once its constants are copied.
-/// Nested calls can double the size of the program at each level.
-pub const MAX_OPS: usize = 4_000_000;
-
-/// The largest depth of blocks, including those of calls. It bounds the recursion of all walks over a draft.
-pub const MAX_DEPTH: usize = 2 * shardwise_ir::MAX_REGION_DEPTH;
 
 /// The calls that are replaced by the bodies of their callees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,15 +32,15 @@ impl Replaced {
 }
 
 /// Returns the draft of all functions as they are. Data-flow edges are ordinary ops in it, see
-/// [`super::edges::adopt_edges`]. Fails if a function calls itself, or if a function has more than [`MAX_OPS`] ops.
+/// [`super::edges::adopt_edges`]. Fails if a function calls itself, and as [`refuse_expansion`] does.
 pub(crate) fn import_as_written(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let draft = import_funcs(module, &module.funcs.iter().collect::<Vec<_>>(), Replaced::None)?;
     Ok(with_calls(draft))
 }
 
 /// Returns the draft of the functions that are never called, or that an op other than a `func.call` refers to, with the
-/// bodies of callees in place of calls by `func.call`. Fails if a function calls itself, if one of the drafted
-/// functions has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
+/// bodies of callees in place of calls by `func.call`. Fails if a function calls itself, and as [`refuse_expansion`]
+/// does.
 pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
     let mut is_called: EntityVec<FuncId, bool> = EntityVec::filled(module.funcs.len(), false);
     let mut names = BTreeSet::new();
@@ -66,14 +59,14 @@ pub(crate) fn import_flat(module: &Module) -> Result<Draft<'_>, Diagnostics> {
 }
 
 /// Returns the draft of the main function, with the bodies of callees and of composites in place of their calls. Fails
-/// if a function calls itself, if the main function has more than [`MAX_OPS`] ops then, or if its blocks nest too deep.
+/// if a function calls itself, and as [`refuse_expansion`] does.
 pub(crate) fn import<'m>(module: &'m Module, main: &'m Func) -> Result<Draft<'m>, Diagnostics> {
     import_funcs(module, &[main], Replaced::All)
 }
 
 fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) -> Result<Draft<'m>, Diagnostics> {
     refuse_recursion(module)?;
-    refuse_expansion(module, roots, replaced)?;
+    refuse_expansion(module, roots, |view| replaced.callee(view))?;
     let originals = if replaced == Replaced::None { HashSet::new() } else { first_calls(module, roots) };
     let draft = Draft::empty(module, replaced != Replaced::All);
     let mut import = Import { draft, replaced, pending: vec![], originals };
@@ -84,11 +77,6 @@ fn import_funcs<'m>(module: &'m Module, roots: &[&'m Func], replaced: Replaced) 
             import.frame(frame, block);
             if frame != root {
                 import.declare_arguments(block);
-            }
-            let caller = &import.draft.frame(frame).caller;
-            if import.depth(block) > MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH {
-                let limit = MAX_DEPTH - shardwise_ir::MAX_REGION_DEPTH;
-                return Err(too_deep(caller, "calls of functions and the regions around them", limit).into());
             }
         }
     }
@@ -137,11 +125,6 @@ impl<'m> Import<'m> {
             let id = self.op(names, op, block);
             self.draft.block_mut(block).ops.push(id);
         }
-    }
-
-    fn depth(&self, block: BlockId) -> usize {
-        let parent = |b: &BlockId| Some(self.draft.op(self.draft.block(*b).parent?).parent);
-        std::iter::successors(Some(block), parent).count()
     }
 
     fn func(&self, names: &Names) -> &'m Func {
@@ -260,35 +243,4 @@ fn first_calls(module: &Module, roots: &[&Func]) -> HashSet<(FuncId, Op)> {
         }
     }
     first
-}
-
-/// Fails if a function has more than [`MAX_OPS`] ops once bodies replace its calls.
-fn refuse_expansion(module: &Module, roots: &[&Func], replaced: Replaced) -> Result<(), Diagnostics> {
-    let mut sizes = vec![0usize; module.funcs.len()];
-    let ids = roots.iter().filter_map(|f| module.func_id(&f.name)).collect();
-    for id in callees_first(module, ids) {
-        let body = &module[id].body;
-        for op in body.walk() {
-            let callee = replaced.callee(&module.view(body, op)).map_or(0, |callee| sizes[callee.index()]);
-            let size = sizes[id.index()].saturating_add(1).saturating_add(callee);
-            if size > MAX_OPS {
-                return Err(too_large(&body[op].loc).into());
-            }
-            sizes[id.index()] = size;
-        }
-    }
-    Ok(())
-}
-
-pub fn too_large(loc: &Loc) -> Diagnostic {
-    let message = format!(
-        "the program has more than {MAX_OPS} ops once each call and composite has a copy of the function's body"
-    );
-    Diagnostic::error("call-size", loc, message).help("write the repetition as a `stablehlo.while`")
-}
-
-/// Builds the error for calls that nest more than `limit` deep. `what` names what is counted.
-pub fn too_deep(loc: &Loc, what: &str, limit: usize) -> Diagnostic {
-    Diagnostic::error("call-depth", loc, format!("{what} nest more than {limit} deep"))
-        .help("inline some of the functions")
 }

@@ -32,7 +32,6 @@ mod split;
 pub mod steps;
 
 pub use export::{ORIGINAL_NAME, original_name};
-pub use import::{MAX_DEPTH, MAX_OPS, too_deep, too_large};
 pub use names::Names;
 pub use rules::{Pointwise, RULE, check_written_rule, rule_of, written_rule};
 

@@ -5,11 +5,10 @@
 //! remain shared.
 
 use crate::draft::{BlockId, Def, Draft, FrameId, NodeKind, OpId, Order, Use, ValueId};
-use crate::import::MAX_OPS;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::FuncId;
-use shardwise_ops::calls::callees_first;
+use shardwise_ops::calls::{MAX_OPS, callees_first};
 use shardwise_ops::shardy::computation_name;
 use shardwise_ops::{Constness, Effects, Opcode, PropagationClass};
 use std::collections::HashSet;

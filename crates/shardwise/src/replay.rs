@@ -17,7 +17,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 pub(crate) fn copy(func: &Func, args: &[Array], at: At) -> Vec<Array> {
-    let states = trace::with(|t| States::of(&t.module, &func.body));
+    let states = trace::with(|t| States::of(&t.module, &func.body)).expect("a trace has one mesh");
     let values = EntityVec::filled(func.body.value_count(), None);
     let mut copier = Copier { body: &func.body, states, values, started: HashMap::new() };
     for (&v, a) in func.body.args().iter().zip(args) {

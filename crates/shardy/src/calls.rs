@@ -13,7 +13,7 @@ use shardwise_base::{Diagnostics, Loc, Sharding};
 use shardwise_ir::{Attr, Body, Func, FuncId, Module, Op, Type, Value};
 use shardwise_ops::calls as call_graph;
 use shardwise_ops::structure::Call;
-use shardwise_propagate::{self as propagate, MAX_DEPTH, MAX_OPS, Names, ORIGINAL_NAME, original_name, steps};
+use shardwise_propagate::{Names, ORIGINAL_NAME, original_name, steps};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -58,14 +58,14 @@ impl Copies {
     /// Adds a copy of a function whose calls call copies too. Returns the name of the copy, or `name` if there is no
     /// such function. Fails if the calls nest too deep or the copies have too many ops.
     fn copy(&mut self, name: &str, loc: &Loc, depth: usize) -> Result<Arc<str>, Diagnostics> {
-        if depth > MAX_DEPTH {
-            return Err(propagate::too_deep(loc, "calls of functions", MAX_DEPTH).into());
+        if depth > call_graph::MAX_DEPTH {
+            return Err(call_graph::too_deep(loc, "calls of functions").into());
         }
         let Some(func) = self.module.func(name) else { return Ok(name.into()) };
         let mut copy = func.clone();
         self.op_count += copy.body.op_count();
-        if self.op_count > MAX_OPS {
-            return Err(propagate::too_large(loc).into());
+        if self.op_count > call_graph::MAX_OPS {
+            return Err(call_graph::too_large(loc).into());
         }
         copy.attrs.set(ORIGINAL_NAME, Attr::Str(original_name(&copy)));
         for (op, name) in calls(&self.module, &copy) {

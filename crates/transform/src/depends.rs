@@ -1,6 +1,6 @@
 //! Which values depend on others: the values with a tangent, or with a mapped dimension.
 
-use shardwise_base::EntityVec;
+use shardwise_base::{EntityVec, budget};
 use shardwise_ir::{Body, Module, OpView, Region, Value};
 use shardwise_ops::{Opcode, calls};
 
@@ -39,6 +39,7 @@ impl<'s, F: Fn(&OpView<'s>, Value) -> bool> Depends<'s, F> {
     /// as reducers, are left out.
     pub fn region(&mut self, region: Region) {
         for &op in &self.body[region].ops {
+            budget::poll();
             self.op(&self.module.view(self.body, op));
         }
     }

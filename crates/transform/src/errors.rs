@@ -1,7 +1,7 @@
 //! The diagnostics of the transforms.
 
 use crate::request::COMMAND_LINE;
-use shardwise_base::{Diagnostic, counted};
+use shardwise_base::{Diagnostic, Mesh, counted};
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
 
@@ -38,6 +38,14 @@ pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
     Diagnostic::error("loop-length", op.loc(), message)
         .note("the steps are run again for the derivative, with values that are kept of each")
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
+}
+
+pub(crate) fn two_meshes(op: &OpView<'_>, first: &Mesh, other: &Mesh) -> Diagnostic {
+    let message = "a program with manual computations over different meshes cannot be linearized or differentiated in \
+                   reverse mode";
+    Diagnostic::error("manual-mesh", op.loc(), message)
+        .facts(format!("the first manual computation is over the mesh {first}, and this one over {other}"))
+        .help("rewrite the program over one mesh first, by the pass `meshes`: `opt --pass meshes,vjp`")
 }
 
 pub(crate) fn no_batch(op: &OpView<'_>, why: &str) -> Diagnostic {

@@ -5,6 +5,7 @@ use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
 use shardwise_ir::{Attrs, Body, Builder, Cloner, Func, Module, OpView, Region, Type, Value};
+use shardwise_ops::calls::{self, refuse_expansion};
 use shardwise_ops::control::OptimizationBarrier;
 use shardwise_ops::custom::{self, Custom, LinearCall, Rule};
 use shardwise_ops::derivative::{Derivative, TangentCx, has_tangent, same_op};
@@ -22,6 +23,7 @@ use shardwise_ops::{Linear, Opcode, make};
 /// `transform-argument` and `grad-integer` for each argument that is not there or has no tangent, `no-derivative` for
 /// the first op on the way that has none, `custom-captured` if a function with a custom derivative captures a value
 /// with a tangent, and `custom-vjp-forward` for each call of a function whose derivative is only known in reverse mode.
+/// Fails as [`refuse_expansion`] does if the calls of `func` nest too deep or are too many.
 pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     let out = forward(module, func, args)?;
     refuse_linear_calls(module, &out)?;
@@ -32,6 +34,7 @@ pub fn jvp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnos
 /// only known in reverse mode. Fails as [`jvp`] does, but never with `custom-vjp-forward`.
 pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     check_arguments(func, args)?;
+    refuse_expansion(module, &[func], calls::callee)?;
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
     let mut scope = Scope::new(module, &func.body);
@@ -54,6 +57,8 @@ pub(crate) fn forward(module: &Module, func: &Func, args: &[usize]) -> Result<Fu
     }
     b.ret(values.iter().copied());
     out.result_types = values.iter().map(|&v| out.body.ty(v).clone()).collect();
+    // The rules of derivatives may call functions that `func` does not call.
+    refuse_expansion(module, &[&out], calls::callee)?;
     Ok(out)
 }
 

@@ -34,9 +34,9 @@ use std::sync::Arc;
 /// once: of several cotangents of one argument, all but the last are zero.
 ///
 /// # Errors
-/// `transform-argument`, `grad-integer`, `custom-captured` and `no-derivative` as in [`jvp`],
-/// `no-transpose` for the last op on the way that has no transpose, and `loop-length` for a loop on the way whose
-/// number of steps is not known.
+/// `transform-argument`, `grad-integer`, `custom-captured`, `no-derivative` and those of calls as in [`jvp`],
+/// `no-transpose` for the last op on the way that has no transpose, `loop-length` for a loop on the way whose number of
+/// steps is not known, and `manual-mesh` for manual computations over different meshes.
 pub fn vjp(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     vjp_of(module, func, args, usize::MAX)
 }
@@ -75,7 +75,7 @@ pub fn value_and_gradient(module: &Module, func: &Func, args: &[usize]) -> Resul
 }
 
 /// Transposes `forward`, the function with tangents of `func`, for these cotangents of its results. Fails if an op has
-/// no transpose, or if the number of steps of a loop is not known.
+/// no transpose, if the number of steps of a loop is not known, or if manual computations are over different meshes.
 fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed: Seed) -> Result<Func, Diagnostics> {
     let (source, own) = (&forward.body, func.body.args().len());
     let mut out = func.without_body();
@@ -100,7 +100,7 @@ fn transposed(module: &Module, func: &Func, forward: &Func, args: &[usize], seed
             _ => None,
         });
     }
-    reverse.mark(&source.args()[own..]);
+    reverse.mark(&source.args()[own..])?;
     let entry = source.entry();
     reverse.known(entry, &mut b);
     for (&v, ct) in tangents.iter().zip(cotangents) {
@@ -180,12 +180,15 @@ impl<'s> Reverse<'s> {
         Reverse { module, source, cloner, linear, cotangents: none, split, rows, sums: None }
     }
 
-    fn mark(&mut self, tangents: &[Value]) {
+    /// Finds the linear values, those that depend on these tangents, and plans the sums of their cotangents. Fails as
+    /// [`Sums::plan`] does.
+    fn mark(&mut self, tangents: &[Value]) -> Result<(), Diagnostics> {
         let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
         tangents.iter().for_each(|&v| depends.values[v] = true);
         depends.region(self.source.entry());
         self.linear = depends.values;
-        self.sums = Sums::plan(self.module, self.source, &self.linear);
+        self.sums = Sums::plan(self.module, self.source, &self.linear)?;
+        Ok(())
     }
 
     fn is_linear(&self, op: &OpView<'s>) -> bool {

@@ -6,13 +6,14 @@
 //! are added up once for each value, as late as that moves no more data.
 
 use crate::depends::{callee, uses};
-use shardwise_base::{AxisRef, AxisSet, EntityVec, Mesh};
+use crate::errors;
+use shardwise_base::{AxisRef, AxisSet, Diagnostics, EntityVec, Mesh, budget};
 use shardwise_ir::{Body, ManualAxes, Module, Op, OpView, Region, Value};
-use shardwise_ops::Opcode;
 use shardwise_ops::collective::{AxisIndexOp, CollectiveKind, CollectiveView, Groups};
 use shardwise_ops::control::trip_count;
 use shardwise_ops::custom::LinearCall;
 use shardwise_ops::shardy::{in_shardings, manual_axes, manual_mesh_axes};
+use shardwise_ops::{Opcode, calls};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -30,15 +31,19 @@ pub struct States {
 impl States {
     /// Returns the states of the values of `body`. Returns `None` if it has neither a manual computation nor a value
     /// whose state is recorded, or if only the latter and the module has no mesh.
-    pub fn of(module: &Module, body: &Body) -> Option<States> {
-        let mut ops = vec![];
-        body.walk_region(body.entry(), &mut ops);
-        let manual = ops.iter().find_map(|&op| manual_mesh_axes(&module.view(body, op)));
+    ///
+    /// # Errors
+    /// `manual-mesh` for the first manual computation, in the body or in a function that it calls, that is over another
+    /// mesh than the first one of the body: an axis is known by its position in one mesh.
+    pub fn of(module: &Module, body: &Body) -> Result<Option<States>, Diagnostics> {
         let values = EntityVec::filled(body.value_count(), ManualAxes::default());
         let is_inside = || values.keys().any(|v| body.value(v).manual.is_some());
-        let mesh = match manual {
-            Some((mesh, _)) => mesh.clone(),
-            None => module.main_mesh().filter(|_| is_inside())?.clone(),
+        let mesh = match manual_mesh(module, body)? {
+            Some(mesh) => mesh.clone(),
+            None => match module.main_mesh().filter(|_| is_inside()) {
+                Some(mesh) => mesh.clone(),
+                None => return Ok(None),
+            },
         };
         let mut infer = Infer { module, body, mesh: &mesh, values };
         for &arg in body.args() {
@@ -46,7 +51,7 @@ impl States {
         }
         infer.region(body.entry(), &AxisSet::default());
         let values = infer.values;
-        Some(States { mesh, values })
+        Ok(Some(States { mesh, values }))
     }
 
     /// Returns the axes over which devices have values of their own: those over which the value varies, is unreduced or
@@ -55,6 +60,25 @@ impl States {
         let s = &self.values[v];
         s.varying.union(&s.unreduced, &self.mesh).union(&s.reduced, &self.mesh)
     }
+}
+
+/// Returns the mesh of the manual computations of a body, or `None` if it has none. Fails with `manual-mesh` for the
+/// first one, in the body or in a function that it calls, that is over another mesh.
+fn manual_mesh<'s>(module: &'s Module, body: &'s Body) -> Result<Option<&'s Arc<Mesh>>, Diagnostics> {
+    let Some((_, mesh)) = manual_computations(module, body).next() else { return Ok(None) };
+    let called = body.walk().into_iter().filter_map(|op| calls::callee(&module.view(body, op))).collect();
+    let called = calls::callees_first(module, called).into_iter().map(|id| &module[id].body);
+    let mut all = std::iter::once(body).chain(called).flat_map(|body| manual_computations(module, body));
+    match all.find(|(_, other)| !mesh.same_devices(other)) {
+        Some((op, other)) => Err(errors::two_meshes(&op, mesh, other).into()),
+        None => Ok(Some(mesh)),
+    }
+}
+
+/// Returns the manual computations of a body, each with its mesh.
+fn manual_computations<'s>(module: &'s Module, body: &'s Body) -> impl Iterator<Item = (OpView<'s>, &'s Arc<Mesh>)> {
+    let views = body.walk().into_iter().map(|op| module.view(body, op));
+    views.filter_map(|op| manual_mesh_axes(&op).map(|(mesh, _)| (op, mesh)))
 }
 
 struct Infer<'s> {
@@ -92,6 +116,7 @@ impl Infer<'_> {
     fn region(&mut self, region: Region, around: &AxisSet) {
         let body = self.body;
         for &op in &body[region].ops {
+            budget::poll();
             let view = self.module.view(body, op);
             self.op(&view, around);
         }
@@ -270,9 +295,14 @@ pub(crate) struct Sums<'s> {
 }
 
 impl<'s> Sums<'s> {
-    /// Plans the sums for a body with these linear values. Returns `None` where [`States::of`] does.
-    pub fn plan(module: &'s Module, body: &'s Body, linear: &EntityVec<Value, bool>) -> Option<Sums<'s>> {
-        let states = States::of(module, body)?;
+    /// Plans the sums for a body with these linear values. Returns `None` where [`States::of`] does, and fails as it
+    /// does.
+    pub fn plan(
+        module: &'s Module,
+        body: &'s Body,
+        linear: &EntityVec<Value, bool>,
+    ) -> Result<Option<Sums<'s>>, Diagnostics> {
+        let Some(states) = States::of(module, body)? else { return Ok(None) };
         let count = body.value_count();
         let mut own = EntityVec::filled(count, AxisSet::default());
         states.values.keys().for_each(|v| own[v] = states.own(v));
@@ -282,7 +312,7 @@ impl<'s> Sums<'s> {
         let mut sums = Sums { module, body, mesh, states, own, pending, complete, turns };
         sums.count_turns(body.entry(), 1.0);
         sums.region(body.entry(), linear);
-        Some(sums)
+        Ok(Some(sums))
     }
 
     fn count_turns(&mut self, region: Region, turns: f64) {
@@ -376,6 +406,7 @@ impl<'s> Sums<'s> {
 
     fn region(&mut self, region: Region, linear: &EntityVec<Value, bool>) {
         for &op in self.body[region].ops.iter().rev() {
+            budget::poll();
             let view = self.module.view(self.body, op);
             self.op(&view, linear);
         }

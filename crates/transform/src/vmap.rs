@@ -5,6 +5,7 @@ use crate::errors;
 use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Loc, Mesh, Sharding};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
+use shardwise_ops::calls::{self, refuse_expansion};
 use shardwise_ops::collective::named::NamedOp;
 use shardwise_ops::custom::{self, Custom, Rule, RuleNames};
 use shardwise_ops::expansion::expand;
@@ -26,7 +27,8 @@ use std::sync::Arc;
 /// # Errors
 /// `transform-argument` if an argument is not there, `no-batch` for an argument that is neither an array nor a token,
 /// such as a tuple, and for the first op that has no batch, and `transform-options` for the first array that would be
-/// too large with the new dimension.
+/// too large with the new dimension. Fails as [`refuse_expansion`] does if the calls of `func` nest too deep or are too
+/// many, and with `call-depth` if functions with derivatives of their own do.
 pub fn vmap(module: &Module, func: &Func, args: &[usize], size: usize) -> Result<Batched, Diagnostics> {
     vmap_with(module, func, args, Batch { size, has_all: true, axis: None, layout: &[] })
 }
@@ -66,8 +68,9 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
     let all = func.body.args();
     let mut out = func.without_body();
     let mut b = Builder::new(&mut out.body);
-    let mut scope = Scope::new(module, &func.body, batch, Rc::default());
-    check_arguments(&scope, func, args)?;
+    let mut scope = Scope::new(module, &func.body, Leading::of(batch), Rc::default());
+    check_arguments(&scope, func, args, batch.has_all)?;
+    refuse_expansion(module, &[func], calls::callee)?;
     for (i, &v) in all.iter().enumerate() {
         scope.arg(v, args.contains(&i), &mut b);
     }
@@ -91,10 +94,10 @@ pub fn vmap_with(module: &Module, func: &Func, args: &[usize], batch: Batch<'_>)
 }
 
 /// Checks that the function has the arguments `args`, each of which is a token or an array that can have the dimension
-/// of the batch, and that its results can have it if all of them get it. Fails with `transform-argument` if an argument
-/// is not there, with `no-batch` if its type cannot have the dimension, and with `transform-options` if an array would
-/// be too large.
-fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize]) -> Result<(), Diagnostics> {
+/// of the batch, and that its results can have it if all of them get it (`has_all`). Fails with `transform-argument` if
+/// an argument is not there, with `no-batch` if its type cannot have the dimension, and with `transform-options` if an
+/// array would be too large.
+fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize], has_all: bool) -> Result<(), Diagnostics> {
     let all = func.body.args();
     for &i in args {
         let Some(&v) = all.get(i) else {
@@ -106,7 +109,7 @@ fn check_arguments(scope: &Scope<'_>, func: &Func, args: &[usize]) -> Result<(),
         }
         scope.check_size(ty, &func.loc)?;
     }
-    match scope.batch.has_all {
+    match has_all {
         true => func.result_types.iter().try_for_each(|ty| scope.check_size(ty, &func.loc)),
         false => Ok(()),
     }
@@ -151,14 +154,51 @@ fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
 struct Scope<'s> {
     module: &'s Module,
     body: &'s shardwise_ir::Body,
-    size: usize,
-    batch: Batch<'s>,
+    leading: Leading<'s>,
     cloner: Cloner<'s>,
     mapped: EntityVec<Value, bool>,
     made: Rc<RefCell<Made>>,
+    wrong: Diagnostics,
+}
+
+/// The leading dimension at one place of the program. In a manual computation it may be a part of the batch.
+#[derive(Clone)]
+struct Leading<'s> {
+    size: usize,
+    /// The name of the dimension in [named ops](shardwise_ops::collective::named), if it has one.
+    axis: Option<&'s str>,
+    /// The axes over which the dimension is split where the function states a layout ([`Batch::layout`]).
+    layout: Rc<[String]>,
     /// The manual axes over which the batch is split, inside a manual computation, or `None` if it is not split.
     split: Option<(Arc<Mesh>, AxisSet)>,
-    wrong: Diagnostics,
+}
+
+impl<'s> Leading<'s> {
+    fn of(batch: Batch<'s>) -> Leading<'s> {
+        Leading { size: batch.size, axis: batch.axis, layout: batch.layout.into(), split: None }
+    }
+
+    /// Returns the dimension in the body of a computation that is manual over the axes `manual`, and the axes over
+    /// which it is split where values enter and leave the body.
+    ///
+    /// If the manual ones of its axes divide its size, each device has a part along them, unless `is_whole` is true. If
+    /// they do not, the dimension is whole along them. Its other axes split it outside and inside.
+    fn inside(&self, mesh: &Arc<Mesh>, manual: &[AxisRef], is_whole: bool) -> (Leading<'s>, Rc<[String]>) {
+        let axis = |name: &String| mesh.axis(name).map(AxisRef::full);
+        let is_manual = |name: &String| axis(name).is_some_and(|a| manual.contains(&a));
+        let (own, rest): (Vec<String>, Vec<String>) = self.layout.iter().cloned().partition(is_manual);
+        let split: Vec<AxisRef> = own.iter().filter_map(axis).collect();
+        let parts = AxisRef::total_size(mesh, &split);
+        let mut inside = Leading { layout: rest.clone().into(), ..self.clone() };
+        if is_whole || split.is_empty() || !self.size.is_multiple_of(parts) {
+            return (inside, rest.into());
+        }
+        let all = self.split.iter().flat_map(|(_, axes)| axes.iter()).chain(split);
+        inside.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
+        inside.size /= parts;
+        // Manual axes come first in the layout of a dimension.
+        (inside, [own, rest].concat().into())
+    }
 }
 
 /// Everything on which the batch of a function with a derivative of its own depends.
@@ -179,6 +219,8 @@ struct Made {
     /// The names of the batches of functions with derivatives of their own, and of those of their rules.
     names: HashMap<Mapped, (Arc<str>, RuleNames)>,
     taken: HashSet<Arc<str>>,
+    /// The number of batches of functions with derivatives of their own that are being made now, one inside the other.
+    depth: usize,
 }
 
 impl Made {
@@ -192,10 +234,15 @@ impl Made {
 }
 
 impl<'s> Scope<'s> {
-    fn new(module: &'s Module, body: &'s shardwise_ir::Body, batch: Batch<'s>, made: Rc<RefCell<Made>>) -> Scope<'s> {
+    fn new(
+        module: &'s Module,
+        body: &'s shardwise_ir::Body,
+        leading: Leading<'s>,
+        made: Rc<RefCell<Made>>,
+    ) -> Scope<'s> {
         let mapped = EntityVec::filled(body.value_count(), false);
         let (cloner, wrong) = (Cloner::new(body), Diagnostics::default());
-        Scope { module, body, size: batch.size, batch, cloner, mapped, made, split: None, wrong }
+        Scope { module, body, leading, cloner, mapped, made, wrong }
     }
 
     /// Maps `v` to `to`, which has the leading dimension if `is_mapped` and `v` is an array. Then its layout gets the
@@ -206,12 +253,12 @@ impl<'s> Scope<'s> {
         self.cloner.carry(v, to, b);
         if is_mapped {
             let sharding = self.body.sharding(v);
-            if let Some(axis) = sharding.and_then(|s| used_axis(s, self.batch.layout)) {
+            if let Some(axis) = sharding.and_then(|s| used_axis(s, &self.leading.layout)) {
                 self.wrong.push(errors::spmd_axis(axis, &b.loc));
             }
-            let sharding = sharding.map(|s| leading_sharding(s, self.batch.layout));
+            let sharding = sharding.map(|s| leading_sharding(s, &self.leading.layout));
             b.set_sharding(to, sharding);
-            if let (Some((mesh, axes)), Some(states)) = (&self.split, &self.body.value(v).manual) {
+            if let (Some((mesh, axes)), Some(states)) = (&self.leading.split, &self.body.value(v).manual) {
                 b.body.value_mut(to).manual = Some(Arc::new(states.with_varying(axes, mesh)));
             }
         }
@@ -220,7 +267,7 @@ impl<'s> Scope<'s> {
     /// Adds the leading dimension to the layout that the function states for a result, whose value is `v`. Records the
     /// mistake `spmd-axis` if it uses an axis of the batch, unless it is recorded of the value already.
     fn add_to_result(&mut self, v: Value, sharding: &mut Sharding, loc: &Loc) {
-        let layout = self.batch.layout;
+        let layout = &self.leading.layout;
         let used = |s: &Sharding| used_axis(s, layout);
         if !self.mapped[v] || self.body.sharding(v).and_then(used).is_none() {
             self.wrong.extend(used(sharding).map(|axis| errors::spmd_axis(axis, loc)));
@@ -230,7 +277,7 @@ impl<'s> Scope<'s> {
 
     fn arg(&mut self, v: Value, is_mapped: bool, b: &mut Builder<'_>) {
         let ty = self.body.ty(v);
-        let arg = b.arg(if is_mapped { batch_type(ty, self.size) } else { ty.clone() });
+        let arg = b.arg(if is_mapped { batch_type(ty, self.leading.size) } else { ty.clone() });
         self.set(v, arg, is_mapped, b);
     }
 
@@ -243,7 +290,7 @@ impl<'s> Scope<'s> {
                 let is_future = ty.as_tensor().is_none();
                 let done =
                     if is_future { b.value(Opcode::AsyncDone, [to], Attrs::new(), array.clone().into()) } else { to };
-                repeated(b, done, self.size)
+                repeated(b, done, self.leading.size)
             }
             _ => to,
         }
@@ -259,10 +306,10 @@ impl<'s> Scope<'s> {
     /// Checks that an array of this type can have the dimension of the batch. Fails with `transform-options` if it
     /// would be too large.
     fn check_size(&self, ty: &Type, loc: &Loc) -> Result<(), Diagnostics> {
-        let with_batch = batch_type(ty, self.size);
+        let with_batch = batch_type(ty, self.leading.size);
         match with_batch.as_tensor().is_none_or(|array| array.checked_bytes().is_some()) {
             true => Ok(()),
-            false => Err(errors::batch_too_large(self.size, ty, loc).into()),
+            false => Err(errors::batch_too_large(self.leading.size, ty, loc).into()),
         }
     }
 
@@ -283,13 +330,13 @@ impl<'s> Scope<'s> {
     fn op(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let is_mapped = |v: &Value| self.mapped[*v];
         if let Some((kind, axis)) = NamedOp::of(op)
-            && Some(axis) == self.batch.axis
+            && Some(axis) == self.leading.axis
         {
             self.named(op, kind, b);
             return Ok(());
         }
         let captures = !op.regions().is_empty() && op.captured().iter().any(is_mapped);
-        let has_axis = || self.batch.axis.is_some_and(|axis| spreads(self.module, op, axis));
+        let has_axis = || self.leading.axis.is_some_and(|axis| spreads(self.module, op, axis));
         if !captures && !op.operands().iter().any(is_mapped) && !has_axis() {
             self.cloner.op(op.op, b);
             return Ok(());
@@ -309,7 +356,7 @@ impl<'s> Scope<'s> {
             op: *op,
             operands: &operands,
             mapped: &mapped,
-            size: self.size,
+            size: self.leading.size,
             cloner: &mut self.cloner,
             b: &mut *b,
         };
@@ -410,26 +457,20 @@ impl<'s> Scope<'s> {
         Ok(())
     }
 
-    /// Builds the batch of a manual computation. If the axes of the batch are manual and divide its size, and no named
-    /// op in the body uses its dimension, each device has a part of the batch. If they are manual and this does not
-    /// hold, it is whole on each device. If one is not manual, the layouts of the operands and in the body name them.
-    /// Fails as [`region`](Scope::region) does.
+    /// Builds the batch of a manual computation. Each device has a part of the batch along those of its axes that are
+    /// manual, if they divide its size and no named op in the body uses its dimension ([`Leading::inside`]). Fails as
+    /// [`region`](Scope::region) does.
     fn manual(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
         let (region, loc) = (op.regions()[0], b.loc.clone());
         let (mesh, axes) = manual_mesh_axes(op).expect("verified");
-        let outer = (self.size, self.batch);
-        let split: Vec<AxisRef> = outer.1.layout.iter().filter_map(|a| Some(AxisRef::full(mesh.axis(a)?))).collect();
-        let parts = AxisRef::total_size(mesh, &split);
-        let is_manual = split.iter().all(|a| axes.contains(a));
-        let has_axis =
-            || outer.1.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
-        let is_split = !split.is_empty() && is_manual && self.size.is_multiple_of(parts) && !has_axis();
-        let own: &[String] = if is_split || !is_manual { outer.1.layout } else { &[] };
+        let outer = self.leading.clone();
+        let has_axis = outer.axis.is_some_and(|axis| spreads(self.module, op, axis) || gathers(self.module, op, axis));
+        let (inside, boundary) = outer.inside(mesh, axes, has_axis);
         let mut wrong = vec![];
         let mut layout = |sharding: &Sharding, is_mapped: bool| match is_mapped {
             true => {
-                wrong.extend(used_axis(sharding, own));
-                leading_sharding(sharding, own)
+                wrong.extend(used_axis(sharding, &boundary));
+                leading_sharding(sharding, &boundary)
             }
             false => sharding.clone(),
         };
@@ -438,40 +479,31 @@ impl<'s> Scope<'s> {
         if let Some(axis) = wrong.first() {
             return Err(errors::spmd_axis(axis, &loc).into());
         }
-        if is_manual {
-            self.size = if is_split { self.size / parts } else { self.size };
-            self.batch = Batch { size: self.size, layout: &[], ..self.batch };
-        }
-        let outer_split = self.split.clone();
-        if is_split {
-            let all = outer_split.iter().flat_map(|(_, axes)| axes.iter()).chain(split.iter().copied());
-            self.split = Some((mesh.clone(), AxisSet::new(mesh, all)));
-        }
+        self.leading = inside;
         let new = b.body.add_region();
         let mut inner = Builder::at(b.body, new, loc.clone());
         for (&arg, &v) in op.body[region].args.iter().zip(op.operands()) {
             self.arg(arg, self.mapped[v], &mut inner);
         }
         let made = self.region(region, &mut inner);
-        (self.size, self.batch) = outer;
-        self.split = outer_split;
+        self.leading = outer.clone();
         made?;
         let given = op.body.region_results(region);
         inner.op(Opcode::SdyReturn, self.cloner.values(given), Attrs::new(), []);
         b.loc = loc;
         let batched = |v: Value, is_mapped: bool| match is_mapped {
-            true => batch_type(op.body.ty(v), self.size),
+            true => batch_type(op.body.ty(v), self.leading.size),
             false => op.body.ty(v).clone(),
         };
         let types: Vec<Type> = op.results().iter().zip(given).map(|(&v, &g)| batched(v, self.mapped[g])).collect();
         let (operands, attrs) = (self.cloner.values(op.operands()), ManualComputation::attrs(ins, mesh, axes));
         let made = b.op_with_regions(Opcode::ManualComputation, operands, attrs, [new], types);
         let made = b.body[made].results.to_vec();
-        self.batch.layout = own;
+        self.leading.layout = boundary;
         for ((&v, &g), to) in op.results().iter().zip(given).zip(made) {
             self.set(v, to, self.mapped[g], b);
         }
-        self.batch = outer.1;
+        self.leading = outer;
         Ok(())
     }
 
@@ -486,7 +518,7 @@ impl<'s> Scope<'s> {
         let mapped: Vec<bool> = op.operands().iter().map(|&v| self.mapped[v]).collect();
         let (func, rule) = self.custom_functions(op, custom, &mapped)?;
         let operands = self.cloner.values(op.operands());
-        let types: Vec<Type> = op.results().iter().map(|&v| batch_type(op.body.ty(v), self.size)).collect();
+        let types: Vec<Type> = op.results().iter().map(|&v| batch_type(op.body.ty(v), self.leading.size)).collect();
         let new = b.op(Opcode::Composite, operands, rule.attrs(func, custom.args), types);
         let made = b.body[new].results.to_vec();
         for (&v, to) in op.results().iter().zip(made) {
@@ -507,9 +539,9 @@ impl<'s> Scope<'s> {
         let key = Mapped {
             func: custom.func.name.clone(),
             operands: mapped.to_vec(),
-            size: self.size,
-            layout: self.batch.layout.to_vec(),
-            split: self.split.clone(),
+            size: self.leading.size,
+            layout: self.leading.layout.to_vec(),
+            split: self.leading.split.clone(),
         };
         if let Some(names) = self.made.borrow().names.get(&key) {
             return Ok(names.clone());
@@ -541,7 +573,8 @@ impl<'s> Scope<'s> {
     }
 
     /// Adds the batch of a function under this name. All results have the leading dimension, except those that are
-    /// summed over it. Fails as [`region`](Scope::region) does.
+    /// summed over it. Fails as [`region`](Scope::region) does, as [`refuse_expansion`] does, and with `call-depth` if
+    /// batches of functions with derivatives of their own nest too deep.
     fn add_batch(
         &mut self,
         func: &'s Func,
@@ -549,11 +582,15 @@ impl<'s> Scope<'s> {
         mapped: &[bool],
         sums: &[bool],
     ) -> Result<(), Diagnostics> {
+        refuse_expansion(self.module, &[func], calls::callee)?;
+        self.made.borrow_mut().depth += 1;
+        if self.made.borrow().depth > calls::MAX_DEPTH {
+            return Err(calls::too_deep(&func.loc, "functions with derivatives of their own").into());
+        }
         let mut out = func.without_body();
         out.name = name.clone();
         let mut b = Builder::new(&mut out.body);
-        let mut scope = Scope::new(self.module, &func.body, self.batch, self.made.clone());
-        scope.split = self.split.clone();
+        let mut scope = Scope::new(self.module, &func.body, self.leading.clone(), self.made.clone());
         for (&v, &is_mapped) in func.body.args().iter().zip(mapped) {
             scope.arg(v, is_mapped, &mut b);
         }
@@ -577,7 +614,9 @@ impl<'s> Scope<'s> {
             }
         }
         self.wrong.extend(scope.wrong);
-        self.made.borrow_mut().added.push(out);
+        let mut made = self.made.borrow_mut();
+        made.added.push(out);
+        made.depth -= 1;
         Ok(())
     }
 
@@ -591,8 +630,7 @@ impl<'s> Scope<'s> {
     /// Copies the ops of a body on the operands of `op`, as batches where they need to be. Its results are those of the
     /// op. Fails as [`region`](Scope::region) does.
     fn inlined(&mut self, op: &OpView<'s>, body: &shardwise_ir::Body, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let mut inner = Scope::new(self.module, body, self.batch, self.made.clone());
-        inner.split = self.split.clone();
+        let mut inner = Scope::new(self.module, body, self.leading.clone(), self.made.clone());
         for (&arg, &v) in body.args().iter().zip(op.operands()) {
             inner.cloner.set(arg, self.cloner.get(v));
             inner.mapped[arg] = self.mapped[v];
@@ -614,8 +652,7 @@ impl<'s> Scope<'s> {
         let mut inside = Builder::at(b.body, new, loc.clone());
         let made = match callee(op) {
             Some(func) => {
-                let mut inner = Scope::new(self.module, &func.body, self.batch, self.made.clone());
-                inner.split = self.split.clone();
+                let mut inner = Scope::new(self.module, &func.body, self.leading.clone(), self.made.clone());
                 let made = inner.remat_region(func.body.entry(), &mapped, &mut inside);
                 self.wrong.extend(inner.wrong);
                 made?
@@ -652,7 +689,7 @@ impl<'s> Scope<'s> {
     /// Returns true for each value that has the leading dimension already, or that may have it in the batch of this op:
     /// a result of the op, or a value in its regions.
     fn depends(&self, op: &OpView<'s>) -> EntityVec<Value, bool> {
-        let (module, axis) = (self.module, self.batch.axis);
+        let (module, axis) = (self.module, self.leading.axis);
         let gathers = |op: &OpView<'_>| NamedOp::of(op).is_some_and(|(k, a)| k == NamedOp::Gather && Some(a) == axis);
         let mut depends = Depends::new(module, self.body, |op, v| array_type(op.body.ty(v)).is_some() && !gathers(op));
         depends.by_control = true;
@@ -799,7 +836,7 @@ impl<'s> Scope<'s> {
                     true => index,
                     false => {
                         let own = make::number(b, shardwise_base::DType::I32, k as i64);
-                        let own = repeated(b, own, self.size);
+                        let own = repeated(b, own, self.leading.size);
                         make::compare(b, "EQ", index, own)
                     }
                 };

@@ -208,6 +208,33 @@ func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{
 }
 
 #[test]
+fn a_computation_that_is_manual_over_some_axes_of_the_batch() {
+    let module = parse(
+        r#"sdy.mesh @mesh = <["data"=2, "pipe"=2, "model"=2]>
+func.func @main(%x: tensor<6xf64>) -> tensor<6xf64> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"model"}]>] out_shardings=[<@mesh, [{"model"}]>] manual_axes={"data", "model"} (%a: tensor<3xf64>) {
+    %1 = stablehlo.sine %a : tensor<3xf64>
+    sdy.return %1 : tensor<3xf64>
+  } : (tensor<6xf64>) -> tensor<6xf64>
+  return %0 : tensor<6xf64>
+}"#,
+    );
+    let main = module.main().unwrap();
+    let x: Vec<f64> = (0..30).map(|i| i as f64 / 7.0).collect();
+    // A batch of 4 is split over "data", and one of 5 is whole along it.
+    for size in [4, 5] {
+        let x = [Literal::new([size, 6], &x[..size * 6])];
+        let whole = run(&with_main(&module, vmap(&module, main, &[0], size).unwrap().func), &x);
+        for axes in [["data", "pipe"], ["pipe", "data"]] {
+            let axes = axes.map(String::from);
+            let made =
+                vmap_with(&module, main, &[0], Batch { size, has_all: true, axis: None, layout: &axes }).unwrap();
+            assert_eq!(run(&with_main(&module, made.func), &x), whole);
+        }
+    }
+}
+
+#[test]
 fn the_own_elements_of_lists_keep_the_signs_of_zeros() {
     let module = parse(
         r#"func.func @main(%x: tensor<2xf64>) -> tensor<f64> {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{check, check_batch, numbers, parse, printed, run, values, with_main};
-use shardwise_ir::{text, verify};
+use shardwise_base::{Account, Budget, CancelToken, Stop};
+use shardwise_ir::{Module, text, verify};
 use shardwise_ops::derivative::Derivative;
 use shardwise_ops::{OPS, Opcode, PropagationClass};
 use shardwise_transform::{jvp, linearize, vjp, vmap};
@@ -854,5 +855,91 @@ fn a_tuple_has_no_derivative() {
     let main = module.main().unwrap();
     for found in [jvp(&module, main, &[0]).unwrap_err(), vjp(&module, main, &[0]).unwrap_err()] {
         assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-derivative"], "{found}");
+    }
+}
+
+/// Returns a program with `count` functions besides the main one, of which each but the last calls the next one with
+/// these lines, where `NEXT` stands for its name.
+fn chain(count: usize, lines: &str) -> Module {
+    let func = |i: usize| {
+        let (name, next) =
+            if i == 0 { ("@main".into(), "@f1".into()) } else { (format!("@f{i}"), format!("@f{}", i + 1)) };
+        let lines =
+            if i < count { lines.replace("NEXT", &next) } else { "  %0 = stablehlo.sine %x : tensor<f64>\n".into() };
+        format!("func.func {name}(%x: tensor<f64>) -> tensor<f64> {{\n{lines}  return %0 : tensor<f64>\n}}\n")
+    };
+    parse(&(0..=count).map(func).collect::<String>())
+}
+
+const CALL: &str = "  %0 = call NEXT(%x) : (tensor<f64>) -> tensor<f64>\n";
+const TWO_CALLS: &str =
+    "  %1 = call NEXT(%x) : (tensor<f64>) -> tensor<f64>\n  %0 = call NEXT(%1) : (tensor<f64>) -> tensor<f64>\n";
+
+/// Returns the codes of the mistakes that the transforms of a program's main function report.
+fn codes(module: &Module) -> Vec<&'static str> {
+    let main = module.main().unwrap();
+    let found = [
+        jvp(module, main, &[0]).err(),
+        vjp(module, main, &[0]).err(),
+        linearize(module, main, &[0]).err(),
+        vmap(module, main, &[0], 2).err(),
+    ];
+    found.iter().flatten().flat_map(|found| found.iter().map(|d| d.code)).collect()
+}
+
+#[test]
+fn calls_that_nest_deeply_are_refused() {
+    assert_eq!(codes(&chain(100, CALL)), [""; 0]);
+    assert_eq!(codes(&chain(20_000, CALL)), ["call-depth"; 4]);
+}
+
+#[test]
+fn calls_that_double_the_program_are_refused() {
+    assert_eq!(codes(&chain(8, TWO_CALLS)), [""; 0]);
+    assert_eq!(codes(&chain(60, TWO_CALLS)), ["call-size"; 4]);
+}
+
+/// Returns a program with `count` functions with derivatives of their own, of which the rule of each but the last calls
+/// the next one.
+fn chain_of_rules(count: usize) -> Module {
+    let call = |i: usize| {
+        let attrs = format!("decomposition = @f{i}, composite_attributes = {{args = 1 : i64, jvp = @j{i}}}");
+        format!("stablehlo.composite \"shardwise.custom_jvp\" %x {{{attrs}}} : (tensor<f64>) -> tensor<f64>")
+    };
+    let funcs = |i: usize| {
+        let rule = if i + 1 < count { call(i + 1) } else { "stablehlo.sine %x : tensor<f64>".into() };
+        format!(
+            "func.func @f{i}(%x: tensor<f64>) -> tensor<f64> {{
+  return %x : tensor<f64>
+}}
+func.func @j{i}(%x: tensor<f64>, %t: tensor<f64>) -> (tensor<f64>, tensor<f64>) {{
+  %0 = {rule}
+  return %0, %t : tensor<f64>, tensor<f64>
+}}\n"
+        )
+    };
+    let main = format!(
+        "func.func @main(%x: tensor<f64>) -> tensor<f64> {{
+  %0 = {}
+  return %0 : tensor<f64>
+}}\n",
+        call(0)
+    );
+    parse(&(main + &(0..count).map(funcs).collect::<String>()))
+}
+
+#[test]
+fn rules_that_nest_deeply_are_refused() {
+    assert_eq!(codes(&chain_of_rules(100)), [""; 0]);
+    // Derivatives copy only the first rule.
+    assert_eq!(codes(&chain_of_rules(5_000)), ["call-depth"]);
+}
+
+#[test]
+fn transforms_can_be_cancelled() {
+    let module = chain(14, TWO_CALLS);
+    for polls in [1, 1_000, 100_000] {
+        let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::at_poll(polls));
+        assert_eq!(budget.run(|| codes(&module)), Err(Stop::Cancelled));
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{check, check_batch, parse, printed, with_main};
-use shardwise_transform::vjp;
+use shardwise_transform::{jvp, linearize, vjp};
 
 /// Returns a program with the mesh `x=2, y=2` that runs `body` as per-device code over the axes `manual`. `ins` are the
 /// layout, the whole type and the type on each device of each argument, and `out` those of the result. The body reads
@@ -264,4 +264,37 @@ fn started_collectives() {
     %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<2x3xf64>>) -> tensor<2x3xf64>
     %out = stablehlo.multiply %d, %x0 : tensor<2x3xf64>"#;
     checked(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, body));
+}
+
+/// Returns a program with a manual computation over the mesh `x=2, y=2`, and one in front of it over `second`, which is
+/// split over the axis `z`.
+fn of_two_meshes(second: &str) -> String {
+    format!(
+        r#"sdy.mesh @first = <["x"=2, "y"=2]>
+sdy.mesh @second = <{second}>
+func.func @main(%a: tensor<4xf64>) -> tensor<4xf64> {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@second, [{{"z"}}]>] out_shardings=[<@second, [{{"z"}}]>] manual_axes={{"z"}} (%b: tensor<1xf64>) {{
+    %1 = stablehlo.sine %b : tensor<1xf64>
+    sdy.return %1 : tensor<1xf64>
+  }} : (tensor<4xf64>) -> tensor<4xf64>
+  %2 = sdy.manual_computation(%0) in_shardings=[<@first, [{{"x", "y"}}]>] out_shardings=[<@first, [{{"x", "y"}}]>] manual_axes={{"x", "y"}} (%b: tensor<1xf64>) {{
+    %3 = stablehlo.sine %b : tensor<1xf64>
+    sdy.return %3 : tensor<1xf64>
+  }} : (tensor<4xf64>) -> tensor<4xf64>
+  return %2 : tensor<4xf64>
+}}"#
+    )
+}
+
+#[test]
+fn manual_computations_over_two_meshes() {
+    for second in [r#"["z"=4]"#, r#"["z"=4, "w"=1]"#] {
+        let module = parse(&of_two_meshes(second));
+        let main = module.main().unwrap();
+        assert!(jvp(&module, main, &[0]).is_ok());
+        for found in [vjp(&module, main, &[0]), linearize(&module, main, &[0])] {
+            let found = found.unwrap_err();
+            assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["manual-mesh"], "{found}");
+        }
+    }
 }

@@ -15,7 +15,8 @@ use shardwise_ops::{Opcode, make};
 /// [`split`](crate::split) divides it into a part that runs once, and a linear one.
 ///
 /// # Errors
-/// Those of [`jvp`], and `loop-length` for a loop that has tangents and whose number of steps is not known.
+/// Those of [`jvp`], `loop-length` for a loop that has tangents and whose number of steps is not known, and
+/// `manual-mesh` for manual computations over different meshes.
 pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     linearize_of(module, func, args, usize::MAX)
 }
@@ -32,7 +33,7 @@ pub fn linearize_of(module: &Module, func: &Func, args: &[usize], count: usize) 
     b.loc = func.loc.clone();
     let mut reverse = Reverse::new(module, source);
     reverse.cloner.args(source.entry(), &mut b);
-    reverse.mark(&source.args()[own..]);
+    reverse.mark(&source.args()[own..])?;
     let entry = source.entry();
     reverse.known(entry, &mut b);
     reverse.forth(entry, &mut b)?;
