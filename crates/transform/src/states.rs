@@ -194,8 +194,9 @@ impl Infer<'_> {
 
     fn while_loop(&mut self, op: &OpView<'_>, around: &AxisSet) {
         let (body, [cond, turn]) = (self.body, [0, 1].map(|i| op.regions()[i]));
-        let mut carried: Vec<ManualAxes> =
-            op.operands().iter().map(|&v| self.decided(self.values[v].clone(), around)).collect();
+        // A loop around this one may come here again. States only grow, so this goes on from the time before.
+        let given = op.operands().iter().zip(&body[turn].args);
+        let mut carried: Vec<ManualAxes> = given.map(|(&v, &arg)| self.decided(self.join(&[v, arg]), around)).collect();
         loop {
             for region in [cond, turn] {
                 body[region].args.iter().zip(&carried).for_each(|(&arg, state)| self.set(arg, state.clone()));

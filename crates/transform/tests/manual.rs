@@ -298,3 +298,32 @@ fn manual_computations_over_two_meshes() {
         }
     }
 }
+
+/// Each loop has two rounds until the axes over which its values vary are known. If each round of a loop began the loops
+/// in it anew, this would not end.
+#[test]
+fn loops_in_loops_take_no_more_rounds() {
+    const DEPTH: usize = 40;
+    let loops = (0..DEPTH).rev().fold(String::new(), |inner, k| {
+        let added = if k + 1 == DEPTH { "%x0".to_string() } else { format!("%w{}#1", k + 1) };
+        format!(
+            "%z{k} = stablehlo.constant dense<0.0> : tensor<2x3xf64>
+%w{k}:2 = stablehlo.while(%i{k} = %zero, %y{k} = %z{k}) : tensor<i32>, tensor<2x3xf64> cond {{
+  %t{k} = stablehlo.compare LT, %i{k}, %one, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %t{k} : tensor<i1>
+}} do {{
+  %j{k} = stablehlo.add %i{k}, %one : tensor<i32>
+{inner}  %s{k} = stablehlo.add %y{k}, {added} : tensor<2x3xf64>
+  stablehlo.return %j{k}, %s{k} : tensor<i32>, tensor<2x3xf64>
+}}
+"
+        )
+    });
+    let body = format!(
+        "%zero = stablehlo.constant dense<0> : tensor<i32>
+%one = stablehlo.constant dense<1> : tensor<i32>
+{loops}%out = stablehlo.negate %w0#1 : tensor<2x3xf64>"
+    );
+    let module = parse(&manual(&[SPLIT], r#"{"x"}"#, SPLIT, &body));
+    vjp(&module, module.main().unwrap(), &[0]).unwrap_or_else(|e| panic!("{e}"));
+}
