@@ -41,6 +41,10 @@ struct Piece {
 /// The largest number of parts of a join that takes the place of other ops.
 const MAX_PARTS: usize = 16;
 
+/// The largest number of ops that are looked at for the pieces of one. Rolls of rolls have twice as many with each roll,
+/// and these are enough to read through six of them.
+const MAX_OPS: usize = 256;
+
 impl Join {
     pub(crate) const SCHEMA: Schema = Schema {
         attributes: &[
@@ -72,14 +76,14 @@ impl Join {
 
     /// Returns the join that takes the place of a concatenation along `dim`, or of a slice that cuts no other
     /// dimension. Each operand that is such an op, or a join along `dim`, of no more than [`MAX_PARTS`] pieces is
-    /// replaced by its pieces.
+    /// replaced by its pieces, if no more than [`MAX_OPS`] ops have to be looked at.
     ///
     /// Returns `None` for other ops, if there are then no pieces or more than [`MAX_PARTS`], if pieces of several
     /// elements have different strides, or if all values that the join reads are operands of the op itself. Also
     /// returns `None` if the stride is not 1 and the join does not run around its only operand ([`run_around`]): blocks
     /// of such joins would fetch elements that are left out.
     pub(super) fn read_through(op: &OpView<'_>, dim: usize) -> Option<ReadThrough> {
-        let pieces = pieces(op, dim).filter(|pieces| !pieces.is_empty())?;
+        let pieces = pieces(op, dim, MAX_OPS).filter(|pieces| !pieces.is_empty())?;
         // Any stride suits a single element.
         let stride = pieces.iter().find(|piece| piece.size > 1).map_or(1, |piece| piece.stride);
         if pieces.iter().any(|piece| piece.size > 1 && piece.stride != stride) {
@@ -111,11 +115,14 @@ impl Join {
 /// Returns the pieces of which a concatenation or a join along `dim` consists, or a slice that cuts no other dimension.
 /// An operand of a concatenation or slice that is such an op, of few enough pieces, is replaced by them. Pieces without
 /// elements are left out. Returns `None` for other ops, and if there are more than [`MAX_PARTS`] pieces.
-fn pieces(op: &OpView<'_>, dim: usize) -> Option<Vec<Piece>> {
+///
+/// Looks at no more than `most` ops, of which each operand has an equal share, and returns `None` if `most` is 0.
+fn pieces(op: &OpView<'_>, dim: usize, most: usize) -> Option<Vec<Piece>> {
+    let share = most.checked_sub(1)? / op.operands().len().max(1);
     let of = |i: usize| {
         let own = Piece { value: op.operand(i), start: 0, size: op.operand_shape(i)[dim], stride: 1 };
         let own = || if own.size == 0 { vec![] } else { vec![own] };
-        op.operand_def(i).and_then(|def| pieces(&def, dim)).unwrap_or_else(own)
+        op.operand_def(i).and_then(|def| pieces(&def, dim, share)).unwrap_or_else(own)
     };
     let pieces = match Opcode::of_view(op) {
         Opcode::Concatenate if Concatenate::dim(op) == Some(dim) => (0..op.operands().len()).flat_map(of).collect(),
@@ -301,4 +308,45 @@ fn run_around(parts: &[Part], stride: usize, n: usize) -> Option<i64> {
     let follows = |pair: &[Part]| (pair[0].start + pair[0].size * stride) % n == pair[1].start % n;
     let is_one = n > 0 && parts.iter().all(|p| p.operand == 0) && parts.windows(2).all(follows);
     is_one.then(|| parts.first().map(|p| p.start as i64)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the operands and parts of the join that takes the place of the last of `count` ops, each of which
+    /// `write(i)` writes as `%i`. The first op reads `%0`, an argument.
+    fn read_through(count: usize, write: impl Fn(usize) -> String) -> (usize, Vec<usize>) {
+        let ops: String = (1..=count).map(|i| write(i) + "\n").collect();
+        let text = format!("func.func @main(%0: tensor<64xf32>) {{\n{ops}return\n}}");
+        let module = shardwise_ir::text::parse("x.mlir", &text, &crate::OPS).unwrap_or_else(|e| panic!("{e}"));
+        let body = &module.main().unwrap().body;
+        let ops = &body[body.entry()].ops;
+        let read = Join::read_through(&module.view(body, ops[ops.len() - 2]), 0).expect("there is a join");
+        (read.operands.len(), read.attrs.sizes("parts").unwrap())
+    }
+
+    #[test]
+    fn a_long_chain_of_slices_is_read_through_in_part() {
+        let slice = |i: usize| format!("%{i} = stablehlo.slice %{} [0:64] : (tensor<64xf32>) -> tensor<64xf32>", i - 1);
+        for count in [2, 100, 20_000] {
+            assert_eq!(read_through(count, slice), (1, vec![0, 0, 64]));
+        }
+    }
+
+    #[test]
+    fn a_long_chain_of_rolls_is_read_through_in_part() {
+        let roll = |i: usize| {
+            let x = i - 1;
+            format!(
+                "%a{i} = stablehlo.slice %{x} [1:64] : (tensor<64xf32>) -> tensor<63xf32>
+                 %b{i} = stablehlo.slice %{x} [0:1] : (tensor<64xf32>) -> tensor<1xf32>
+                 %{i} = stablehlo.concatenate %a{i}, %b{i}, dim = 0 : (tensor<63xf32>, tensor<1xf32>) -> tensor<64xf32>"
+            )
+        };
+        assert_eq!(read_through(2, roll), (1, vec![0, 2, 62, 0, 0, 1, 0, 1, 1]));
+        let (operands, parts) = read_through(200, roll);
+        assert!(operands <= 2, "{operands}");
+        assert_eq!(parts.chunks(3).map(|part| part[2]).sum::<usize>(), 64);
+    }
 }
