@@ -212,9 +212,13 @@ impl ConvDims {
     }
 
     /// Builds the cotangent of the input: the cotangent of the result, spread by the strides, under the reversed
-    /// kernel.
-    fn input_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+    /// kernel. Returns `None` for zero, if the padding is so large that only padding is under the kernel.
+    fn input_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Option<Value> {
         let op = cx.op;
+        let (from, to) = (op.operand_shape(0), op.result_shape(0));
+        let transposed =
+            |(d, w): (usize, WindowDim)| w.transposed(from[self.input_spatial[d]], to[self.output_spatial[d]]);
+        let window = self.window(&op).into_iter().enumerate().map(transposed).collect::<Option<_>>()?;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
         let groups = features.max(batches);
         let (ct, kernel) = (cx.cotangent(), cx.known(1));
@@ -222,20 +226,6 @@ impl ConvDims {
         if groups > 1 {
             kernel = moved(cx.b, kernel, self.kernel_output_feature, self.kernel_input_feature, groups);
         }
-        let (from, to) = (op.operand_shape(0), op.result_shape(0));
-        let window = self.window(&op).into_iter().enumerate().map(|(d, w)| {
-            let (n, places) =
-                (spread(from[self.input_spatial[d]], w.base_dilation), spread(to[self.output_spatial[d]], w.stride));
-            let extent = spread(w.size, w.dilation);
-            let low = extent - w.low - 1;
-            WindowDim {
-                stride: w.base_dilation,
-                base_dilation: w.stride,
-                low,
-                high: n + extent - 1 - places - low,
-                ..w
-            }
-        });
         let dims = ConvDims {
             input_batch: self.output_batch,
             input_feature: self.output_feature,
@@ -249,7 +239,7 @@ impl ConvDims {
         };
         let mut built = Built {
             like: &op,
-            window: window.collect(),
+            window,
             reversed: self.reversed(&op).into_iter().map(|r| !r).collect(),
             feature_groups: groups,
             batch_groups: 1,
@@ -257,23 +247,21 @@ impl ConvDims {
             b: &mut *cx.b,
         };
         let made = dims.convolution(&mut built, ct, kernel);
-        if batches > 1 { moved(cx.b, made, self.input_feature, self.input_batch, batches) } else { made }
+        let is_grouped = batches > 1;
+        Some(if is_grouped { moved(cx.b, made, self.input_feature, self.input_batch, batches) } else { made })
     }
 
     /// Builds the cotangent of the kernel: the input under the cotangent of the result, with batches summed in the
-    /// place of features.
-    fn kernel_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Value {
+    /// place of features. Returns `None` for zero, if the padding is so large that only padding is under the kernel.
+    fn kernel_cotangent(&self, cx: &mut CotangentCx<'_, '_, '_>) -> Option<Value> {
         let op = cx.op;
+        let (from, to) = (op.operand_shape(0), op.result_shape(0));
+        let by_elements =
+            |(d, w): (usize, WindowDim)| w.by_all_elements(from[self.input_spatial[d]], to[self.output_spatial[d]]);
+        let window = self.window(&op).into_iter().enumerate().map(by_elements).collect::<Option<_>>()?;
         let [features, batches] = ["feature_group_count", "batch_group_count"].map(|name| group_count(&op, name));
         let (ct, x) = (cx.cotangent(), cx.known(0));
         let [ct, x] = in_wider_type(cx.b, [ct, x]);
-        let (from, to) = (op.operand_shape(0), op.result_shape(0));
-        let window = self.window(&op).into_iter().enumerate().map(|(d, w)| {
-            let places = to[self.output_spatial[d]];
-            let (n, out) = (spread(from[self.input_spatial[d]], w.base_dilation), spread(places, w.stride));
-            let high = out - n + spread(w.size, w.dilation) - w.low - 1;
-            WindowDim { size: places, stride: w.dilation, dilation: w.stride, high, ..w }
-        });
         let dims = ConvDims {
             input_batch: self.input_feature,
             input_feature: self.input_batch,
@@ -288,7 +276,7 @@ impl ConvDims {
         let reversed = self.reversed(&op);
         let mut built = Built {
             like: &op,
-            window: window.collect(),
+            window,
             reversed: vec![false; reversed.len()],
             feature_groups: batches,
             batch_groups: features,
@@ -298,7 +286,7 @@ impl ConvDims {
         let made = dims.convolution(&mut built, x, ct);
         let flipped: Vec<usize> =
             (0..reversed.len()).filter(|&d| reversed[d]).map(|d| self.kernel_spatial[d]).collect();
-        if flipped.is_empty() { made } else { make::reverse(cx.b, made, &flipped) }
+        Some(if flipped.is_empty() { made } else { make::reverse(cx.b, made, &flipped) })
     }
 
     /// Builds a batch of convolutions. The new dimension becomes a part of the batch dimension, of the features of the
@@ -376,11 +364,6 @@ fn empty_batch(cx: &mut BatchCx<'_, '_, '_>) -> Value {
     cx.b.value(Opcode::Constant, [], make::constant_attrs(empty), leading_type(cx.op.result_type(0), 0))
 }
 
-/// Returns the size of `n` elements with `by - 1` holes between two of them.
-fn spread(n: usize, by: usize) -> i64 {
-    if n == 0 { 0 } else { (n as i64 - 1) * by as i64 + 1 }
-}
-
 /// Moves the groups, which are the major part of dimension `from`, to the major part of dimension `to`.
 fn moved(b: &mut Builder<'_>, x: Value, from: usize, to: usize, groups: usize) -> Value {
     let mut shape = make::type_of(b, x).shape.clone();
@@ -427,8 +410,9 @@ impl Facts for Convolution {
                 return vec![None, None];
             }
             let dims = ConvDims::of(&op).expect("verified");
-            let input = cx.is_linear(0).then(|| dims.input_cotangent(cx).into());
-            vec![input, cx.is_linear(1).then(|| dims.kernel_cotangent(cx).into())]
+            let input = if cx.is_linear(0) { dims.input_cotangent(cx) } else { None };
+            let kernel = if cx.is_linear(1) { dims.kernel_cotangent(cx) } else { None };
+            vec![input.map(Cotangent::Whole), kernel.map(Cotangent::Whole)]
         })
     }
     fn batch(&self, _: &OpView<'_>, _: &[bool]) -> Batched<'_> {

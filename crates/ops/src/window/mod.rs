@@ -66,10 +66,10 @@ impl WindowDim {
     /// elements of the dimension the positions at which this window meets the element. Returns `None` if there are no
     /// elements or positions, if this window has no elements, or if a number overflows.
     fn transposed(&self, n: usize, places: usize) -> Option<WindowDim> {
-        let spread = |n: usize, by: usize| i64::try_from(n.checked_sub(1)?.checked_mul(by)?.checked_add(1)?).ok();
-        let (elements, extent) = (spread(n, self.base_dilation)?, spread(self.size, self.dilation)?);
+        let (elements, extent) = (size_with_holes(n, self.base_dilation)?, size_with_holes(self.size, self.dilation)?);
         let low = extent.checked_sub(self.low)?.checked_sub(1)?;
-        let high = elements.checked_add(extent)?.checked_sub(spread(places, self.stride)?)?.checked_sub(low)? - 1;
+        let rest = elements.checked_add(extent)?.checked_sub(size_with_holes(places, self.stride)?)?;
+        let high = rest.checked_sub(low)?.checked_sub(1)?;
         let (stride, base_dilation) = (self.base_dilation, self.stride);
         Some(WindowDim { stride, low, high, base_dilation, ..*self })
     }
@@ -96,6 +96,22 @@ impl WindowDim {
     fn by_elements(self, places: usize) -> WindowDim {
         WindowDim { size: places, stride: self.dilation, dilation: self.stride, ..self }
     }
+
+    /// Returns the window of [`WindowDim::by_elements`] with the padding at which it has, along a dimension of `n`
+    /// elements, one position for each element of this window. Returns `None` if there are no elements or positions, if
+    /// this window has no elements, or if a number overflows.
+    fn by_all_elements(self, n: usize, places: usize) -> Option<WindowDim> {
+        let (elements, extent) = (size_with_holes(n, self.base_dilation)?, size_with_holes(self.size, self.dilation)?);
+        let rest = size_with_holes(places, self.stride)?.checked_sub(elements)?.checked_add(extent)?;
+        let high = rest.checked_sub(self.low)?.checked_sub(1)?;
+        Some(WindowDim { high, ..self.by_elements(places) })
+    }
+}
+
+/// Returns the size of `n` elements with `by - 1` holes between two of them. Returns `None` if there are no elements, or
+/// if the size overflows.
+fn size_with_holes(n: usize, by: usize) -> Option<i64> {
+    i64::try_from(n.checked_sub(1)?.checked_mul(by)?.checked_add(1)?).ok()
 }
 
 /// Returns the op's attributes with the `padding` of `window`, in which the padding of the context's windows replaces

@@ -225,6 +225,16 @@ fn convolutions_without_results_are_transposed() {
 }
 
 #[test]
+fn convolutions_of_padding_of_every_size_are_transposed() {
+    let (most, least) = (i64::MAX, i64::MIN);
+    for pad in [[most, least], [least, most], [most, -most], [-most, most], [least + 8, most - 7]] {
+        let x = [varied(&[1, 8, 1], 1), varied(&[1, 1, 1], 2)];
+        let module = convolution(&x, 1, Attrs::new().with("padding", padding(&[pad])));
+        (0..2).for_each(|i| check_transpose(&module, &x, &[i]));
+    }
+}
+
+#[test]
 fn batches_of_no_convolutions() {
     for (x, attrs) in convolutions() {
         let module = convolution(&x, 1, attrs);
