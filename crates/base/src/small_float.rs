@@ -45,7 +45,8 @@ fn format(dtype: DType) -> Option<Format> {
 
 impl DType {
     /// Returns the value of a code, or `None` if this is not a float type of eight bits or less. Bits of `code` that
-    /// the type does not have are ignored.
+    /// the type does not have are ignored. A NaN has the sign of its code, except that the only NaN of a type is
+    /// positive.
     pub fn small_float(self, code: u8) -> Option<f64> {
         if self == DType::F8E8M0FNU {
             return Some(if code == 255 { f64::NAN } else { f64::from(i32::from(code) - 127).exp2() });
@@ -121,23 +122,23 @@ impl Format {
         let mantissa = code & ((1 << self.mantissa_bits) - 1);
         let exponent = (code >> self.mantissa_bits) & ((1 << self.exponent_bits) - 1);
         let is_negative = code >> (self.mantissa_bits + self.exponent_bits) & 1 == 1;
+        let signed = |magnitude: f64| if is_negative { -magnitude } else { magnitude };
         let top = (1 << self.exponent_bits) - 1;
         match self.special {
-            Special::Ieee if exponent == top && mantissa == 0 => {
-                return if is_negative { f64::NEG_INFINITY } else { f64::INFINITY };
+            Special::Ieee if exponent == top && mantissa == 0 => return signed(f64::INFINITY),
+            Special::Ieee if exponent == top => return signed(f64::NAN),
+            Special::NanIsOnes if exponent == top && mantissa == (1 << self.mantissa_bits) - 1 => {
+                return signed(f64::NAN);
             }
-            Special::Ieee if exponent == top => return f64::NAN,
-            Special::NanIsOnes if exponent == top && mantissa == (1 << self.mantissa_bits) - 1 => return f64::NAN,
             Special::NanIsMinusZero if is_negative && exponent == 0 && mantissa == 0 => return f64::NAN,
             _ => {}
         }
         let fraction = f64::from(mantissa) / f64::from(1u32 << self.mantissa_bits);
-        let magnitude = if exponent == 0 {
+        signed(if exponent == 0 {
             fraction * f64::from(1 - self.bias).exp2()
         } else {
             (1.0 + fraction) * f64::from(exponent as i32 - self.bias).exp2()
-        };
-        if is_negative { -magnitude } else { magnitude }
+        })
     }
 
     /// Returns the code of the value nearest to `x`, ties to the even code, as [`DType::small_float_code`] states.
@@ -224,6 +225,19 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_nan_has_the_sign_of_its_code() {
+        let is_negative = |dtype: DType, code: u8| {
+            let value = dtype.small_float(code).unwrap();
+            assert!(value.is_nan(), "{dtype} {code}: {value}");
+            value.is_sign_negative()
+        };
+        for (dtype, code) in [(DType::F8E4M3FN, 0x7f), (DType::F8E5M2, 0x7e), (DType::F8E3M4, 0x71)] {
+            assert!(!is_negative(dtype, code) && is_negative(dtype, code | 0x80), "{dtype}");
+        }
+        assert!(!is_negative(DType::F8E4M3FNUZ, 0x80) && !is_negative(DType::F8E8M0FNU, 0xff));
     }
 
     #[test]
