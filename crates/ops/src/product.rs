@@ -55,7 +55,7 @@ pub(crate) fn windows(b: &mut Builder<'_>, x: Value, fill: Value, window: &[Wind
     let elements = moved.iter().enumerate().map(|(i, d)| d + i + 1).collect();
     if moved.iter().any(|&d| places(d) == 0) {
         // Negative padding may remove more elements than there are.
-        let sizes = |d| if window[d].is_identity() { vec![from[d]] } else { vec![places(d), window[d].size] };
+        let sizes = |d: usize| if window[d].is_identity() { vec![from[d]] } else { vec![places(d), window[d].size] };
         let shape: Vec<usize> = (0..window.len()).flat_map(sizes).collect();
         return (make::broadcast_scalar(b, fill, &shape), elements);
     }

@@ -248,7 +248,6 @@ fn refusals() {
         stablehlo.real_dynamic_slice
         stablehlo.rng
         stablehlo.rng_bit_generator
-        stablehlo.if
         stablehlo.optimization_barrier
         stablehlo.composite
         stablehlo.custom_call

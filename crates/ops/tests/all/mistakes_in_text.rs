@@ -241,18 +241,24 @@ fn permutes_over_axes_name_axes_that_fit() {
 
 #[test]
 fn a_region_without_a_return_is_reported_once() {
-    let check = |body: &str| codes("%x: tensor<8xf32>, %i: tensor<i1>", "tensor<8xf32>", body, &["region-terminator"]);
-    check("");
-    check("%0 = stablehlo.add %x, %x : tensor<8xf32>");
-    check("return %x : tensor<8xf32>\n%0 = stablehlo.add %x, %x : tensor<8xf32>");
-    check(
-        "%0 = \"stablehlo.if\"(%i) ({
-           stablehlo.return %x : tensor<8xf32>
-         }, {
-           %1 = stablehlo.add %x, %x : tensor<8xf32>
-         }) : (tensor<i1>) -> tensor<8xf32>
-         return %0 : tensor<8xf32>",
-    );
+    let check = |body: &str, expected: &str| {
+        codes("%x: tensor<8xf32>, %i: tensor<i1>", "tensor<8xf32>", body, &[expected]);
+    };
+    let branch = |last: &str| {
+        format!(
+            "%0 = \"stablehlo.if\"(%i) ({{
+               stablehlo.return %x : tensor<8xf32>
+             }}, {{
+               {last}
+             }}) : (tensor<i1>) -> tensor<8xf32>
+             return %0 : tensor<8xf32>"
+        )
+    };
+    check("", "region-terminator");
+    check("%0 = stablehlo.add %x, %x : tensor<8xf32>", "region-terminator");
+    check("return %x : tensor<8xf32>\n%0 = stablehlo.add %x, %x : tensor<8xf32>", "region-terminator");
+    check(&branch("%1 = stablehlo.add %x, %x : tensor<8xf32>"), "region-terminator");
+    check(&branch("stablehlo.return %i : tensor<i1>"), "if_c2");
 }
 
 #[test]
