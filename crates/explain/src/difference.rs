@@ -138,7 +138,8 @@ pub fn compare(first: &Module, second: &Module, options: &Options) -> Result<Com
     })
 }
 
-/// Prints the totals of both programs, and the first 12 of the collectives that differ. The alternate form has colours.
+/// Prints the totals of both programs, and the collectives that only one program has or by which other numbers of bytes
+/// are received: the first 12, and the number of the others. The alternate form has colours.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show::comparison(f, self)

@@ -127,7 +127,7 @@ pub(crate) struct Version {
     pub timeline: Option<Timeline>,
 }
 
-/// What the trials of a search share: the budget of the scheduler, and the decisions of the partitioner.
+/// The state that the trials of a search share: the budget of the scheduler, and the decisions of the partitioner.
 pub(crate) struct Trials {
     count: usize,
     /// The decisions of the partitioner that the trials share.

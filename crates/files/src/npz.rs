@@ -170,7 +170,7 @@ struct Header {
 
 impl Header {
     /// Parses the Python dictionary of a header. Of Python's literals only those are accepted that numpy writes for an
-    /// array of plain elements, so that no value but the shape's tuple has parts.
+    /// array of plain elements, so that no value but the shape's tuple has parts. Fails for any other text.
     fn parse(text: &str) -> Result<Header, &'static str> {
         let (mut descr, mut is_fortran, mut shape) = (None, None, None);
         let mut rest = Rest(text);
@@ -429,7 +429,7 @@ mod tests {
         std::fs::remove_file(path).unwrap();
     }
 
-    /// Reads a header with this text.
+    /// Reads a header with this text. Fails as [`read_header`] does.
     fn parsed(text: &str) -> Result<(String, bool, Vec<usize>), Mismatch> {
         let bytes = [b"\x93NUMPY\x02\0", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
         read_header(&mut &bytes[..]).map(|header| (header.descr, header.is_fortran, header.shape))

@@ -11,7 +11,8 @@ pub struct Frame {
     /// The axes of the grid, major to minor.
     pub axes: Vec<AxisRef>,
     pub process_count: usize,
-    /// The number of processes of one replica. Process `r * partition_count + p` is partition `p` of replica `r`.
+    /// The number of processes of one replica. Without a mesh, process `r * partition_count + p` is partition `p` of
+    /// replica `r`. With a mesh, there is one replica, and the partition of a process is its device.
     pub partition_count: usize,
     /// The positions of the mesh's devices, computed at the first use.
     positions: OnceLock<Arc<Positions>>,

@@ -91,7 +91,7 @@ pub struct Price {
     pub extra: u64,
 }
 
-/// What devices receive from each other for the windows that an op reads.
+/// The amount that devices receive from each other for the windows that an op reads.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Exchanged {
     /// The bytes that the device that receives most receives.

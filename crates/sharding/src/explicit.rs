@@ -253,9 +253,10 @@ impl<'a> Held<'a> {
         rule.results.iter().zip(results).map(layout).collect()
     }
 
-    /// Returns the answer if the operands agree. It is clear unless something is summed or moved. If something is
-    /// summed, a layout with the sum split over its axes is added to `candidates`, if there is one. If the caller
-    /// places the sums, it is the first, and the answer is ambiguous. Otherwise it is the last.
+    /// Returns the answer for operands that agree. It is clear if nothing is summed or moved. If results are summed over
+    /// axes, the layout in which these axes split the first result is added at the end of `candidates`, if there is
+    /// one. If the caller places the sums, it is added at the start instead, and the answer is ambiguous. Otherwise the
+    /// answer is that something moves.
     fn sums(&self, candidates: Vec<Vec<Layout>>) -> ResultLayouts {
         let rule = self.q.rule;
         let mut partial = AxisList::new();

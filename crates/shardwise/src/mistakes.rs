@@ -844,8 +844,21 @@ pub(crate) fn window(name: &str, facts: &str, spatial: usize, ty: &str, loc: &Lo
         ))
 }
 
-pub(crate) fn conv_shapes(types: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error("conv-shapes", loc, "`conv`: input and kernel do not fit each other")
+pub(crate) fn conv_ranks(ranks: [usize; 2], types: &str, loc: &Loc) -> Diagnostic {
+    let [input, kernel] = ranks;
+    let message = format!(
+        "`conv`: the input has {input} dimensions and the kernel {kernel}: both need the same number, and at least 2"
+    );
+    conv_shapes(message, types, loc)
+}
+
+pub(crate) fn conv_features(kernel: usize, input: usize, groups: usize, types: &str, loc: &Loc) -> Diagnostic {
+    let given = if groups == 1 { "the input".to_string() } else { format!("each of {groups} groups of the input") };
+    conv_shapes(format!("`conv`: the kernel takes {kernel} features, and {given} has {input}"), types, loc)
+}
+
+fn conv_shapes(message: String, types: &str, loc: &Loc) -> Diagnostic {
+    Diagnostic::error("conv-shapes", loc, message)
         .facts(types)
         .expected("input [batch, spatial.., features] and kernel [spatial.., features / groups, results]")
 }

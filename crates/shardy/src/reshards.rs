@@ -126,8 +126,9 @@ impl Inserter<'_, '_> {
         fits.then_some(Ruled { op, rule, mesh, shardings })
     }
 
-    /// Reshards the operands and results of an op so that all of them have the same axes for each factor. Returns these
-    /// axes.
+    /// Reshards the operands and results of an op so that all of them have the same axes for each factor, on the mesh of
+    /// `ruled`. Those that have these axes there already stay. The uses of a result that is resharded keep its layout.
+    /// Returns the axes of each factor.
     fn agree(&mut self, ruled: &Ruled, projection: &mut Projection) -> FactorAxes {
         let Ruled { op, rule, mesh, shardings } = ruled;
         let is_overfull = projection.tensors.iter().any(|t| t.has_overflow());

@@ -39,7 +39,7 @@ pub struct Diff {
 /// An instruction in two timelines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DiffRow {
-    /// What identifies the instruction: its ops, its source location, its name scopes, and its order among equal ones.
+    /// The key of the instruction: its ops, its source location, its name scopes, and its order among equal ones.
     pub key: InstructionKey,
     /// The name that is shown: that of the first timeline, if the instruction is in there.
     pub name: String,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// An instruction of a program with all of its runs in a timeline.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Instruction {
-    /// What identifies the instruction in all timelines of the program.
+    /// The key of the instruction in all timelines of the program.
     pub key: InstructionKey,
     /// The name that is shown, that of the first span: `dot_general`, `fused(multiply, add)`.
     pub name: String,
@@ -37,8 +37,8 @@ pub struct Instruction {
     pub spans: Vec<SpanIndex>,
 }
 
-/// What identifies an instruction in all timelines of the program: its ops, its source location, its name scopes, and
-/// its order among instructions for which these are equal.
+/// The key of an instruction in all timelines of the program: its ops, its source location, its name scopes, and its
+/// order among instructions for which these are equal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct InstructionKey {
     /// The full names of the instruction's ops, joined by commas, or the name that is shown if they are not known.

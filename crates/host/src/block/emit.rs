@@ -21,7 +21,8 @@ pub enum Unfusable {
     Row,
     /// A reduction over leading dimensions depends on the result of another one.
     Levels,
-    /// An operand that is read or written in the phase after a reduction over leading dimensions varies along these.
+    /// The program reduces leading dimensions, and reads or writes an operand after the reduction that varies along the
+    /// reduced dimensions.
     Varies,
     /// Elements of an output would be written several times, or the strides do not show that they are not. Or a row
     /// output holds a value that varies along the row or that is computed without a reduction. Or leading dimensions

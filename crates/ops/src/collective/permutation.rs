@@ -289,8 +289,10 @@ impl Permutation {
             Some(Permutation::Reorder { from, to }) => {
                 check_list(FROM, from, check)?;
                 check_list(TO, to, check)?;
-                let rule =
-                    format!("`{FROM}` and `{TO}` must have the same axes, or all axes of two meshes of one size");
+                let rule = format!(
+                    "`{FROM}` and `{TO}` must have the same axes of one mesh, in any order, or all axes of two meshes of \
+                     one size"
+                );
                 check.that("collective_permute_c4", is_reordering(from, to), &rule);
             }
             Some(Permutation::Pairs { along, pairs }) => {

@@ -114,9 +114,9 @@ struct Partial {
 }
 
 impl Choices {
-    /// Lists all choices whose lists consist of `parts`. Returns `None` if more than [`MAX_COMBINATIONS`] partial
-    /// choices would be made to list them, or if the candidates of a tensor's factors have more combinations than can
-    /// be counted.
+    /// Makes the list of all choices whose lists consist of `parts`. Returns `None` if more than [`MAX_COMBINATIONS`]
+    /// partial choices would be made to list them, or if the candidates of a tensor's factors have more combinations
+    /// than can be counted.
     fn new(search: &mut Search<'_>, parts: &[AxisRef]) -> Option<Choices> {
         let orders = search.orders(parts);
         let (rule, mut lists) = (search.input.rule, Lists::new(search.input.mesh));

@@ -207,8 +207,8 @@ fn divided(text: &str, count: usize) -> Option<(Vec<String>, Vec<usize>)> {
     Some((texts, numbers))
 }
 
-/// Appends a print to the active trace. Inside per-device code, it has the coordinates of the device. If arrays carry
-/// mistakes, records these in its place.
+/// Appends a print to the active trace. Inside per-device code, the print has the coordinates of the device. If an array
+/// carries mistakes or cannot be used here, records the mistakes and appends no print.
 fn append(texts: &[String], arrays: &[&Array], at: At) {
     // The mistakes of the arrays have been recorded where they were made.
     if let Some(wrong) = Mistakes::join(arrays.iter().filter_map(|a| a.mistakes())) {

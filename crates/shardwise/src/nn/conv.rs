@@ -195,7 +195,7 @@ pub fn conv(x: &Array, kernel: &Array, options: Conv) -> Array {
         let (input, filter) = (x.tensor(), kernel.tensor());
         let types = || format!("input {}, kernel {}", x.short_type(), kernel.short_type());
         if input.rank() < 2 || input.rank() != filter.rank() {
-            return s.fail(None, mistakes::conv_shapes(&types(), &s.loc));
+            return s.fail(None, mistakes::conv_ranks([input.rank(), filter.rank()], &types(), &s.loc));
         }
         let spatial = input.rank() - 2;
         let (features, out) = (input.shape[spatial + 1], filter.shape[spatial + 1]);
@@ -203,8 +203,9 @@ pub fn conv(x: &Array, kernel: &Array, options: Conv) -> Array {
         if groups == 0 || !features.is_multiple_of(groups) || !out.is_multiple_of(groups) {
             return s.fail(None, mistakes::conv_groups(groups, [features, out], &types(), &s.loc));
         }
-        if filter.shape[spatial] != features / groups {
-            return s.fail(None, mistakes::conv_shapes(&types(), &s.loc));
+        let (taken, given) = (filter.shape[spatial], features / groups);
+        if taken != given {
+            return s.fail(None, mistakes::conv_features(taken, given, groups, &types(), &s.loc));
         }
         s.has(x, Kinds::Numbers)?;
         if input.dtype != filter.dtype {

@@ -24,10 +24,10 @@ impl fmt::Display for Residual {
     }
 }
 
-/// Returns the values of `f` at `primals` that reverse mode keeps until it needs them.
-/// [`checkpoint`](super::checkpoint) changes them.
+/// Returns the type and the origin of each value of `f` at `primals` that reverse mode keeps until it needs it. `f` is
+/// traced and does not run, so the arguments need no values. [`checkpoint`](super::checkpoint) changes what is kept.
 ///
-/// Constants, which are made again, are left out.
+/// Constants are left out, because they are made again.
 ///
 /// Source: `jax.ad_checkpoint.print_saved_residuals`.
 ///
