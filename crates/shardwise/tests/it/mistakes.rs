@@ -183,8 +183,16 @@ fn words_of_control_flow() {
           --> here
            | bool[2]"#]]
     .assert_eq(&strip(f(&x).unwrap_err()));
-    let f = jit(|x: &Array| fori_loop(zeros([], I32).astype(I4)..zeros([], I32).astype(I4), x.clone(), |_, c| c));
+    let f = jit(|x: &Array| fori_loop(zeros([], I4)..zeros([], I4), x.clone(), |_, c| c));
     expect![[r#"
+        error[number-dtype]: `zeros`: 0 cannot be a number of this dtype
+          --> here
+           | i4[]
+           = note: arrays of this dtype can only be stored and converted: no number can be used with them
+        error[number-dtype]: `zeros`: 0 cannot be a number of this dtype
+          --> here
+           | i4[]
+           = note: arrays of this dtype can only be stored and converted: no number can be used with them
         error[loop-steps]: `fori_loop`: the range must consist of integer scalars of one dtype that has arithmetic
           --> here
            | i4[]..i4[]"#]]
