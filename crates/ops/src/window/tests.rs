@@ -2,7 +2,7 @@
 
 use crate::Opcode;
 use crate::calculus_test::{check_batch, check_derivative, check_transpose, varied};
-use crate::make;
+use crate::make::{self, constant};
 use crate::reducer::reduction_region;
 use crate::shard_test::{module_of, run_split};
 use crate::{Linear, ReduceKind, RuleFact};
@@ -115,45 +115,50 @@ fn extrema_in_windows_are_batched() {
     }
 }
 
-fn select_pairs(x: &[Literal], attrs: Attrs, direction: &str) -> Module {
+/// Returns a module that selects pairs of the arrays `x[0]` and `x[1]`. The initial values `x[2]` and `x[3]` are
+/// constants if `are_known` is true, and arguments otherwise.
+fn select_pairs(x: &[Literal; 4], attrs: Attrs, direction: &str, are_known: bool) -> Module {
     module_of(x, |module, b, args| {
-        let kind = if direction.starts_with('G') { ReduceKind::Max } else { ReduceKind::Min };
-        let given = args.get(2).copied();
-        let init = given.unwrap_or_else(|| make::constant(b, kind.identity(DType::F64)));
-        let zero = make::number(b, DType::F64, 0);
+        let mut operands = args.to_vec();
+        if are_known {
+            (2..4).for_each(|i| operands[i] = constant(b, x[i].clone()));
+        }
         let scalar = Type::tensor(DType::F64, vec![]);
         let region = b.region(&vec![scalar; 4], |b, args| {
             let is_kept = make::compare(b, direction, args[0], args[2]);
             let pair = [0, 1].map(|i| make::select(b, is_kept, args[i], args[i + 2]));
             b.op(Opcode::RegionReturn, pair, Attrs::new(), []);
         });
-        let op = crate::build(module, b, Opcode::ReduceWindow, [args[0], args[1], init, zero], attrs, [region]);
+        let op = crate::build(module, b, Opcode::ReduceWindow, operands, attrs, [region]);
         op.unwrap_or_else(|e| panic!("{e}"))
     })
 }
 
 #[test]
 fn selected_pairs_are_transposed() {
-    for direction in ["GE", "LT"] {
+    for (direction, init) in [("GE", f64::NEG_INFINITY), ("LT", f64::INFINITY)] {
         for attrs in windows(false) {
-            let x = [varied(&[5, 6], 1), varied(&[5, 6], 2)];
-            let module = select_pairs(&x, attrs, direction);
+            let x = [varied(&[5, 6], 1), varied(&[5, 6], 2), Literal::scalar(init), Literal::scalar(0.0)];
+            let module = select_pairs(&x, attrs, direction, true);
             check_derivative(&module, &x, &[0, 1]);
             check_transpose(&module, &x, &[1]);
-            check_batch(&module, &[wide(&x[0]), x[1].clone()], &[true, false]);
+            let batch = [wide(&x[0]), x[1].clone(), x[2].clone(), x[3].clone()];
+            check_batch(&module, &batch, &[true, false, false, false]);
         }
     }
 }
 
-/// An initial value that is not known may win. Then the results do not depend on the elements.
+/// An initial value that is no identity, or not known, may win. Then the results do not depend on the elements.
 #[test]
 fn pairs_with_other_initial_values_are_not_linear() {
-    let x = [varied(&[5, 6], 1), varied(&[5, 6], 2), Literal::scalar(0.5)];
-    let module = select_pairs(&x, windows(false).remove(0), "GE");
-    let body = &module.main().unwrap().body;
-    let mut ops = body.walk().into_iter().map(|op| module.view(body, op));
-    let selection = ops.find(|op| Opcode::of_view(op) == Opcode::ReduceWindow).unwrap();
-    assert_eq!(Opcode::ReduceWindow.facts().linear(&selection), Linear::No);
+    for (init, are_known) in [(0.5, true), (f64::NEG_INFINITY, false)] {
+        let x = [varied(&[5, 6], 1), varied(&[5, 6], 2), Literal::scalar(init), Literal::scalar(0.0)];
+        let module = select_pairs(&x, windows(false).remove(0), "GE", are_known);
+        let body = &module.main().unwrap().body;
+        let mut ops = body.walk().into_iter().map(|op| module.view(body, op));
+        let selection = ops.find(|op| Opcode::of_view(op) == Opcode::ReduceWindow).unwrap();
+        assert_eq!(Opcode::ReduceWindow.facts().linear(&selection), Linear::No);
+    }
 }
 
 #[test]
