@@ -2,11 +2,11 @@
 
 /// Adding this to a number of at most 2^51 in magnitude rounds the number to an integer, which the low bits of the sum
 /// then hold.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
+pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// The bits of the square root of 1/2.
 const ROOT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 /// The bits of 1.
-const ONE: u64 = 1023 << 52;
+pub(crate) const ONE: u64 = 1023 << 52;
 
 /// Returns the sum of `coefficients[i] x^i`. Even and odd powers are summed apart, so that processors compute both at
 /// once.

@@ -6,12 +6,10 @@
 //! `libm`: then all of the numbers are computed by it.
 #![expect(clippy::manual_range_contains, reason = "NaN is on neither side of a number, and is in no range")]
 
+use crate::power::{MAGIC, ONE};
 use crate::scalar;
 use std::f64::consts::LOG2_E;
 
-/// Adding this to a number of at most 2^51 in magnitude rounds the number to an integer, which the low bits of the sum
-/// then hold.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// The first 32 bits of `ln 2`, of which multiples by exponents are exact.
 const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN2_LO: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
@@ -45,14 +43,15 @@ fn power_of_two(k: f64) -> f64 {
     f64::from_bits((k + MAGIC).to_bits().wrapping_add(1023) << 52)
 }
 
-/// Returns the integer `k` nearest to `x / ln 2`, or 0 for an `x` below [`NEAR`] in magnitude. Between two integers, it
-/// is the one that `libm` takes.
+/// Splits `x = k ln 2 + hi - lo`. Returns the integer `k` nearest to `x / ln 2`, or 0 for an `x` below [`NEAR`] in
+/// magnitude, with `hi` and `lo`. Between two integers, `k` is the one that `libm` takes.
 #[inline(always)]
-fn exponent(x: f64) -> f64 {
+fn reduced(x: f64) -> (f64, f64, f64) {
     let turns = LOG2_E * x.abs() + 0.5;
     let nearest = (turns + MAGIC) - MAGIC;
     let floor = nearest - if nearest > turns { 1.0 } else { 0.0 };
-    if x.abs() < NEAR { 0.0 } else { floor.copysign(x) }
+    let k = if x.abs() < NEAR { 0.0 } else { floor.copysign(x) };
+    (k, x - k * LN2_HI, k * LN2_LO)
 }
 
 #[inline(always)]
@@ -71,8 +70,7 @@ fn fast_exp(x: f64) -> Result {
     /// Smaller numbers have the exponential 0.
     const LEAST: f64 = -745.133_219_101_941_1;
 
-    let k = exponent(x);
-    let (hi, lo) = (x - k * LN2_HI, k * LN2_LO);
+    let (k, hi, lo) = reduced(x);
     let r = hi - lo;
     let square = r * r;
     let c = r - square * horner(square, &P);
@@ -101,8 +99,7 @@ fn fast_expm1(x: f64) -> Result {
     /// Above this number, the power of two may be infinite.
     const LARGEST: f64 = 709.0;
 
-    let k = exponent(x);
-    let (hi, lo) = (x - k * LN2_HI, k * LN2_LO);
+    let (k, hi, lo) = reduced(x);
     let r = hi - lo;
     let c = (hi - r) - lo;
     let half = 0.5 * r;
@@ -154,8 +151,6 @@ fn fast_logistic(x: f64) -> Result {
 
 /// The upper half of the square root of 1/2.
 const ROOT_HALF: u64 = 0x3fe6_a09e << 32;
-/// The bits of 1.
-const ONE: u64 = 1023 << 52;
 
 /// Splits a positive normal `x = 2^k m`, with `m` from nearly `sqrt 1/2` to nearly `sqrt 2`. Returns `k` and `m`.
 #[inline(always)]

@@ -651,12 +651,12 @@ fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<Ax
         return vec![];
     }
     let is_open = |s: &Option<Sharding>, a: &AxisRef| s.as_ref().is_some_and(|s| s.unreduced.contains(a));
-    let is_partly_open = |s: &Sharding, a: &AxisRef| s.unreduced.iter().any(|b| a.overlaps(*b));
+    let overlaps = |s: &Sharding, a: &AxisRef| s.unreduced.iter().any(|b| a.overlaps(*b));
     let is_kept = |a: &AxisRef| {
-        let is_opened = |s: &Option<Sharding>| s.as_ref().is_some_and(|s| is_partly_open(s, a));
-        let (opened, layouts): (Vec<Value>, Vec<&Option<Sharding>>) =
-            view.operands().iter().zip(operands).filter(|(_, s)| is_opened(s)).unzip();
-        layouts.into_iter().chain(results).all(|s| is_open(s, a)) && is_linear_in(view, &|v| opened.contains(&v))
+        let is_summand = |s: &Option<Sharding>| s.as_ref().is_some_and(|s| overlaps(s, a));
+        let (summands, layouts): (Vec<Value>, Vec<&Option<Sharding>>) =
+            view.operands().iter().zip(operands).filter(|(_, s)| is_summand(s)).unzip();
+        layouts.into_iter().chain(results).all(|s| is_open(s, a)) && is_linear_in(view, &|v| summands.contains(&v))
     };
     axes.into_iter().filter(is_kept).collect()
 }

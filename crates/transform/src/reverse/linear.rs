@@ -15,8 +15,8 @@ use shardwise_ops::{Opcode, make};
 /// [`split`](crate::split) divides it into a part that runs once, and a linear one.
 ///
 /// # Errors
-/// Those of [`jvp`], `loop-length` for a loop that has tangents and whose number of steps is not known, and
-/// `manual-mesh` for manual computations over different meshes.
+/// Those of [`jvp`]. `loop-length` if the number of steps of a loop with tangents is not known. `manual-mesh` if manual
+/// computations are over different meshes.
 pub fn linearize(module: &Module, func: &Func, args: &[usize]) -> Result<Func, Diagnostics> {
     linearize_of(module, func, args, usize::MAX)
 }
