@@ -114,7 +114,9 @@ pub enum Linear {
     No,
     /// The op is linear in all operands together: `add`, `reshape`, `reduce` with `add`.
     Jointly,
-    /// The op is linear in all operands together, except for the signs of zeros: `negate`, `subtract`.
+    /// The op is linear in all operands together, except for the signs of zeros: `negate`, `subtract`. The sum of the
+    /// negated summands 1 and -1 is 0, and the negated sum is -0. Programs that state an unreduced result accept this;
+    /// for sums that a compiler leaves open by itself, such an op of floats is not linear.
     UpToZeros,
     /// The op is linear in each operand by itself: `multiply`, `dot_general`.
     Each,

@@ -304,19 +304,18 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
         .into_iter()
         .any(|s| uses_axes(s, axes) || s.unreduced.iter().any(|a| axes.iter().any(|b| a.overlaps(*b))));
     let is_local = Opcode::of_view(view) == Opcode::Reshard || !moves_elements(view);
-    is_local && is_linear_in(view, is_open) && !is_split
+    is_local && is_linear_in(view, &|i| is_open(view.operand(i))) && !is_split
 }
 
-/// Returns true if the results of an op on the summands of the operands for which `is_open` is true add up to its
-/// result on their sums, if it computes alone on each device. Returns false where this is not certain: for an op that
+/// Returns true if the results of an op on the summands of the operands for whose indices `is_open` is true add up to
+/// its result on their sums, if it computes alone on each device. Returns false where this is not certain: for an op that
 /// changes the element type or could change the sign of a zero, for `multiply`, `divide` and `select`, and for an op
 /// that is neither pure nor a reshard.
-pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -> bool {
+pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(usize) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);
-    let open = |i: usize| is_open(view.operand(i));
     let count = view.operands().len();
-    let keeps_type = (0..count).filter(|&i| open(i)).all(|i| dtype(view.operand(i)) == dtype(result));
+    let keeps_type = (0..count).filter(|&i| is_open(i)).all(|i| dtype(view.operand(i)) == dtype(result));
     let linear = facts.linear(view);
     let keeps_numbers = match linear {
         Linear::No | Linear::Jointly => true,
@@ -326,7 +325,7 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(Value) -> bool) -
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
     (is_plain || Opcode::of_view(view) == Opcode::Reshard)
-        && linear.holds_for(count, open, |i| is_zero(view, i))
+        && linear.holds_for(count, is_open, |i| is_zero(view, i))
         && keeps_numbers
         && keeps_type
 }

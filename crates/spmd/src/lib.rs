@@ -40,6 +40,7 @@ mod rewrite;
 pub mod simplify;
 mod stages;
 mod strategy;
+mod summands;
 mod trials;
 mod turns;
 pub mod uniform;

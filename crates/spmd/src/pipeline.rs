@@ -99,7 +99,7 @@ pub const PASSES: &[Pass] = &[
         name: "reshard",
         run: |m, cx| reshard::reshard(&m, cx),
         describes: "chooses layouts over the whole function, and inserts reshards so that every op agrees with its rule",
-        ensures: &[LAID_OUT, AGREED, AGREED_EDGES, NO_MARKS],
+        ensures: &[LAID_OUT, AGREED, ALLOWED_SUMMANDS, AGREED_EDGES, NO_MARKS],
     },
     Pass {
         name: DEFER,

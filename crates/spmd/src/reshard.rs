@@ -16,6 +16,7 @@ use crate::reason;
 use crate::remake::Sources;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, map_main, sharding_or_replicated};
 use crate::strategy::{Cause, Decision, Decisions, Served, Shardings};
+use crate::summands::axes_on_summands;
 use crate::trials::Trials;
 use crate::turns::Turns;
 use crate::unshard::Unshard;
@@ -503,8 +504,8 @@ impl Resharder<'_, '_, '_> {
         sharding_or_replicated(b.body, v, self.mesh).expect("only tensors are laid out")
     }
 
-    /// Returns the axes over which the op may work on unreduced values: the op is linear in them, and all its results
-    /// are wanted unreduced over them. An operand that is unreduced over a part of such an axis alone allows none.
+    /// Returns the axes over which the op runs on summands ([`axes_on_summands`]). The layouts are stated by the
+    /// program, which may then change the signs of zeros, or were chosen where they keep these signs.
     fn kept_unreduced(&self, view: &OpView<'_>, b: &Builder<'_>) -> Vec<AxisRef> {
         let of = |v: Value| sharding_or_replicated(b.body, v, self.mesh).map_or(vec![], |s| s.unreduced.clone());
         let is_reduced = |v: Value| b.body.sharding(v).is_none_or(|s| s.unreduced.is_empty());
@@ -512,16 +513,13 @@ impl Resharder<'_, '_, '_> {
             return vec![];
         }
         let given: Vec<Vec<AxisRef>> = view.operands().iter().map(|&v| of(self.cloner.get(v))).collect();
+        let asked: Vec<Vec<AxisRef>> =
+            view.results().iter().map(|&r| self.wanted(r).map_or(vec![], |s| s.unreduced.clone())).collect();
         let linear = facts(view).linear(view);
-        let asked =
-            |a: &AxisRef| view.results().iter().all(|&r| self.wanted(r).is_some_and(|s| s.unreduced.contains(a)));
-        let is_summand = |i: usize, a: &AxisRef| given[i].iter().any(|b| a.overlaps(*b));
-        let is_whole = |a: &AxisRef| (0..given.len()).all(|i| given[i].contains(a) || !is_summand(i, a));
         // A constant zero can be a summand of every sum.
-        let is_linear = |a: &AxisRef| linear.holds_for(given.len(), |i| is_summand(i, a), |i| is_zero(view, i));
-        let allowed = |a: &AxisRef| is_whole(a) && is_linear(a);
-        let all = AxisRef::union(self.mesh, given.iter().flatten().copied());
-        all.into_iter().filter(|a| asked(a) && allowed(a)).collect()
+        axes_on_summands(self.mesh, &given, &asked, |is_summand| {
+            linear.holds_for(given.len(), is_summand, |i| is_zero(view, i))
+        })
     }
 
     fn reduced(&mut self, view: &OpView<'_>, old: Value, kept: &[AxisRef], b: &mut Builder<'_>) -> Value {

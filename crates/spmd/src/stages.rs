@@ -6,6 +6,7 @@
 
 use crate::lower::is_kept;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, sharding_or_replicated};
+use crate::summands::axis_not_allowed;
 use crate::{Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, simplify, uniform};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
@@ -13,7 +14,7 @@ use shardwise_ir::symbols::keep_referenced;
 use shardwise_ir::{Attr, Attrs, Body, Func, Module, Op, OpView, Region, Type, Value};
 use shardwise_ops::promote::is_promoted;
 use shardwise_ops::shardy::{ShardyCollective, in_shardings};
-use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, calls, collective};
+use shardwise_ops::{Combine, DataFlow, Effects, Opcode, RuleFact, calls, collective, is_zero};
 use shardwise_sharding::{AxisList, FactorKind, IfMissing, Rule, TensorFactors};
 use std::sync::Arc;
 
@@ -93,6 +94,8 @@ guarantees! {
         |m| find_in_main(m, |v| calls::callee(v).is_some() || Opcode::of_view(v) == Opcode::NamedComputation);
     MANUAL_COLLECTIVES: "collectives move data along manual axes alone", until Some("axes"), beyond_manual_axes;
     AGREED: "operands and results of every op agree with its rule", until Some("axes"), disagreeing;
+    ALLOWED_SUMMANDS: "operands are unreduced only where the op is linear in them and its results are unreduced, too",
+        until Some("axes"), on_summands;
     AGREED_EDGES: "all values along an edge of a loop, a branch, a manual computation or the function have one layout",
         until Some("axes"), disagreeing_edge;
     NO_MARKS: "no constraint and no other mark of propagation is left in the main function on a mesh", until None,
@@ -201,15 +204,13 @@ fn beyond_manual_axes(module: &Module) -> Option<(Loc, String)> {
 }
 
 /// Returns an op of the main function whose operands and results do not agree with its rule, or that is split without a
-/// rule. Terminators, ops that only state layouts, Shardy's collectives, manual computations, loops and branches are
-/// not looked at. Returns `None` if there is no such op, or if the module has no mesh.
+/// rule. Ops without a rule to agree with ([`states_layouts`]) are not looked at. Returns `None` if there is no such
+/// op, or if the module has no mesh.
 fn disagreeing(module: &Module) -> Option<(Loc, String)> {
     let (func, mesh) = (main(module)?, module.main_mesh()?);
     program_ops(module, func).into_iter().find_map(|op| {
         let view = module.view(&func.body, op);
-        let has_edges = matches!(facts(&view).data_flow(&view), DataFlow::Edges(_));
-        let is_exempt = is_terminator(&view) || is_mark(&view) || is_manual(&view) || has_edges;
-        if is_exempt || ShardyCollective::of(&view).is_some() {
+        if states_layouts(&view) {
             return None;
         }
         let what = match facts(&view).rule(&view) {
@@ -218,6 +219,35 @@ fn disagreeing(module: &Module) -> Option<(Loc, String)> {
         }?;
         Some((view.loc().clone(), format!("`{}`: {what}", view.name())))
     })
+}
+
+/// Returns an op of the main function that may not run on summands over all axes over which its operands are unreduced
+/// ([`axis_not_allowed`]). The ops that are not looked at are those of [`disagreeing`]. Returns `None` if there is no
+/// such op, or if the module has no mesh.
+fn on_summands(module: &Module) -> Option<(Loc, String)> {
+    let (func, mesh) = (main(module)?, module.main_mesh()?);
+    let unreduced = |&v: &Value| func.body.sharding(v).map_or(&[][..], |s| &s.unreduced);
+    program_ops(module, func).into_iter().find_map(|op| {
+        let view = module.view(&func.body, op);
+        let operands: Vec<&[AxisRef]> = view.operands().iter().map(unreduced).collect();
+        if operands.iter().all(|axes| axes.is_empty()) || states_layouts(&view) {
+            return None;
+        }
+        let results: Vec<&[AxisRef]> = view.results().iter().map(unreduced).collect();
+        let linear = facts(&view).linear(&view);
+        let axis = axis_not_allowed(mesh, &operands, &results, |is_summand| {
+            linear.holds_for(operands.len(), is_summand, |i| is_zero(&view, i))
+        })?;
+        let what = format!("`{}` has operands that are unreduced over {}", view.name(), axis.display(mesh));
+        Some((view.loc().clone(), what))
+    })
+}
+
+/// Returns true for terminators, ops that only state layouts, Shardy's collectives, manual computations, loops and
+/// branches, which have no rule by which their operands and results could agree.
+fn states_layouts(view: &OpView<'_>) -> bool {
+    let has_edges = matches!(facts(view).data_flow(view), DataFlow::Edges(_));
+    is_terminator(view) || is_mark(view) || is_manual(view) || has_edges || is_step(view)
 }
 
 /// Returns a result of the main function that is not in its stated layout, or an op along whose edges values have

@@ -49,7 +49,7 @@ impl Maker {
     }
 
     pub(super) fn rare(&mut self, scope: &mut Scope) {
-        match self.choose.below(14) {
+        match self.choose.below(15) {
             0 => self.tokens(scope),
             1 => self.tuple(scope),
             2 => self.quantized(scope),
@@ -60,6 +60,9 @@ impl Maker {
             9 | 10 => self.custom_call(scope),
             11 => self.join(scope),
             12 => self.resize(scope),
+            13 => {
+                self.sums_over_parts(scope);
+            }
             _ => self.alike(scope),
         }
     }

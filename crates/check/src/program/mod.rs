@@ -20,6 +20,7 @@ mod ragged;
 mod reduce;
 mod scope;
 mod steps;
+mod sums;
 
 use crate::choose::Chooser;
 use meshes::Meshes;

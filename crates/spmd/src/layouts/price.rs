@@ -6,6 +6,7 @@ use crate::plan::hash_layout;
 use crate::reshard::with_single_elements_whole;
 use crate::rewrite::{facts, sharding_or_replicated};
 use crate::strategy::{Decision, Decisions, Shardings};
+use crate::summands::axes_on_summands;
 use rustc_hash::FxHashMap;
 use shardwise_base::{AxisRef, EntityVec, Mesh, Sharding, entity};
 use shardwise_ir::{Body, Module, OpView, TensorType, Value};
@@ -491,7 +492,7 @@ impl<'a> Prices<'a> {
             *layout = layout.take().map(|l| with_single_elements_whole(l, self.body.ty(v).shape()));
         }
         let rule = self.decisions.kinds.rule(*kind).expect("the op has a rule").clone();
-        let mut kept = kept_unreduced(&view, &rule, &given);
+        let mut kept = kept_unreduced(&view, &rule, &given, self.mesh);
         let mut decide = |kept: &[AxisRef]| {
             let mut shardings = given.clone();
             for layout in shardings[..count].iter_mut().flatten().filter(|l| !l.unreduced.is_empty()) {
@@ -635,34 +636,22 @@ impl<'a> Prices<'a> {
     }
 }
 
-/// Returns the axes over which an op may work on unreduced values: it is linear in them, and all its results are wanted
-/// unreduced over them. There are none if elements move along a factor of the rule. An operand that is unreduced over a
-/// part of such an axis alone allows none.
-fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings) -> Vec<AxisRef> {
-    let (operands, results) = layouts.split_at(view.operands().len());
-    let mut axes: Vec<AxisRef> = vec![];
-    for &a in operands.iter().flatten().flat_map(|s| &s.unreduced) {
-        if !axes.contains(&a) {
-            axes.push(a);
-        }
-    }
+/// Returns the axes over which an op runs on summands ([`axes_on_summands`]) if that keeps all numbers
+/// ([`is_linear_in`]). There are none if elements move along a factor of the rule.
+fn kept_unreduced(view: &OpView<'_>, rule: &Rule, layouts: &Shardings, mesh: &Mesh) -> Vec<AxisRef> {
+    let unreduced: SmallVec<[&[AxisRef]; 4]> =
+        layouts.iter().map(|s| s.as_ref().map_or(&[][..], |s| &s.unreduced)).collect();
+    let (operands, results) = unreduced.split_at(view.operands().len());
     let is_moved = || rule.all_factors().any(|f| rule.kind(f) == FactorKind::Permutation);
-    if axes.is_empty() || is_moved() {
+    if operands.iter().all(|axes| axes.is_empty()) || is_moved() {
         return vec![];
     }
-    let is_open = |s: &Option<Sharding>, a: &AxisRef| s.as_ref().is_some_and(|s| s.unreduced.contains(a));
-    let overlaps = |s: &Sharding, a: &AxisRef| s.unreduced.iter().any(|b| a.overlaps(*b));
-    let is_kept = |a: &AxisRef| {
-        let is_summand = |s: &Option<Sharding>| s.as_ref().is_some_and(|s| overlaps(s, a));
-        let (summands, layouts): (Vec<Value>, Vec<&Option<Sharding>>) =
-            view.operands().iter().zip(operands).filter(|(_, s)| is_summand(s)).unzip();
-        layouts.into_iter().chain(results).all(|s| is_open(s, a)) && is_linear_in(view, &|v| summands.contains(&v))
-    };
-    axes.into_iter().filter(is_kept).collect()
+    axes_on_summands(mesh, operands, results, |is_summand| is_linear_in(view, is_summand))
 }
 
+/// Returns the parts of axes that both lists have.
 fn both(a: &[AxisRef], b: &[AxisRef]) -> Vec<AxisRef> {
-    a.iter().copied().filter(|axis| b.contains(axis)).collect()
+    a.iter().flat_map(|axis| b.iter().filter_map(|other| axis.overlap(*other))).collect()
 }
 
 fn minus(a: &[AxisRef], b: &[AxisRef], mesh: &Mesh) -> Vec<AxisRef> {

@@ -186,12 +186,23 @@ fn lower() {
     finds("lower", MANUAL_COLLECTIVES, MANUAL, Spoils(|main| without_attr(main, "manual_axes")));
 }
 
+/// A product with a sum over "x" that the program leaves unreduced, and a function of it that is not linear.
+const STATED_SUM: &str = r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %b: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %c: tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}) -> tensor<6x6xf32> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<6x8xf32>, tensor<8x6xf32>) -> tensor<6x6xf32>
+  %1 = stablehlo.multiply %0, %c {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : tensor<6x6xf32>
+  %2 = stablehlo.cosine %1 : tensor<6x6xf32>
+  return %2 : tensor<6x6xf32>
+}"#;
+
 #[test]
 fn reshard() {
     finds("reshard", NO_MARKS, PRODUCT, Skips);
     finds("reshard", LAID_OUT, PRODUCT, Spoils(|main| main.body.value_mut(Value::new(0)).sharding = None));
     finds("reshard", AGREED, PRODUCT, Spoils(|main| split(main, Opcode::DotGeneral)));
     finds("reshard", AGREED_EDGES, PRODUCT, Spoils(|main| split(main, Opcode::Negate)));
+    finds("reshard", ALLOWED_SUMMANDS, STATED_SUM, Spoils(forget_sum));
+    finds("reshard", ALLOWED_SUMMANDS, STATED_SUM, Spoils(multiply_by_sum));
 }
 
 #[test]
@@ -307,6 +318,21 @@ fn split(func: &mut Func, code: Opcode) {
     let mut dims = vec![vec![]; sharding.rank()];
     dims[0] = vec![AxisRef::full(AxisIndex::new(0))];
     func.body.value_mut(result).sharding = Some(Sharding::closed(&sharding.mesh, dims));
+}
+
+/// Lets the first cosine use the summands of the multiplication in place of their sum.
+fn forget_sum(func: &mut Func) {
+    let find = |code: Opcode| func.body.walk().into_iter().find(|&op| func.body[op].code == code.into());
+    let [multiply, cosine] = [Opcode::Multiply, Opcode::Cosine].map(|code| find(code).expect("there is one"));
+    func.body.op_mut(cosine).operands[0] = func.body[multiply].results[0];
+}
+
+/// Makes the third argument, with which a sum over "x" is multiplied, a sum over a part of "x".
+fn multiply_by_sum(func: &mut Func) {
+    let v = func.body.args()[2];
+    let sharding = func.body.sharding(v).expect("it has a sharding").clone();
+    let part = AxisRef::sub(&sharding.mesh, AxisIndex::new(0), 1, 2);
+    func.body.value_mut(v).sharding = Some(sharding.with_unreduced(vec![part]));
 }
 
 /// Lets the first reduction use the first argument in place of the value whose padding is replaced. Panics if there is

@@ -79,6 +79,25 @@ fn negated_terms_are_summed_first_because_of_the_signs_of_zeros() {
     assert_eq!(moved(&on_products(64, body, "tensor<6x6xf32>"), 64), [(2 * summed(36), 2), (2 * summed(36), 2)]);
 }
 
+/// Tests the sign of a negated sum that is 0: it is kept unless the program states that the negation is unreduced.
+#[test]
+fn only_stated_sums_are_negated_summand_by_summand() {
+    let negated = |layout: &str| {
+        let body = format!("  %0 = stablehlo.negate %p{layout} : tensor<6x6xf32>\n  return %0 : tensor<6x6xf32>");
+        let text = on_products(8, &body, "(tensor<6x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})");
+        let text = text.replacen("x [0] :", &format!("x [0]{layout} :"), 1);
+        let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        // The summands of each element are 1, -1, 1, -1, …
+        let args = [Literal::from_fn([6, 8], |i| 1.0 - 2.0 * (i % 2) as f32), Literal::from_fn([8, 6], |_| 1.0)];
+        let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        per_device(&partitioned, &args)[0].get_f64(0)
+    };
+    let stated = r#" {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>}"#;
+    let [kept, changed] = [negated(""), negated(stated)];
+    assert!(kept == 0.0 && kept.is_sign_negative());
+    assert!(changed == 0.0 && changed.is_sign_positive());
+}
+
 #[test]
 fn a_term_that_is_no_sum_keeps_the_others_where_they_are() {
     // The broadcast is larger than the product, so that it is not worth summing after it.
