@@ -44,8 +44,17 @@ pub struct Custom<'a> {
     pub args: usize,
 }
 
+impl Rule<'_> {
+    pub fn names(self) -> RuleNames {
+        match self {
+            Rule::Jvp(jvp) => RuleNames::Jvp(jvp.name.clone()),
+            Rule::Vjp { fwd, bwd } => RuleNames::Vjp { fwd: fwd.name.clone(), bwd: bwd.name.clone() },
+        }
+    }
+}
+
 /// The names of the functions of a [`Rule`].
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum RuleNames {
     Jvp(Arc<str>),
     Vjp { fwd: Arc<str>, bwd: Arc<str> },

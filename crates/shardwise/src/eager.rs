@@ -222,7 +222,7 @@ impl Prepared {
         Ok(Prepared { compiled, results: finished.results, warned, sum: None, bytes })
     }
 
-    /// Reports that a program with warnings runs, to the collector of warnings. For a library function, `called` is the
+    /// Reports that a program with warnings runs, as [`explicit::report`] does. For a library function, `called` is the
     /// call.
     pub fn report(&self, called: Option<&base::Loc>) {
         if let Some((warned, module)) = &self.warned {

@@ -79,7 +79,8 @@ impl Mesh {
     }
 
     /// Sets whether programs may communicate over Explicit axes where they do not ask for it. The default is
-    /// [`Communicate::Warn`].
+    /// [`Communicate::Warn`]: warnings are printed when a program runs, once for each line, unless
+    /// [`with_warnings`](crate::with_warnings) collects them.
     pub fn communication(self, level: Communicate) -> Mesh {
         Mesh(Arc::new(base::Mesh { communicate: level, ..base::Mesh::clone(&self.0) }))
     }

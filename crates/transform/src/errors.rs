@@ -1,6 +1,7 @@
 //! The diagnostics of the transforms.
 
 use crate::request::COMMAND_LINE;
+use crate::vmap::BatchAxis;
 use shardwise_base::{Diagnostic, Mesh, counted};
 use shardwise_ir::{OpView, Type};
 use shardwise_ops::control::CustomCall;
@@ -75,10 +76,9 @@ fn shown(op: &OpView<'_>) -> String {
     }
 }
 
-pub(crate) fn spmd_axis(axis: &str, loc: &shardwise_base::Loc) -> Diagnostic {
-    let message = format!(
-        "the layout of a value inside of `vmap` uses the axis \"{axis}\", over which the mapped dimension is split"
-    );
+pub(crate) fn spmd_axis(axis: &BatchAxis, loc: &shardwise_base::Loc) -> Diagnostic {
+    let message =
+        format!("the layout of a value inside of `vmap` uses the axis {axis}, over which the mapped dimension is split");
     Diagnostic::error("spmd-axis", loc, message)
         .help("leave the axis out of the layout: it is added for the mapped dimension")
 }

@@ -40,4 +40,4 @@ pub use request::{Request, split_list};
 pub use reverse::{linearize, linearize_of, of_cotangent, value_and_gradient, vjp, vjp_of};
 pub use split::{residuals, split};
 pub use states::States;
-pub use vmap::{Batch, Batched, vmap, vmap_with};
+pub use vmap::{Batch, BatchAxis, Batched, vmap, vmap_with};

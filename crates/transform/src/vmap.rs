@@ -2,7 +2,7 @@
 
 use crate::depends::{Depends, callee};
 use crate::errors;
-use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Loc, Mesh, Sharding};
+use shardwise_base::{AxisRef, AxisSet, DType, Diagnostics, DimSharding, EntityVec, Loc, Mesh, Sharding, SubAxis};
 use shardwise_ir::{Attrs, Builder, Cloner, Func, Module, OpView, Region, TensorType, Type, Value};
 use shardwise_ops::batch::{BatchCx, Batched as How, leading_type, repeated};
 use shardwise_ops::calls::{self, refuse_expansion};
@@ -15,6 +15,7 @@ use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
 use shardwise_ops::{Opcode, ReduceKind, make};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,7 +46,39 @@ pub struct Batch<'a> {
     pub axis: Option<&'a str>,
     /// The axes over which the new dimension is split where the function states a layout, major to minor. Axes that the
     /// mesh of a layout does not have are left out. If none is left, the dimension is open.
-    pub layout: &'a [String],
+    pub layout: &'a [BatchAxis],
+}
+
+/// An axis of a mesh, or a part of one, over which the new dimension of a batch is split.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BatchAxis {
+    pub name: String,
+    /// The part of the axis, or `None` for the whole axis.
+    pub part: Option<SubAxis>,
+}
+
+impl BatchAxis {
+    pub fn whole(name: impl Into<String>) -> BatchAxis {
+        BatchAxis { name: name.into(), part: None }
+    }
+
+    /// Returns the axis in a mesh, or `None` if the mesh has no axis of this name with such a part.
+    fn on(&self, mesh: &Mesh) -> Option<AxisRef> {
+        let axis = mesh.axis(&self.name)?;
+        let has = |p: SubAxis| mesh.axis_size(axis).is_multiple_of(p.pre_size() * p.size());
+        match self.part {
+            Some(part) => has(part).then(|| AxisRef::sub(mesh, axis, part.pre_size(), part.size())),
+            None => Some(AxisRef::full(axis)),
+        }
+    }
+}
+
+/// Formats the axis as in layouts: `"x"`, or `"x":(1)2` for a part.
+impl fmt::Display for BatchAxis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.name)?;
+        self.part.map_or(Ok(()), |part| write!(f, ":{part}"))
+    }
 }
 
 /// A function that was batched.
@@ -131,8 +164,8 @@ fn drop_other_aliases(func: &mut Func) {
 
 /// Returns a sharding with a leading dimension that is split over those of these axes that its mesh has, and open if it
 /// has none. An element of the batch may be replicated over these axes: the batch is not.
-fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
-    let axes: Vec<AxisRef> = axes.iter().filter_map(|a| Some(AxisRef::full(sharding.mesh.axis(a)?))).collect();
+fn leading_sharding(sharding: &Sharding, axes: &[BatchAxis]) -> Sharding {
+    let axes: Vec<AxisRef> = axes.iter().filter_map(|a| a.on(&sharding.mesh)).collect();
     let replicated = sharding.replicated.iter().flat_map(|a| a.minus(&sharding.mesh, &axes)).collect();
     let first = DimSharding { is_open: axes.is_empty(), axes, priority: None };
     let dims = std::iter::once(first).chain(sharding.dims.iter().cloned()).collect();
@@ -141,13 +174,14 @@ fn leading_sharding(sharding: &Sharding, axes: &[String]) -> Sharding {
     out
 }
 
-/// Returns one of `axes` over which a sharding splits, sums or has summed values already, or `None` if there is none.
-fn used_axis<'a>(sharding: &Sharding, axes: &'a [String]) -> Option<&'a str> {
+/// Returns one of `axes` over which, or over a part of which, a sharding splits, sums or has summed values already.
+/// Returns `None` if there is none.
+fn used_axis<'a>(sharding: &Sharding, axes: &'a [BatchAxis]) -> Option<&'a BatchAxis> {
     let stated = [&sharding.unreduced, &sharding.reduced];
     let used = sharding.dims.iter().map(|d| &d.axes).chain(stated).flatten();
     let used: Vec<AxisRef> = used.copied().collect();
-    let is_used = |a: &&String| sharding.mesh.axis(a).is_some_and(|i| used.iter().any(|u| u.axis == i));
-    axes.iter().find(is_used).map(String::as_str)
+    let is_used = |a: &&BatchAxis| a.on(&sharding.mesh).is_some_and(|a| used.iter().any(|u| u.overlaps(a)));
+    axes.iter().find(is_used)
 }
 
 /// The copy of one body, of which some values have the leading dimension.
@@ -168,7 +202,7 @@ struct Leading<'s> {
     /// The name of the dimension in [named ops](shardwise_ops::collective::named), if it has one.
     axis: Option<&'s str>,
     /// The axes over which the dimension is split where the function states a layout ([`Batch::layout`]).
-    layout: Rc<[String]>,
+    layout: Rc<[BatchAxis]>,
     /// The manual axes over which the batch is split, inside a manual computation, or `None` if it is not split.
     split: Option<(Arc<Mesh>, AxisSet)>,
 }
@@ -183,11 +217,10 @@ impl<'s> Leading<'s> {
     ///
     /// If the manual ones of its axes divide its size, each device has a part along them, unless `is_whole` is true. If
     /// they do not, the dimension is whole along them. Its other axes split it outside and inside.
-    fn inside(&self, mesh: &Arc<Mesh>, manual: &[AxisRef], is_whole: bool) -> (Leading<'s>, Rc<[String]>) {
-        let axis = |name: &String| mesh.axis(name).map(AxisRef::full);
-        let is_manual = |name: &String| axis(name).is_some_and(|a| manual.contains(&a));
-        let (own, rest): (Vec<String>, Vec<String>) = self.layout.iter().cloned().partition(is_manual);
-        let split: Vec<AxisRef> = own.iter().filter_map(axis).collect();
+    fn inside(&self, mesh: &Arc<Mesh>, manual: &[AxisRef], is_whole: bool) -> (Leading<'s>, Rc<[BatchAxis]>) {
+        let is_manual = |own: &BatchAxis| own.on(mesh).is_some_and(|a| manual.iter().any(|m| m.contains(a)));
+        let (own, rest): (Vec<BatchAxis>, Vec<BatchAxis>) = self.layout.iter().cloned().partition(is_manual);
+        let split: Vec<AxisRef> = own.iter().filter_map(|a| a.on(mesh)).collect();
         let parts = AxisRef::total_size(mesh, &split);
         let mut inside = Leading { layout: rest.clone().into(), ..self.clone() };
         if is_whole || split.is_empty() || !self.size.is_multiple_of(parts) {
@@ -205,10 +238,13 @@ impl<'s> Leading<'s> {
 #[derive(PartialEq, Eq, Hash)]
 struct Mapped {
     func: Arc<str>,
+    rule: RuleNames,
+    /// The number of operands that are arguments.
+    args: usize,
     /// For each operand, whether it is mapped.
     operands: Vec<bool>,
     size: usize,
-    layout: Vec<String>,
+    layout: Vec<BatchAxis>,
     split: Option<(Arc<Mesh>, AxisSet)>,
 }
 
@@ -538,6 +574,8 @@ impl<'s> Scope<'s> {
     ) -> Result<(Arc<str>, RuleNames), Diagnostics> {
         let key = Mapped {
             func: custom.func.name.clone(),
+            rule: custom.rule.names(),
+            args: custom.args,
             operands: mapped.to_vec(),
             size: self.leading.size,
             layout: self.leading.layout.to_vec(),

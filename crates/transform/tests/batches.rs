@@ -3,11 +3,11 @@
 mod common;
 
 use common::{check_batch, parse, run, values, with_main};
-use shardwise_base::Literal;
+use shardwise_base::{Literal, SubAxis};
 use shardwise_ir::{Func, Module, Type, text};
 use shardwise_ops::batch::Batched;
 use shardwise_ops::{OPS, Opcode};
-use shardwise_transform::{Batch, vmap, vmap_with};
+use shardwise_transform::{Batch, BatchAxis, vmap, vmap_with};
 use std::collections::BTreeSet;
 
 /// Returns the examples of all ops that the parser takes, with their opcodes.
@@ -193,7 +193,7 @@ func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{
 }}"#
         ))
     };
-    let axes = ["x".to_string()];
+    let axes = [BatchAxis::whole("x")];
     let batch = || Batch { size: 2, has_all: true, axis: None, layout: &axes };
     for [argument, result] in [[split, ""], ["", split], [split, split], [replicated, split]] {
         let module = module(argument, result);
@@ -205,6 +205,26 @@ func.func @main(%arg0: tensor<2xf64> {argument}) -> (tensor<2xf64> {result}) {{
     let made = vmap_with(&module, module.main().unwrap(), &[0], batch()).unwrap_or_else(|e| panic!("{e}"));
     let layout = made.func.body.sharding(made.func.body.args()[0]).unwrap();
     assert_eq!((layout.dims[0].axes.len(), layout.replicated.len()), (1, 0));
+}
+
+/// A batch that is split over a part of an axis leaves the other part to the function.
+#[test]
+fn a_batch_over_a_part_of_an_axis() {
+    let module = parse(
+        r#"sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<2xf64> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)2}]>}) -> tensor<2xf64> {
+  return %arg0 : tensor<2xf64>
+}"#,
+    );
+    let batch = |pre_size: usize| {
+        let axes = [BatchAxis { name: "x".into(), part: Some(SubAxis::new(pre_size, 2)) }];
+        vmap_with(&module, module.main().unwrap(), &[0], Batch { size: 2, has_all: true, axis: None, layout: &axes })
+    };
+    let made = batch(1).unwrap();
+    let layout = made.func.body.sharding(made.func.body.args()[0]).unwrap();
+    assert_eq!(layout.dims.iter().map(|d| d.axes[0].pre_size()).collect::<Vec<_>>(), [1, 2]);
+    let message = batch(2).unwrap_err().to_string();
+    assert!(message.contains(r#"uses the axis "x":(2)2, over"#), "{message}");
 }
 
 #[test]
@@ -226,7 +246,7 @@ func.func @main(%x: tensor<6xf64>) -> tensor<6xf64> {
         let x = [Literal::new([size, 6], &x[..size * 6])];
         let whole = run(&with_main(&module, vmap(&module, main, &[0], size).unwrap().func), &x);
         for axes in [["data", "pipe"], ["pipe", "data"]] {
-            let axes = axes.map(String::from);
+            let axes = axes.map(BatchAxis::whole);
             let made =
                 vmap_with(&module, main, &[0], Batch { size, has_all: true, axis: None, layout: &axes }).unwrap();
             assert_eq!(run(&with_main(&module, made.func), &x), whole);

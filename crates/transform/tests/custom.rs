@@ -3,8 +3,9 @@
 mod common;
 
 use common::{check, numbers, parse, printed, run, values, with_main};
+use shardwise_base::Literal;
 use shardwise_ir::verify;
-use shardwise_transform::{Batch, Request, jvp, value_and_gradient, vjp, vmap, vmap_with};
+use shardwise_transform::{Batch, BatchAxis, Request, jvp, value_and_gradient, vjp, vmap, vmap_with};
 
 /// Returns a program that computes x^2 y, for the sine of the argument as x, by a function with a custom derivative.
 /// Its rule is one for tangents if `rule` is "jvp", or else for cotangents. By the rule, the derivative in x is
@@ -123,6 +124,42 @@ fn batched_rules_are_returned_with_the_batch() {
 }
 
 #[test]
+fn batches_of_one_function_with_two_rules_are_two() {
+    let rule = |name: &str, factor: f64| {
+        format!(
+            r#"func.func private @{name}(%x: tensor<f64>, %dx: tensor<f64>) -> (tensor<f64>, tensor<f64>) {{
+  %c = stablehlo.constant dense<{factor:?}> : tensor<f64>
+  %0 = stablehlo.multiply %c, %dx : tensor<f64>
+  return %x, %0 : tensor<f64>, tensor<f64>
+}}
+"#
+        )
+    };
+    let call = |result: &str, x: &str, rule: &str| {
+        format!(
+            "  {result} = stablehlo.composite \"shardwise.custom_jvp\" {x} {{composite_attributes = {{args = 1 : i64, \
+             jvp = @{rule}}}, decomposition = @f}} : (tensor<f64>) -> tensor<f64>\n"
+        )
+    };
+    let module = parse(&format!(
+        "func.func public @main(%x: tensor<f64>) -> (tensor<f64>, tensor<f64>) {{\n{}{}  \
+         return %0, %1 : tensor<f64>, tensor<f64>\n}}\n\
+         func.func private @f(%x: tensor<f64>) -> tensor<f64> {{\n  return %x : tensor<f64>\n}}\n{}{}",
+        call("%0", "%x", "first"),
+        call("%1", "%x", "second"),
+        rule("first", 2.0),
+        rule("second", 3.0),
+    ));
+    let made = vmap(&module, module.main().unwrap(), &[0], 2).unwrap();
+    let mut batch = with_main(&module, made.func);
+    batch.funcs.extend(made.added);
+    let tangents = with_main(&batch, jvp(&batch, batch.main().unwrap(), &[0]).unwrap());
+    let found = run(&tangents, &[Literal::new([2], &[1.0f64, 1.0]), Literal::new([2], &[1.0f64, 1.0])]);
+    let found: Vec<f64> = found[2..].iter().flat_map(|x| x.as_slice::<f64>().to_vec()).collect();
+    assert_eq!(found, [2.0, 2.0, 3.0, 3.0]);
+}
+
+#[test]
 fn a_batch_over_a_manual_axis_is_one_of_its_own() {
     let call = |x: &str| {
         format!(
@@ -154,7 +191,7 @@ func.func private @rule(%x: tensor<4xf64>, %dx: tensor<4xf64>) -> (tensor<4xf64>
         call("%a")
     ));
     // Three indices cannot be split over two devices, so that each device has the whole batch where `x` is manual.
-    let batch = Batch { size: 3, has_all: true, axis: None, layout: &["x".to_string()] };
+    let batch = Batch { size: 3, has_all: true, axis: None, layout: &[BatchAxis::whole("x")] };
     let made = vmap_with(&module, module.main().unwrap(), &[0], batch).unwrap();
     let batches = made.added.iter().filter(|f| f.name.starts_with("f_batch"));
     let sharding = |f: &shardwise_ir::Func| f.body.sharding(f.body.results()[0]).unwrap().dims[0].axes.len();

@@ -1,12 +1,14 @@
-//! Warnings about communication over Explicit axes that the program did not ask for, as data, once for each line.
+//! Warnings about communication over Explicit axes that the program did not ask for, once for each line: as data for
+//! those who collect them, and as lines of output otherwise.
 
 use crate::ambient::scoped;
 use crate::error::Diagnostic as Mistake;
 use crate::runtime;
-use shardwise_base::{Diagnostic, Loc};
+use shardwise_base::{Diagnostic, Loc, print};
 use shardwise_ir::Module;
 use shardwise_spmd::warnings::is_same_line;
-use std::sync::OnceLock;
+use std::collections::HashSet;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 /// The warnings of an active trace.
 #[derive(Default)]
@@ -101,21 +103,43 @@ scoped! {
 /// once for each line and message. Eager functions are programs, too. An inner call of this function keeps its warnings
 /// to itself. There are only warnings where [`Communicate::Warn`](crate::Communicate::Warn) applies.
 ///
+/// Outside of this function, a process prints each warning once for each line and message, when a program with this
+/// warning first runs: to the standard error output, or where
+/// [`set_print_sink`](crate::debug::set_print_sink) and [`with_print_sink`](crate::debug::with_print_sink) say.
+///
 /// [`Lowered::warnings`](crate::Lowered::warnings) returns the warnings of a program that has not run.
 pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
     COLLECTED.with(Some(vec![]), || (f(), COLLECTED.take().unwrap_or_default()))
 }
 
-/// Records that a program with warnings ran. `at` is the call, if the warnings are to be reported there. Does nothing
-/// outside of [`with_warnings`].
-pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
-    if COLLECTED.read(Option::is_none) {
-        return;
+/// The number of printed warnings that a process remembers, at most. One more, and it begins anew.
+const MAX_PRINTED: usize = 1 << 16;
+
+/// The lines and messages of the warnings that were printed.
+static PRINTED: LazyLock<Mutex<HashSet<(String, u32, String)>>> = LazyLock::new(Mutex::default);
+
+/// Returns true if a warning with this message was not printed yet for this line, and records that it is now. A warning
+/// whose line is not known is printed once for each message.
+fn is_first(warning: &Diagnostic) -> bool {
+    let line = warning.loc.file_pos().map_or((String::new(), 0), |p| (p.file.to_string(), p.line));
+    let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if printed.len() >= MAX_PRINTED {
+        printed.clear();
     }
+    printed.insert((line.0, line.1, warning.message.clone()))
+}
+
+/// Reports that a program with warnings runs: to [`with_warnings`], or else by printing those that are new. `at` is the
+/// call, if the warnings are to be reported there.
+pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
     let found = warned.of(module).iter().map(|w| {
         let loc = at.unwrap_or(&w.0.loc).clone();
         Mistake(Diagnostic { loc, ..w.0.clone() })
     });
+    if COLLECTED.read(Option::is_none) {
+        found.filter(|w| is_first(&w.0)).for_each(|w| print::line(&w.to_string()));
+        return;
+    }
     COLLECTED.update(|all| {
         let all = all.get_or_insert_default();
         for w in found {

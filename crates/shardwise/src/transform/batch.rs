@@ -13,6 +13,7 @@ use crate::{
 use shardwise_base::{AxisRef, Loc, Sharding, counted};
 use shardwise_engine::ShardedType;
 use shardwise_ir::TensorType;
+use shardwise_transform::BatchAxis;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -353,7 +354,7 @@ fn batched<T: Tree, R: Tree>(f: &dyn Fn(&T) -> Result<R>, args: &T, o: &Options<
     };
     let size = size_of(args, &axes, o.size, &loc)?;
     let layout = match explicit_axes(args, &axes, &loc)? {
-        axes if axes.is_empty() => spmd_axes(&o.layout, &loc)?,
+        axes if axes.is_empty() => spmd_axes(&o.layout, &loc)?.into_iter().map(BatchAxis::whole).collect(),
         axes => axes,
     };
     let mut own = axes.iter();
@@ -427,11 +428,11 @@ fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
     mapped.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the axes over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
+/// Returns the axes, or parts of axes, over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
 /// There are none if no mapped array has a layout.
 ///
 /// Errors: `batch-layout` if they are split differently.
-fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<String>> {
+fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<BatchAxis>> {
     let leaves = tree::paths(args);
     let dim = |a: &Array, axis: usize| -> Option<(Sharding, Vec<AxisRef>)> {
         let layout = explicit::layout(a)?;
@@ -445,7 +446,8 @@ fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result
         let found: Vec<String> = split.iter().map(|(path, a, _)| format!("arg{path}: {}", a.short_type())).collect();
         return Err(Error::one(mistakes::batch_layouts(&found.join(", "), loc)));
     }
-    Ok(first.iter().map(|a| layout.mesh.axes[a.axis.index()].name.to_string()).collect())
+    let name = |a: &AxisRef| layout.mesh.axes[a.axis.index()].name.to_string();
+    Ok(first.iter().map(|a| BatchAxis { name: name(a), part: a.sub }).collect())
 }
 
 /// Returns the type of `a` without a dimension, as an array without a value.

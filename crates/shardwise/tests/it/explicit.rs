@@ -225,6 +225,45 @@ fn communication_is_visible() {
 }
 
 #[test]
+fn warnings_are_printed_once() {
+    let mesh = mesh(Communicate::Warn);
+    let f = jit(|x: &Array| x.max(0) + x.sum(0));
+    let (x, y) = (like(&mesh, &[8, 16], P!("X", "Y")), like(&mesh, &[16, 16], P!("X", "Y")));
+    let eager = |x: &Array| x.min(0).to_vec::<f32>().unwrap();
+    let print = || {
+        let _ = f(&x).unwrap();
+        let _ = f(&x).unwrap();
+        let _ = f(&y).unwrap();
+        eager(&x);
+        eager(&y);
+    };
+    let first = |lines: &[String]| lines.iter().map(|l| l.lines().next().unwrap().to_string()).collect::<Vec<_>>();
+    let (_, collected) = with_warnings(print);
+    let (_, lines) = shardwise::debug::captured(print);
+    expect![[r#"
+        warning[communication]: `max`, `sum` communicate without the program asking for it
+        warning[communication]: `min` communicates without the program asking for it"#]]
+    .assert_eq(&first(&lines).join("\n"));
+    assert_eq!(first(&collected.iter().map(|w| w.to_string()).collect::<Vec<_>>()), first(&lines));
+    assert_eq!(shardwise::debug::captured(print).1, [""; 0]);
+    let allowed = || with_communication(Communicate::Allow, || x.prod(0).to_vec::<f32>().unwrap());
+    assert_eq!(shardwise::debug::captured(allowed).1, [""; 0]);
+}
+
+#[test]
+fn batches_over_a_part_of_an_axis() {
+    let mesh = mesh(Communicate::Deny);
+    let x = like(&mesh, &[2, 4, 2], P!("X:(1)2", "X:(2)2"));
+    let double = |x: &Array| shardwise::vmap(|x: &Array| x * 2.0)(x);
+    assert_eq!(typed(&mesh, &x, double), "f32[2@X:(1)2,4@X:(2)2,2]");
+    let values = with_mesh(&mesh, || double(&x).to_vec::<f32>().unwrap());
+    assert_eq!(values, (0..16).map(|i| 2.0 * i as f32).collect::<Vec<_>>());
+    // The layout of a row uses the part of the axis that splits the batch.
+    let whole = |x: &Array| shardwise::vmap(|x: &Array| x.shard(P!("X:(1)2")))(x);
+    assert_eq!(codes(&jit(|x: &Array| whole(x)).lower(&x).map(drop).unwrap_err()), ["spmd-axis"]);
+}
+
+#[test]
 fn warnings_are_data() {
     let mesh = mesh(Communicate::Warn);
     let x = like(&mesh, &[8, 16], P!("X", "Y"));
