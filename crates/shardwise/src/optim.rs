@@ -61,6 +61,7 @@ use crate::error::Mistakes;
 use crate::tree::{self, Path, Tree, form, with_leaves};
 use crate::{DType, P, context, mistakes, trace, zeros};
 use shardwise_base::{Diagnostic, Loc};
+use shardwise_engine::ShardedType;
 use state::{Like, split_further};
 use std::panic::Location;
 use std::sync::Arc;
@@ -268,7 +269,13 @@ fn init<P: Tree>(optimizer: &impl Optimizer, params: &P, at: At) -> State<P> {
     let none = zeros([0], DType::F32);
     let parts =
         optimizer.init_parts(&given).into_iter().map(|part| laid_out(part, &given).to_trees(params, &is_active, &none));
-    State { parts: parts.collect() }
+    State { parts: parts.collect(), params: types(params, at) }
+}
+
+/// Returns the types of parameters, whose types are known, without their layouts.
+fn types<P: Tree>(params: &P, at: At) -> P {
+    let ty = |x: &Array| ShardedType { ty: x.tensor().clone(), sharding: None };
+    params.rebuild(&mut |x| Array::type_only(ty(x), at))
 }
 
 /// Returns a new part with its numbers replicated on the mesh of the first parameter whose layout is known. If there is
@@ -340,7 +347,7 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let all: Vec<Array> = all.collect();
     let none = zeros([0], DType::F32);
     let new = parts.new.into_iter().zip(&old).map(|(new, old)| kept(new, old).to_trees(params, &is_active, &none));
-    (with_leaves(params, all), State { parts: new.collect() })
+    (with_leaves(params, all), State { parts: new.collect(), params: types(params, at) })
 }
 
 /// Returns the new part with its arrays in the layouts of the old ones, where these are known. Its numbers are

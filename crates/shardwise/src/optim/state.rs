@@ -18,6 +18,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct State<T> {
     pub(super) parts: Vec<Part<T>>,
+    /// The types of the parameters, without layouts. They are not among the leaves.
+    pub(super) params: T,
 }
 
 /// The state of one transformation.
@@ -64,10 +66,11 @@ impl<T: Tree> Tree for State<T> {
             numbers: part.numbers.iter().map(|(name, x)| (*name, f(x))).collect(),
             slots: part.slots.iter().map(|slot| slot.with(slot.tree.rebuild(f))).collect(),
         };
-        State { parts: self.parts.iter().map(part).collect() }
+        State { parts: self.parts.iter().map(part).collect(), params: self.params.rebuild_clone() }
     }
     fn form(&self, form: &mut Form) {
         form.number(self.parts.len());
+        form.fixed(&leaves(&self.params).into_iter().map(|p| p.known_type().map(|ty| ty.ty)).collect::<Vec<_>>());
         for part in &self.parts {
             form.fixed(&part.name);
             form.fixed(&part.numbers.iter().map(|(name, _)| *name).collect::<Vec<_>>());
@@ -111,7 +114,8 @@ impl<T: Tree> State<T> {
     pub(super) fn poisoned(number: Array, tree: T) -> State<T> {
         let likes = vec![Like::Whole; leaves(&tree).len()];
         let slot = Slot { name: MISTAKE, likes, tree };
-        State { parts: vec![Part { name: MISTAKE, numbers: vec![(MISTAKE, number)], slots: vec![slot] }] }
+        let params = slot.tree.rebuild_clone();
+        State { parts: vec![Part { name: MISTAKE, numbers: vec![(MISTAKE, number)], slots: vec![slot] }], params }
     }
 
     /// Returns the mistakes of a state that [`State::poisoned`] has made, or `None` for any other state.
@@ -226,7 +230,7 @@ pub struct StateSpecs<S> {
 /// its parameter, and numbers are replicated: `jit(step).out_shardings((params.clone(), optim::specs(params), P!()))`.
 ///
 /// An array that lacks a dimension of its parameter, as those of [`adafactor`](super::adafactor), has the layout of the
-/// other dimensions.
+/// other dimensions. [`by_path`](crate::by_path) gets the path, the dtype and the shape of each parameter, and no layout.
 pub fn specs<S>(params: S) -> StateSpecs<S> {
     StateSpecs { params: Arc::new(params), over: None }
 }
@@ -244,7 +248,7 @@ impl<T: Tree, S: SpecFor<T>> SpecFor<State<T>> for StateSpecs<S> {
         for part in &of.parts {
             out.leaves.extend(part.numbers.iter().map(|_| P::default().layout()));
             for slot in &part.slots {
-                match collect(&*self.params, &slot.tree) {
+                match collect(&*self.params, &of.params) {
                     Ok(params) => {
                         let arrays = leaves(&slot.tree).into_iter().zip(&slot.likes).zip(params).enumerate();
                         let layouts = arrays.map(|(i, ((x, like), spec))| {

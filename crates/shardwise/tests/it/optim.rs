@@ -3,7 +3,7 @@
 
 use shardwise::float0;
 use shardwise::optim::{
-    self, adafactor, adagrad, adam, adamw, chain, clip, clip_by_global_norm, lamb, lion, rmsprop, sgd,
+    self, State, adafactor, adagrad, adam, adamw, chain, clip, clip_by_global_norm, lamb, lion, rmsprop, sgd,
 };
 use shardwise::prelude::*;
 use std::collections::BTreeMap;
@@ -180,6 +180,28 @@ fn factored_states_have_the_layouts_of_the_other_dimensions() {
         let made = make.out_shardings(optim::specs(vec![P!("X", "Y"), P!("Y")]).over("Y"))(&params).unwrap();
         let made: Vec<String> = tree::leaves(&made).iter().map(|x| x.ty().to_string()).collect();
         assert_eq!(made, types);
+    });
+}
+
+#[test]
+fn layouts_by_path_see_the_types_of_parameters() {
+    let mesh = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
+    with_mesh(&mesh, || {
+        let params = vec![ones([8, 4], F32), arange(0..4, I32)];
+        let optimizer = adafactor(0.1).min_size_to_factor(4);
+        let by_type = |path: &tree::Path, ty: &ArrayType| match (path.to_string().as_str(), ty.to_string().as_str()) {
+            ("[0]", "f32[8,4]") => P!("X", "Y"),
+            ("[1]", "i32[4]") => P!("Y"),
+            other => panic!("{other:?}"),
+        };
+        let layouts = || optim::specs(shardwise::by_path(by_type));
+        let made = jit(|params: &Vec<Array>| optimizer.init(params)).out_shardings(layouts())(&params).unwrap();
+        let types = |state: &_| tree::leaves(state).iter().map(|x| x.ty().to_string()).collect::<Vec<_>>();
+        let expected = ["i32[]", "f32[4@Y]", "f32[0]", "f32[8@X]", "f32[0]", "f32[0]", "f32[0]"];
+        assert_eq!(types(&made), expected);
+        assert_eq!(types(&shard(optimizer.init(&params), layouts())), expected);
+        let step = |state: &State<Vec<Array>>, params: &Vec<Array>| optimizer.update(params, state.clone(), params).1;
+        assert_eq!(types(&jit(step).out_shardings(layouts())(&made, &params).unwrap()), expected);
     });
 }
 
