@@ -569,9 +569,10 @@ fn counts(specs: usize, arrays: usize) -> String {
 /// Returns the specs for the leaves of `of`, one for each. The error has the places where the form of the specs differs
 /// from that of the tree.
 pub(crate) fn collect<T: Tree>(spec: &impl SpecFor<T>, of: &T) -> Result<Vec<LeafSpec>, Vec<String>> {
+    // This also finds a tree that is too deep, before the specs recurse as deeply.
+    let leaves = tree::leaves(of).len();
     let mut out = Specs::default();
     spec.specs(of, &mut out);
-    let leaves = tree::leaves(of).len();
     if out.wrong.is_empty() && out.leaves.len() != leaves {
         out.wrong.push(counts(out.leaves.len(), leaves));
     }

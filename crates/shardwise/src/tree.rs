@@ -37,7 +37,8 @@ impl TooDeep {
 
 /// Runs `f` on the parts of a vector or map. If these are nested too deeply, unwinds with [`TooDeep`], or panics
 /// outside of [`checked`] and of traces.
-fn deeper<R>(f: impl FnOnce() -> R) -> R {
+#[doc(hidden)]
+pub fn deeper<R>(f: impl FnOnce() -> R) -> R {
     if DEPTH.get() < MAX_DEPTH {
         return DEPTH.counted(f);
     }

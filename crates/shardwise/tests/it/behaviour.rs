@@ -182,6 +182,38 @@ fn functions_are_stored_and_sent() {
     });
 }
 
+#[derive(Tree)]
+struct Chain<T = Array> {
+    value: T,
+    next: Vec<Chain<T>>,
+    named: std::collections::BTreeMap<String, Chain<T>>,
+}
+
+/// The functions of trees recurse, so their depth is limited, also in derived ones.
+#[test]
+fn derived_trees_are_mapped_to_a_limited_depth() {
+    let chain = |depth: usize, is_named: bool| {
+        let end = Chain { value: zeros([], F32), next: vec![], named: Default::default() };
+        (0..depth).fold(end, |tree, _| {
+            let value = zeros([], F32);
+            match is_named {
+                true => Chain { value, next: vec![], named: [("a".to_string(), tree)].into() },
+                false => Chain { value, next: vec![tree], named: Default::default() },
+            }
+        })
+    };
+    let count = |depth: usize, is_named: bool| {
+        let (tree, mut count) = (chain(depth, is_named), 0);
+        let _ = tree::MapLeaves::map_leaves(&tree, &mut |_: &Array| count += 1);
+        count
+    };
+    for is_named in [false, true] {
+        assert_eq!(count(200, is_named), 201);
+        let panic = std::panic::catch_unwind(|| count(400, is_named)).unwrap_err();
+        assert!(panic.downcast_ref::<String>().unwrap().contains("error[tree-depth]"));
+    }
+}
+
 #[test]
 fn any_number_of_arguments() {
     assert_eq!(zeros([], F32).rank(), 0);
