@@ -1,6 +1,6 @@
 //! Arrays made from nothing or from Rust data. An array without operands is made directly in the layout of `.shard`.
 
-use crate::array::{Array, IntoShape};
+use crate::array::{Array, IntoShape, State};
 use crate::dtype::Number;
 use crate::eager::create;
 use crate::ops::{EitherKind, Operand, element, site};
@@ -110,6 +110,9 @@ pub fn ones_like(x: &Array) -> Array {
 #[track_caller]
 fn like(name: &'static str, x: &Array, n: u8) -> Array {
     site(name, &[x], |s| {
+        if let State::Mistake(wrong) = &x.node().state {
+            return Err(Array::poisoned(wrong.clone(), x.known_type(), s.at));
+        }
         let ty = x.tensor();
         let dtype = DType::of(ty.dtype);
         let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);

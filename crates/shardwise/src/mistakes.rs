@@ -764,6 +764,12 @@ pub(crate) fn truncated_normal(low: f64, high: f64, ty: &str, loc: &Loc) -> Diag
     with_facts("truncated-normal", message, ty.into(), "the lower limit must be less than the upper one", loc)
 }
 
+pub(crate) fn nothing_between(low: f64, high: f64, ty: &TensorType, loc: &Loc) -> Diagnostic {
+    let message = format!("`truncated_normal`: there is no {} between {low} and {high}", ty.dtype.short());
+    let help = "draw in a dtype with more digits, or choose limits that are further apart";
+    with_facts("truncated-normal", message, ty.short(), help, loc)
+}
+
 pub(crate) fn combined_type(path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
     let path = if path.is_empty() { "array" } else { path };
     let message = "`associative_scan`: the function changes the type of what it combines";

@@ -411,7 +411,7 @@ pub(crate) fn bernoulli_of(key: &Array, shape: &[usize], p: f64) -> Array {
 ///
 /// # Errors
 ///
-/// - `truncated-normal` unless `low` is below `high`.
+/// - `truncated-normal` unless `low` is below `high`, and the dtype has a number between them.
 /// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
 /// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
@@ -433,9 +433,22 @@ pub fn truncated_normal(key: Key, low: f64, high: f64, shape: impl IntoShape, dt
             s.fail(Some(ty.clone()), mistakes::truncated_normal(low, high, &ty.short(), &s.loc))
         });
     }
+    if ty.dtype.is_float() && ty.dtype.is_computed() && rank_of(high, ty.dtype) - rank_of(low, ty.dtype) < 2 {
+        return drawing("truncated_normal", &key, |s| {
+            s.fail(Some(ty.clone()), mistakes::nothing_between(low, high, &ty, &s.loc))
+        });
+    }
     floats("truncated_normal", key, ty, (low.to_bits(), high.to_bits()), move |key, ty| {
         truncated_normal_of(key, ty, low, high)
     })
+}
+
+/// Returns the place of `x`, rounded to a float dtype, among the numbers of this dtype in ascending order: 0 for zeros of
+/// both signs, and 1 for the smallest number above them.
+fn rank_of(x: f64, dtype: base::DType) -> i128 {
+    let bits = element(x, dtype).element_bytes(0).iter().rev().fold(0, |bits, &b| bits << 8 | i128::from(b));
+    let sign = 1 << (dtype.bits() - 1);
+    if bits & sign == 0 { bits } else { sign - bits }
 }
 
 pub(crate) fn truncated_normal_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {

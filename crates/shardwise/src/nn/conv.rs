@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::eager::call;
 use crate::explicit::decided;
 use crate::ops::{Checked, Kinds, Site, element, site};
+use crate::reduce::wide;
 use crate::{DType, hlo, mistakes};
 use shardwise_base::Literal;
 use shardwise_ir::TensorType;
@@ -296,7 +297,8 @@ pub fn max_pool(x: &Array, windows: Pool) -> Array {
 }
 
 /// Returns the mean of each window, for each feature, as Flax's `avg_pool` does. The padding counts as zeros, unless
-/// the windows are [`without_padding`](Pool::without_padding): then the mean of a window that has only padding is NaN.
+/// the windows are [`without_padding`](Pool::without_padding): then the mean of a window that has only padding is NaN. The
+/// sums of `bf16` and `f16` are taken in `f32`, and the means are rounded once.
 ///
 /// # Shapes
 ///
@@ -321,14 +323,16 @@ pub fn max_pool(x: &Array, windows: Pool) -> Array {
 pub fn avg_pool(x: &Array, windows: Pool) -> Array {
     pool("avg_pool", x, &windows, |x, sizes, window| {
         let ty = x.tensor();
-        let sums = |x: &Array| hlo::reduce_window(x, Opcode::Add, &element(0.0, ty.dtype), sizes, window);
+        let to = wide(ty.dtype);
+        let sums = |x: &Array| hlo::reduce_window(x, Opcode::Add, &element(0.0, to), sizes, window);
+        let total = sums(&hlo::convert(x, to));
         if windows.is_padding_counted {
-            return sums(x) / windows.window.iter().product::<usize>();
+            return hlo::convert(&(total / windows.window.iter().product::<usize>()), ty.dtype);
         }
         let one = |n: &usize, d: usize| if (1..ty.rank() - 1).contains(&d) { *n } else { 1 };
         let spatial: Vec<usize> = ty.shape.iter().enumerate().map(|(d, n)| one(n, d)).collect();
-        let ones = hlo::constant(Literal::splat(ty.dtype, spatial, element(1.0, ty.dtype).element_bytes(0)));
-        sums(x) / sums(&ones)
+        let ones = hlo::constant(Literal::splat(to, spatial, element(1.0, to).element_bytes(0)));
+        hlo::convert(&(total / sums(&ones)), ty.dtype)
     })
 }
 

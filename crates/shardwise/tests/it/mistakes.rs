@@ -460,6 +460,20 @@ fn words_of_layers() {
            | f32[4]
            = help: the lower limit must be less than the upper one"#]],
     );
+    // Both limits are excluded, and these are neighbours in f32.
+    check(
+        truncated_normal(Key::new(0), 1.0, 1.0 + f64::from(f32::EPSILON), [4], F32),
+        expect![[r#"
+        error[truncated-normal]: `truncated_normal`: there is no f32 between 1 and 1.0000001192092896
+          --> here
+           | f32[4]
+           = help: draw in a dtype with more digits, or choose limits that are further apart"#]],
+    );
+    assert!(truncated_normal(Key::new(0), 1.0, 1.0 + 1e-12, [4], F32).check().is_err());
+    assert!(truncated_normal(Key::new(0), 1.0, 1.0 + 1e-12, [4], F64).check().is_ok());
+    assert!(truncated_normal(Key::new(0), -1e-9, 1e-9, [4], F16).check().is_err());
+    let [low, high] = [1.0, 1.0 + 2.0 * f64::from(f32::EPSILON)];
+    assert_eq!(truncated_normal(Key::new(0), low, high, [1], F32).to_vec::<f32>().unwrap(), [1.0 + f32::EPSILON]);
 }
 
 #[test]

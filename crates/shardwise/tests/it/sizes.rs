@@ -228,6 +228,33 @@ fn strides_dilations_and_windows_of_every_size() {
 }
 
 #[test]
+fn mistakes_have_no_types_that_arrays_cannot_have() {
+    let bad = ones([4], F32).reshape([1 << 40, 1 << 40]);
+    for next in [bad.clone(), &bad + 1, bad.sum(0), bad.reshape([INFER]), zeros_like(&bad), ones_like(&bad)] {
+        assert_eq!(code(next), "reshape-size");
+    }
+    let panic = std::panic::catch_unwind(|| bad.size()).unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("error[reshape-size]"));
+}
+
+#[test]
+fn zeros_like_a_mistake_are_this_mistake() {
+    let bad = ones([4], F32).reshape([3]);
+    for like in [zeros_like, ones_like] {
+        assert_eq!(like(&bad).ty().to_string(), "f32[3]");
+        assert_eq!(code(like(&bad)), "reshape-size");
+    }
+}
+
+#[test]
+fn means_of_large_windows_of_f16() {
+    let x = &ones([1, 300, 300, 1], F16);
+    for pool in [Pool::new([300, 300]), Pool::new([300, 300]).without_padding()] {
+        assert_eq!(avg_pool(x, pool).astype(F32).to_vec::<f32>().unwrap(), [1.0]);
+    }
+}
+
+#[test]
 fn positions_of_wide_types_are_clamped() {
     let x = arange(0..10, I32);
     let beyond = (1i64 << 32) + 1;
