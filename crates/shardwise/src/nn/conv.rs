@@ -297,8 +297,8 @@ pub fn max_pool(x: &Array, windows: Pool) -> Array {
 }
 
 /// Returns the mean of each window, for each feature, as Flax's `avg_pool` does. The padding counts as zeros, unless
-/// the windows are [`without_padding`](Pool::without_padding): then the mean of a window that has only padding is NaN. The
-/// sums of `bf16` and `f16` are taken in `f32`, and the means are rounded once.
+/// the windows are [`without_padding`](Pool::without_padding): then the mean of a window that has only padding is NaN.
+/// The sums of `bf16` and `f16` are taken in `f32`, and the means are rounded once.
 ///
 /// # Shapes
 ///

@@ -428,8 +428,8 @@ fn shown(mapped: &[(&Path, &&Array, usize)]) -> String {
     mapped.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the axes, or parts of axes, over which the mapped dimensions are split in Explicit mode, in which all must be split alike.
-/// There are none if no mapped array has a layout.
+/// Returns the axes, or parts of axes, over which the mapped dimensions are split in Explicit mode, in which all must be
+/// split alike. There are none if no mapped array has a layout.
 ///
 /// Errors: `batch-layout` if they are split differently.
 fn explicit_axes<T: Tree>(args: &T, axes: &[Option<usize>], loc: &Loc) -> Result<Vec<BatchAxis>> {
