@@ -119,6 +119,15 @@ pub(crate) fn may_multiply(x: DType, y: DType) -> bool {
     x.kind() == y.kind() || is_real(x) && is_real(y)
 }
 
+pub(crate) const PRODUCT_RULE: &str =
+    "the result must have complex elements if the operands have, and may not have them otherwise";
+
+/// Returns true if sums of products of elements of type `from` may be elements of the type that the op declares for its
+/// result, if it declares one: complex numbers are converted to no other kind, and no other kind to them.
+pub(crate) fn yields_product(op: &OpView<'_>, from: DType) -> bool {
+    declared_dtype(op, from).is_complex() == from.is_complex()
+}
+
 /// Returns true if a computation on elements of type `to` accepts elements of type `from`: if both are integers, or of
 /// one other kind, and `to` has at least as many bits. Quantized types must also represent the same float type. This is
 /// the specification's `is_promotable`.

@@ -221,6 +221,7 @@ fn infer_general(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     )
     .that("dot_general_c11", check::precision_fits(op), check::PRECISION_RULE)
     .that("dot_general_c13", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
+    .that("dot_general_c13", check::yields_product(op, x.dtype), check::PRODUCT_RULE)
     .so_far()?;
     let shape = dims.result_shape(&x.shape, &y.shape);
     let rule = format!(
@@ -300,6 +301,7 @@ fn infer_matrix(op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
     let mut c = Check::new(op);
     let is_matrix = |t: &TensorType| t.rank() == 1 || t.rank() == 2;
     c.that("dot_c1", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE)
+        .that("dot_c1", check::yields_product(op, x.dtype), check::PRODUCT_RULE)
         .that("dot_c2", is_matrix(x) && is_matrix(y), "the operands must be vectors or matrices")
         .so_far()?;
     let dims = DotDims { lhs_contract: vec![x.rank() - 1], rhs_contract: vec![0], ..DotDims::default() };

@@ -377,6 +377,7 @@ impl Facts for RaggedDot {
         let rule = "the right operand's group dimension must have the size of the last dimension of the group sizes";
         check.that("ragged_dot_c8", fits, rule);
         check.that("ragged_dot_c9", check::may_multiply(x.dtype, y.dtype), check::MULTIPLY_RULE);
+        check.that("ragged_dot_c9", check::yields_product(op, x.dtype), check::PRODUCT_RULE);
         check.so_far()?;
         check.give_tensor(check::declared_dtype(op, x.dtype), dims.result_shape(&x.shape, &y.shape, count))
     }

@@ -433,6 +433,7 @@ impl Facts for Convolution {
         let mut check = Check::new(op);
         check.that("convolution_c1", n == rhs.rank() && n >= 2, "both operands must have the same rank, at least 2");
         check.that("convolution_c27", lhs.dtype == rhs.dtype, "both operands must have the same element type");
+        check.that("convolution_c27", check::yields_product(op, lhs.dtype), check::PRODUCT_RULE);
         check.so_far()?;
         let spatial = n - 2;
         check

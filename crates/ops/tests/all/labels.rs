@@ -37,6 +37,31 @@ fn results_of_other_types() {
 }
 
 #[test]
+fn products_of_complex_numbers_are_complex() {
+    let check = |from: &str, to: &str, is_refused: bool| {
+        let types = format!(": (tensor<2x2x{from}>, tensor<2x2x{from}>) -> tensor<2x2x{to}>");
+        let ops = [
+            ("dot_general", "%z, %z, contracting_dims = [1] x [0]"),
+            ("dot", "%z, %z"),
+            (
+                "convolution",
+                "(%z, %z) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}",
+            ),
+        ];
+        for ((op, text), label) in ops.iter().zip(["dot_general_c13", "dot_c1", "convolution_c27"]) {
+            let found =
+                codes(&format!("%z = stablehlo.iota dim = 0 : tensor<2x2x{from}>\n%0 = stablehlo.{op} {text} {types}"));
+            let expected: &[&str] = if is_refused { &[label] } else { &[] };
+            assert_eq!(found, expected, "{op} of {from} to {to}");
+        }
+    };
+    check("complex<f32>", "f32", true);
+    check("f32", "complex<f32>", true);
+    check("complex<f32>", "complex<f64>", false);
+    check("f32", "f64", false);
+}
+
+#[test]
 fn results_that_differ_from_each_other() {
     let norm = |mean: u8, variance: u8| {
         codes(&format!(
