@@ -184,6 +184,11 @@ fn routine(name: &str, options: &Options<'_>) -> Option<Result<Routine, String>>
         let (with_left, with_right) = (options.vectors("compute_left")?, options.vectors("compute_right")?);
         Ok(Routine::Geev { with_left, with_right })
     };
+    let schur = || {
+        // Sorted eigenvalues would need a function that selects them, which no call has.
+        options.choice("sort", &[('N', ())])?;
+        Ok(Routine::Gees { with_vectors: options.vectors("mode")? })
+    };
     let product = || {
         let side = if options.flag("left")? { Side::Left } else { Side::Right };
         Ok(Routine::Ormqr { side, is_adjoint: options.flag("transpose")? })
@@ -201,7 +206,7 @@ fn routine(name: &str, options: &Options<'_>) -> Option<Result<Routine, String>>
         "syevd" | "heevd" => hermitian(),
         "gesdd" | "gesvd" => vectors().map(Routine::Gesdd),
         "geev" => eigenvectors(),
-        "gees" => options.vectors("mode").map(|with_vectors| Routine::Gees { with_vectors }),
+        "gees" => schur(),
         "gehrd" => hessenberg(),
         "sytrd" | "hetrd" => options.triangle().map(Routine::Sytrd),
         "gtsv" => Ok(Routine::Gtsv),

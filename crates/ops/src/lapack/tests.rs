@@ -235,6 +235,13 @@ const WRONG: &[(&str, &str, &str, &str, &str)] = &[
     ("lapack_sorgqr_ffi", "", "3x3xT, 4xT", "3x3xT", "no more reflectors than columns"),
     ("lapack_sorgqr_ffi", "", "2x3x3xT, 3xT", "2x3x3xT", "in front of those of the matrices"),
     ("lapack_sormqr_ffi", "left = 1 : i32, transpose = true", "3x3xT, 3xT, 3x3xT", "3x3xT", "must be true or false"),
+    (
+        "lapack_sgees_ffi",
+        "mode = 86 : ui8, sort = 83 : ui8",
+        "3x3xT",
+        "3x3xT, 3x3xT, 3xT, 3xT, i32, i32",
+        "`sort` must be one of 78 ('N')",
+    ),
     ("lapack_sgehrd_ffi", "low = 0 : i32, high = 3 : i32", "3x3xT", "3x3xT, 2xT, i32", "must be rows, in order"),
     ("lapack_sgtsv_ffi", "", "3xT, 3xT, 2xT, 3x1xT", "3xT, 3xT, 2xT, 3x1xT, i32", "same number of rows"),
 ];
