@@ -270,14 +270,11 @@ pub fn concatenate(b: &mut Builder<'_>, inputs: &[Value], dim: usize) -> Value {
 /// Builds a padded array. `value` is a scalar. Negative padding removes elements.
 ///
 /// # Panics
-/// If the padding removes more elements than there are.
+/// If the padding removes more elements than there are, or the size of the result does not fit.
 pub fn pad(b: &mut Builder<'_>, x: Value, value: Value, low: &[i64], high: &[i64], interior: &[i64]) -> Value {
     let from = type_of(b, x);
-    let padded = |(d, &n): (usize, &usize)| {
-        let gaps = n.saturating_sub(1) as i64 * interior[d];
-        usize::try_from(n as i64 + low[d] + high[d] + gaps).expect("padding leaves at least nothing")
-    };
-    let shape: Vec<usize> = from.shape.iter().enumerate().map(padded).collect();
+    let shape = shapes::Pad::padded_shape(&from.shape, [low, high, interior]);
+    let shape = shape.expect("padding leaves at least nothing");
     let attrs = shapes::Pad::attrs(low, high, interior);
     op(b, Opcode::Pad, &[x, value], attrs, TensorType::new(from.dtype, shape))
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use shardwise_base::{AxisRef, Bool8, Complex64, DType, Data, Diagnostic, Diagnostics, Literal, LiteralWriter};
 use shardwise_base::{Mesh, Sharding};
-use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_mathfn::order;
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 use std::sync::Arc;
@@ -126,20 +126,65 @@ fn counts(op: &OpView<'_>, i: usize, dim: usize) -> bool {
     }
 }
 
-/// Builds the tangents of an op that finds the position of an element: those of the elements at this position. Refuses
-/// tangents of initial values.
+/// Returns true if an op that finds the position of an element, with the counter `counter`, never returns its initial
+/// values, unless they are equal to the first element and its position: the largest or smallest value is found, the
+/// first value is the least or greatest one, and the first position is not before that of the first element.
+fn never_keeps_inits(op: &OpView<'_>, counter: usize) -> bool {
+    let Some(found) = reducer::arg_reduce(op) else { return false };
+    let kind = if found.is_max { ReduceKind::Max } else { ReduceKind::Min };
+    let first = shapes::constant_operand(op, 3).filter(|_| counter == 1);
+    is_identity(op, 2, kind) && first.is_some_and(|first| first.get_f64(0) >= 0.0)
+}
+
+/// Builds the tangents of an op that finds the position of an element: those of the elements at this position, or those
+/// of the initial values if these are the results.
 fn counted_tangents(cx: &mut TangentCx<'_, '_, '_>, counter: usize) -> Vec<Option<Value>> {
     let (dim, n) = (Reduce::dims(&cx.op)[0], cx.results.len());
-    (n..2 * n).for_each(|i| cx.refuse_tangent(i, "the initial value of a selection has no derivative"));
+    let shape = cx.op.result_shape(0);
+    let inits: Vec<Option<Value>> =
+        (n..2 * n).map(|i| cx.tangents[i].map(|t| make::broadcast_scalar(cx.b, t, shape))).collect();
+    if cx.op.operand_shape(0)[dim] == 0 {
+        return inits;
+    }
     let mut line = cx.op.operand_shape(0).to_vec();
     line[dim] = 1;
     let position = make::reshape(cx.b, cx.results[counter], &line);
-    let tangents = cx.tangents[..n].iter();
-    let taken = tangents.map(|t| {
-        let element = make::take_along(cx.b, (*t)?, position, dim);
-        Some(make::reshape(cx.b, element, cx.op.result_shape(0)))
+    let taken = |b: &mut Builder<'_>, x: Value| {
+        let element = make::take_along(b, x, position, dim);
+        make::reshape(b, element, shape)
+    };
+    let elements: Vec<Option<Value>> = (0..n).map(|i| cx.tangents[i].map(|t| taken(cx.b, t))).collect();
+    if never_keeps_inits(&cx.op, counter) {
+        return elements;
+    }
+    // The results are either the elements at one position or the initial values.
+    let mut is_element = None;
+    for i in 0..n {
+        let x = taken(cx.b, cx.operands[i]);
+        let same = is_same(cx.b, x, cx.results[i]);
+        is_element = Some(is_element.map_or(same, |all| make::and(cx.b, all, same)));
+    }
+    let is_element = is_element.expect("a counter");
+    let chosen = elements.into_iter().zip(inits).enumerate().map(|(i, (element, init))| {
+        if element.is_none() && init.is_none() {
+            return None;
+        }
+        let [element, init] = [element, init].map(|t| t.unwrap_or_else(|| make::zeros(cx.b, cx.op.result_tensor(i))));
+        Some(make::select(cx.b, is_element, element, init))
     });
-    taken.collect()
+    chosen.collect()
+}
+
+/// Builds the comparison of two arrays of one type, in which NaNs are equal to each other.
+fn is_same(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
+    let is_equal = make::compare(b, "EQ", x, y);
+    let dtype = make::type_of(b, x).dtype;
+    if !dtype.is_float() && !dtype.is_complex() {
+        return is_equal;
+    }
+    let [x, y] = [x, y].map(|v| make::compare(b, "NE", v, v));
+    let are_nan = make::and(b, x, y);
+    make::or(b, is_equal, are_nan)
 }
 
 /// Builds the tangent of a maximum or minimum: the mean of the tangents of the elements that are equal to it. Returns

@@ -487,6 +487,36 @@ fn positions_of_maxima() {
     );
 }
 
+/// Tests selections whose initial values are larger than some of the columns' elements, one of them at the position of
+/// an element, and a selection from no elements.
+#[test]
+fn initial_values_that_are_selected() {
+    for (rows, position, arg) in [(4, 0, true), (4, -1, true), (4, 2, false), (4, 9, false), (0, 0, true)] {
+        let (arg, init) = match arg {
+            true => (", %init: tensor<f64>", ""),
+            false => ("", "%init = stablehlo.constant dense<1.1> : tensor<f64>"),
+        };
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<{rows}x3xf64>{arg}) -> (tensor<3xf64>, tensor<3xf64>) {{
+  {init}
+  %raised = stablehlo.constant dense<0.4> : tensor<f64>
+  %first = stablehlo.add %init, %raised : tensor<f64>
+  %position = stablehlo.constant dense<{position}> : tensor<i32>
+  %positions = stablehlo.iota dim = 0 : tensor<{rows}x3xi32>
+  %0:2 = stablehlo.reduce(%arg0 init: %first), (%positions init: %position) across dimensions = [0] : (tensor<{rows}x3xf64>, tensor<{rows}x3xi32>, tensor<f64>, tensor<i32>) -> (tensor<3xf64>, tensor<3xi32>)
+   reducer(%a: tensor<f64>, %b: tensor<f64>) (%i: tensor<i32>, %j: tensor<i32>) {{
+    %1 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f64>, tensor<f64>) -> tensor<i1>
+    %2 = stablehlo.select %1, %a, %b : tensor<i1>, tensor<f64>
+    %3 = stablehlo.select %1, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %2, %3 : tensor<f64>, tensor<i32>
+  }}
+  %4 = stablehlo.convert %0#1 : (tensor<3xi32>) -> tensor<3xf64>
+  return %0#0, %4 : tensor<3xf64>, tensor<3xf64>
+}}"
+        ));
+    }
+}
+
 /// Tests a reduction that looks like one that finds the position of an element: each result is selected from its own
 /// pair, but by a predicate of its own.
 #[test]
@@ -508,6 +538,28 @@ fn values_and_indices_that_are_selected_apart() {
   return %0#0, %5 : tensor<3xf64>, tensor<3xf64>
 }",
     );
+}
+
+/// Tests amounts of padding that are near the ends of 64 bits, and whose sum is beyond them.
+#[test]
+fn very_large_padding() {
+    let half = 1i64 << 62;
+    for (low, high, interior, from, to) in [
+        (i64::MIN, i64::MIN, half, 5, 5),
+        (-half, -half, half, 3, 3),
+        (0, i64::MIN + 3, half, 3, 6),
+        (i64::MIN + 1, 2, half, 3, 6),
+        (-half, -half, i64::MAX, 2, 1),
+        (i64::MIN, i64::MAX, 0, 4, 3),
+        (i64::MAX, i64::MIN, 0, 4, 3),
+    ] {
+        check_all(&format!(
+            "func.func @main(%arg0: tensor<{from}xf64>, %arg1: tensor<f64>) -> tensor<{to}xf64> {{
+  %0 = stablehlo.pad %arg0, %arg1, low = [{low}], high = [{high}], interior = [{interior}] : (tensor<{from}xf64>, tensor<f64>) -> tensor<{to}xf64>
+  return %0 : tensor<{to}xf64>
+}}"
+        ));
+    }
 }
 
 /// Returns a program with one convolution of `[4, 7, 6, i]` and `[3, 2, k, o]`. `features` are `i`, `k` and `o`, and

@@ -5,7 +5,7 @@ use crate::facts::*;
 use crate::schema::*;
 use crate::{Opcode, check, check::Check, eval, eval::Layout, make};
 use shardwise_base::{Bool8, Diagnostic, Diagnostics, Literal};
-use shardwise_ir::{Attr, Attrs, OpView, Type, Value};
+use shardwise_ir::{Attr, Attrs, Builder, OpView, Type, Value};
 use shardwise_sharding::{FactorSpec, RuleBuilder};
 
 pub struct Pad;
@@ -17,10 +17,20 @@ struct DimPadding {
     interior: i64,
 }
 
+/// The elements along a dimension that a padding keeps, counted in its operand and in its result.
+struct Kept {
+    first: usize,
+    count: usize,
+    /// The position of the first one in the result, and the distance to the next.
+    place: usize,
+    step: usize,
+}
+
 impl DimPadding {
     /// The padding before and after the elements that adds, removes and moves none.
     const NONE: (i64, i64) = (0, 0);
 
+    /// Returns the size of a dimension of this size after padding, or `None` if it would be negative or does not fit.
     fn padded(self, size: usize) -> Option<usize> {
         let gaps = size.saturating_sub(1) as i128 * i128::from(self.interior);
         let padded = size as i128 + i128::from(self.low) + i128::from(self.high) + gaps;
@@ -31,19 +41,17 @@ impl DimPadding {
         (self.low, self.high) == DimPadding::NONE && (self.interior == 0 || size <= 1)
     }
 
-    /// Returns the range of elements that are kept: the first, their number, and the position of the first in the
-    /// result. All are 0 if no element is kept. The dimension has `size` elements, and `padded` in the result.
-    fn kept(self, size: usize, padded: usize) -> (usize, usize, usize) {
+    /// Returns the elements that are kept. The dimension has `size` elements, and `padded` in the result.
+    fn kept(self, size: usize, padded: usize) -> Kept {
         let step = i128::from(self.interior) + 1;
         let (low, padded) = (i128::from(self.low), padded as i128);
         // Element i moves to low + i * step. It is kept if that is in [0, padded).
         let first = ((-low).max(0) + step - 1) / step;
         let end = ((padded - low).max(0) + step - 1) / step;
-        let end = end.min(size as i128);
-        if end <= first {
-            return (0, 0, 0);
-        }
-        (first as usize, (end - first) as usize, (low + first * step) as usize)
+        let count = (end.min(size as i128) - first).max(0) as usize;
+        let (first, place) = if count == 0 { (0, 0) } else { (first as usize, (low + first * step) as usize) };
+        // The step behind a single element may be larger than the array.
+        Kept { first, count, place, step: if count > 1 { step as usize } else { 1 } }
     }
 }
 
@@ -102,6 +110,13 @@ impl Pad {
         Some(ReadThrough { code: Opcode::Pad.into(), operands: op.operands().to_vec(), attrs })
     }
 
+    /// Returns the shape of an array of this shape after padding, or `None` if a size would be negative or does not fit.
+    /// Each list has an amount for each dimension.
+    pub(crate) fn padded_shape(shape: &[usize], [low, high, interior]: [&[i64]; 3]) -> Option<Vec<usize>> {
+        let padding = |d: usize| DimPadding { low: low[d], high: high[d], interior: interior[d] };
+        shape.iter().enumerate().map(|(d, &n)| padding(d).padded(n)).collect()
+    }
+
     /// Builds the attributes of a padding.
     pub fn attrs(low: &[i64], high: &[i64], interior: &[i64]) -> Attrs {
         let list = |values: &[i64]| Attr::ints(values.iter().copied());
@@ -112,13 +127,23 @@ impl Pad {
     }
 }
 
-/// Returns the padding before and after that undoes this one. An amount of 2^63, which does not fit an `i64`, is
-/// written as one element less, and the other amount as one more: the size is right, and the elements are one position
-/// further to the front or back. The sum of the amounts must be at least `-2 * i64::MAX`, so that such a pair fits.
-fn opposite((low, high): (&i64, &i64)) -> (i64, i64) {
-    let [low, high] = [low, high].map(|n| -i128::from(*n));
-    let beyond = |n: i128| (n - i128::from(i64::MAX)).max(0);
-    ((low - beyond(low) + beyond(high)) as i64, (high - beyond(high) + beyond(low)) as i64)
+/// Builds the cotangent of a padding's operand of this shape: the elements of `ct`, the result's cotangent, that come
+/// from the operand, and zeros for those that negative padding removes.
+fn unpadded(b: &mut Builder<'_>, ct: Value, kept: &[Kept], shape: &[usize]) -> Value {
+    let ty = make::type_of(b, ct);
+    let starts: Vec<usize> = kept.iter().map(|k| k.place).collect();
+    let limits: Vec<usize> =
+        kept.iter().map(|k| k.place + k.count.min(1) + k.count.saturating_sub(1) * k.step).collect();
+    let steps: Vec<usize> = kept.iter().map(|k| k.step).collect();
+    let is_whole = limits == ty.shape && starts.iter().all(|&n| n == 0) && steps.iter().all(|&n| n == 1);
+    let inside = if is_whole { ct } else { make::slice(b, ct, &starts, &limits, &steps) };
+    let low: Vec<i64> = kept.iter().map(|k| k.first as i64).collect();
+    let high: Vec<i64> = kept.iter().zip(shape).map(|(k, &n)| (n - k.first - k.count) as i64).collect();
+    if low.iter().chain(&high).all(|&n| n == 0) {
+        return inside;
+    }
+    let zero = make::number(b, ty.dtype, 0);
+    make::pad(b, inside, zero, &low, &high, &vec![0; shape.len()])
 }
 
 impl Facts for Pad {
@@ -126,21 +151,14 @@ impl Facts for Pad {
     /// Returns the transpose. The cotangent of the operand consists of the elements that are not padding, with zeros
     /// for elements that negative padding removes. That of the padding value is the sum of all others.
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        let [low, high, interior] = Pad::amounts(op);
+        let paddings = paddings(op);
         Transposed::by(move |cx| {
-            let ct = cx.cotangent();
-            let dtype = cx.operand_tensor(0).dtype;
-            let all: Vec<usize> = (0..low.len()).collect();
-            let (cut_low, cut_high): (Vec<i64>, Vec<i64>) = low.iter().zip(&high).map(opposite).unzip();
-            let zero = make::number(cx.b, dtype, 0);
-            let edges = make::pad(cx.b, ct, zero, &cut_low, &cut_high, &vec![0; low.len()]);
-            let strides: Vec<usize> = interior.iter().map(|&n| n as usize + 1).collect();
-            let limits = make::type_of(cx.b, edges).shape.clone();
-            let own = match strides.iter().all(|&s| s == 1) {
-                true => edges,
-                false => make::slice(cx.b, edges, &vec![0; low.len()], &limits, &strides),
-            };
+            let (from, ct) = (&cx.operand_tensor(0).shape, cx.cotangent());
+            let to = make::type_of(cx.b, ct).shape.clone();
+            let kept: Vec<Kept> = (0..from.len()).map(|d| paddings[d].kept(from[d], to[d])).collect();
+            let own = unpadded(cx.b, ct, &kept, from);
             let value = cx.is_linear(1).then(|| {
+                let all: Vec<usize> = (0..from.len()).collect();
                 let [sum, kept] = [ct, own].map(|x| make::reduce(cx.b, ReduceKind::Add, x, &all));
                 make::subtract(cx.b, sum, kept).into()
             });
@@ -206,13 +224,13 @@ impl Facts for Pad {
         let (from, to) = (x[0].shape(), op.result_shape(0));
         let mut out = Literal::splat(x[1].dtype(), to, x[1].element_bytes(0));
         let paddings = paddings(op);
-        let kept: Vec<_> = paddings.iter().zip(from.iter().zip(to)).map(|(p, (&m, &n))| p.kept(m, n)).collect();
-        let block: Vec<usize> = kept.iter().map(|k| k.1).collect();
+        let kept: Vec<Kept> = paddings.iter().zip(from.iter().zip(to)).map(|(p, (&m, &n))| p.kept(m, n)).collect();
+        let block: Vec<usize> = kept.iter().map(|k| k.count).collect();
         if block.contains(&0) {
             return Ok(vec![out]);
         }
-        let (first, place): (Vec<usize>, Vec<usize>) = kept.iter().map(|k| (k.0, k.2)).unzip();
-        let steps: Vec<usize> = paddings.iter().map(|p| p.interior as usize + 1).collect();
+        let (first, place): (Vec<usize>, Vec<usize>) = kept.iter().map(|k| (k.first, k.place)).unzip();
+        let steps: Vec<usize> = kept.iter().map(|k| k.step).collect();
         let source = Layout::block(from, &first, &vec![1; from.len()]);
         eval::copy(&x[0], &source, &mut out, &Layout::block(to, &place, &steps), &block);
         Ok(vec![out])
@@ -249,16 +267,4 @@ fn of_windows(cx: &mut WindowsCx<'_, '_>) -> Vec<Value> {
     }
     let is_unchanged = [&low, &high, &interior].iter().all(|list| list.iter().all(|&n| n == 0));
     if is_unchanged { vec![cx.operands[0]] } else { cx.same_op_with(Pad::attrs(&low, &high, &interior)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn padding_is_undone_with_the_same_size() {
-        assert_eq!(opposite((&3, &-2)), (-3, 2));
-        assert_eq!(opposite((&i64::MIN, &i64::MAX)), (i64::MAX, i64::MIN + 2));
-        assert_eq!(opposite((&i64::MAX, &i64::MIN)), (i64::MIN + 2, i64::MAX));
-    }
 }
