@@ -308,9 +308,9 @@ fn is_open_over(view: &OpView<'_>, axes: &[AxisRef], is_open: &dyn Fn(Value) -> 
 }
 
 /// Returns true if the results of an op on the summands of the operands for whose indices `is_open` is true add up to
-/// its result on their sums, if it computes alone on each device. Returns false where this is not certain: for an op that
-/// changes the element type or could change the sign of a zero, for `multiply`, `divide` and `select`, and for an op
-/// that is neither pure nor a reshard.
+/// its result on their sums, if it computes alone on each device. Returns false where this is not certain: for an op
+/// that changes the element type or could change the sign of a zero, for `multiply`, `divide` and `select`, and for an
+/// op that is neither pure nor a reshard.
 pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(usize) -> bool) -> bool {
     let (facts, &[result]) = (facts(view), view.results()) else { return false };
     let dtype = |v: Value| view.body.ty(v).as_tensor().map(|t| t.dtype);

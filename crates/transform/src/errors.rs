@@ -77,8 +77,9 @@ fn shown(op: &OpView<'_>) -> String {
 }
 
 pub(crate) fn spmd_axis(axis: &BatchAxis, loc: &shardwise_base::Loc) -> Diagnostic {
-    let message =
-        format!("the layout of a value inside of `vmap` uses the axis {axis}, over which the mapped dimension is split");
+    let message = format!(
+        "the layout of a value inside of `vmap` uses the axis {axis}, over which the mapped dimension is split"
+    );
     Diagnostic::error("spmd-axis", loc, message)
         .help("leave the axis out of the layout: it is added for the mapped dimension")
 }
