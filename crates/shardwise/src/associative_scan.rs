@@ -17,8 +17,8 @@ const NAME: &str = "associative_scan";
 /// logarithm of the length times.
 ///
 /// The function gets parts of the arrays, and must combine them element by element along the dimension. If there are
-/// fewer than two elements, it is not called. `xs` is a tree of arrays whose dimensions `dim` have the same size. For a
-/// scan from the end, flip the arrays before and after it.
+/// fewer than two elements, it is not called. `xs` is a tree of arrays whose dimensions `dim` have the same size.
+/// [`associative_scan_reversed`] begins at the end.
 ///
 /// # Errors
 ///
@@ -47,6 +47,32 @@ pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl D
         let scan = Scan { combine: &combine, dims: dims(&xs, dim, at), at };
         let length = length(&xs, &scan.dims, at);
         scan.prefixes(xs, length)
+    })
+}
+
+/// Does the same as [`associative_scan`] from the end: element `i` of the result is the combination of the elements
+/// from the last one down to `i`, in this order. This is JAX's `associative_scan` with `reverse=True`: `combine` gets
+/// the later elements first.
+///
+/// # Errors
+///
+/// Those of [`associative_scan`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let sums = associative_scan_reversed(|a, b| a + b, array(&[1, 2, 3, 4]), 0);
+/// assert_eq!(sums.to_vec::<i32>()?, [10, 9, 7, 4]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn associative_scan_reversed<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl Dim) -> T {
+    let at = context::caller(Location::caller());
+    traced(NAME, at, || {
+        let scan = Scan { combine: &combine, dims: dims(&xs, dim, at), at };
+        let length = length(&xs, &scan.dims, at);
+        scan.flipped(&scan.prefixes(scan.flipped(&xs), length))
     })
 }
 
@@ -124,6 +150,14 @@ impl<T: Tree> Scan<'_, T> {
         xs.rebuild(&mut |x| {
             let dim = *dims.next().expect("one for each array");
             explicit::one(NAME, || hlo::slice_dim(x, dim, from..to, by))
+        })
+    }
+
+    fn flipped(&self, xs: &T) -> T {
+        let mut dims = self.dims.iter();
+        xs.rebuild(&mut |x| {
+            let dim = *dims.next().expect("one for each array");
+            explicit::one(NAME, || hlo::reverse(x, &[dim]))
         })
     }
 

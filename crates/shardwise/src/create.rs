@@ -3,9 +3,9 @@
 use crate::array::{Array, IntoShape, State};
 use crate::dtype::Number;
 use crate::eager::create;
-use crate::ops::{EitherKind, Operand, element, site};
+use crate::ops::{EitherKind, Operand, broadcast_shape, element, site};
 use crate::reduce::wide;
-use crate::shape::{infer_shape, position_dtype, sizes};
+use crate::shape::{infer_shape, position_dtype, same_dtype, sizes};
 use crate::{DType, Element, Layout, Mesh, P, context, diagonal, explicit, hlo, limits, mistakes, runtime, trace};
 use shardwise_base::{self as base, Sharding};
 use shardwise_engine::ShardedType;
@@ -92,7 +92,7 @@ pub fn full(shape: impl IntoShape, value: impl Operand, dtype: DType) -> Array {
 /// program's.
 #[track_caller]
 pub fn zeros_like(x: &Array) -> Array {
-    like("zeros_like", x, 0)
+    like("zeros_like", x, |dtype| number(0, dtype))
 }
 
 /// Creates an array of ones with the type and the layout of `x`. In Auto mode, the layout of a traced array is not
@@ -104,37 +104,81 @@ pub fn zeros_like(x: &Array) -> Array {
 /// program's.
 #[track_caller]
 pub fn ones_like(x: &Array) -> Array {
-    like("ones_like", x, 1)
+    like("ones_like", x, |dtype| number(1, dtype))
 }
 
+/// Creates an array with the type and the layout of `x` whose elements are all `value`: a number, or a scalar array of
+/// the dtype of `x`. Any other array of this dtype is broadcast to the shape of `x`. In Auto mode, the layout of a
+/// traced array is not taken over. If `x` is unreduced, the array is replicated over those axes, unless `value` is the
+/// number 0. A number that a float dtype cannot represent is rounded.
+///
+/// # Errors
+///
+/// - `number-dtype` for a number in a dtype that can only be stored, an integer out of the range of an integer dtype, a
+///   float in an integer dtype, a bool in a dtype of numbers, and a number in `Bool`.
+/// - `dtype-mixed` if an array has another dtype.
+/// - `broadcast` if an array cannot be broadcast to the shape of `x`.
+/// - `mesh-mismatch` if `x` is on a mesh that is not the active program's.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let x = array(&[[1.0f32, 2.0], [3.0, 4.0]]);
+/// assert_eq!(full_like(&x, 0.5).to_vec2::<f32>()?, [[0.5, 0.5], [0.5, 0.5]]);
+/// assert_eq!(full_like(&x, array(&[7.0f32, 8.0])).to_vec2::<f32>()?, [[7.0, 8.0], [7.0, 8.0]]);
+/// # Ok::<(), Error>(())
+/// ```
 #[track_caller]
-fn like(name: &'static str, x: &Array, n: u8) -> Array {
+pub fn full_like(x: &Array, value: impl Operand) -> Array {
+    match value.operand().0 {
+        EitherKind::Number(n) => like("full_like", x, |_| n),
+        EitherKind::Array(a) => site("full_like", &[x, &a], |s| {
+            let to = x.tensor();
+            if broadcast_shape(&a.tensor().shape, &to.shape).as_ref() != Some(&to.shape) {
+                let d = mistakes::broadcast_to("full_like", &a.short_type(), &sizes(&to.shape), &s.loc);
+                return s.fail(Some(to.clone()), d);
+            }
+            same_dtype(s, x, &a)?;
+            Ok(in_layout_of(x, a.broadcast_to(&to.shape[..]), false, s.at))
+        }),
+    }
+}
+
+/// Creates an array like `x` of the number that `number` returns for its dtype.
+#[track_caller]
+fn like(name: &'static str, x: &Array, number: impl FnOnce(DType) -> Number) -> Array {
     site(name, &[x], |s| {
         if let State::Mistake(wrong) = &x.node().state {
             return Err(Array::poisoned(wrong.clone(), x.known_type(), s.at));
         }
         let ty = x.tensor();
         let dtype = DType::of(ty.dtype);
-        let made = filled(name, ty.shape.clone(), number(n, dtype), dtype);
-        let own = x.sharded().sharding.as_ref();
-        if trace::is_tracing() {
-            return Ok(traced_like(made, x, n, s.at));
-        }
-        let Some(own) = own.map(|own| summands(own, n)) else { return Ok(made) };
-        Ok(made.deferred_as(&own, s.at).unwrap_or_else(|| in_layout(&made, &own, s.at)))
+        let number = number(dtype);
+        let is_zero = matches!(number, Number::Bool(false) | Number::Int(0)) || number == Number::Float(0.0);
+        Ok(in_layout_of(x, filled(name, ty.shape.clone(), number, dtype), is_zero, s.at))
     })
 }
 
-/// Returns `made`, a new array of the active trace whose elements are all `n`, in the layout of `x`. In Auto mode, the
-/// layout of a traced `x` is not taken over. Zeros are unreduced over the axes over which `x` is, and other numbers are
-/// not.
-fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) -> Array {
+/// Returns `made`, a new array with the type of `x`, in its layout. In Auto mode, the layout of a traced `x` is not
+/// taken over. Zeros are unreduced over the axes over which `x` is, and other numbers are not.
+fn in_layout_of(x: &Array, made: Array, is_zero: bool, at: &'static Location<'static>) -> Array {
+    if trace::is_tracing() {
+        return traced_like(made, x, is_zero, at);
+    }
+    let Some(own) = x.sharded().sharding.as_ref().map(|own| summands(own, is_zero)) else { return made };
+    made.deferred_as(&own, at).unwrap_or_else(|| in_layout(&made, &own, at))
+}
+
+/// Does the same as [`in_layout_of`] for an array of the active trace.
+fn traced_like(made: Array, x: &Array, is_zero: bool, at: &'static Location<'static>) -> Array {
     let scope = trace::with(|t| t.scope());
     let inner = |own: &Sharding| scope.as_ref().map_or_else(|| own.clone(), |s| s.inner_sharding(own));
     let own = x.sharded().sharding.as_ref().filter(|_| x.traced().is_none() || explicit::is_typing());
     let made = match own {
         Some(own) if trace::with(|t| t.join_mesh(&Mesh(own.mesh.clone()))) => {
-            let summands = explicit::given(x).map(|own| summands(&inner(&own), n)).filter(|s| !s.unreduced.is_empty());
+            let summands =
+                explicit::given(x).map(|own| summands(&inner(&own), is_zero)).filter(|s| !s.unreduced.is_empty());
             match summands {
                 Some(layout) => explicit::lay(&[made], &[Some(layout)]).remove(0),
                 None => in_layout(&made, &inner(own).with_unreduced(vec![]), at),
@@ -144,7 +188,7 @@ fn traced_like(made: Array, x: &Array, n: u8, at: &'static Location<'static>) ->
         None => made,
     };
     match scope {
-        Some(scope) if n == 0 => {
+        Some(scope) if is_zero => {
             let unreduced = x.manual_in(&scope).states.unreduced;
             let state = made.manual_in(&scope).with_unreduced(&unreduced);
             made.made_in(Some(state))
@@ -158,10 +202,10 @@ fn in_layout(made: &Array, layout: &Sharding, at: &'static Location<'static>) ->
     made.shard_at(layout.layout(), at)
 }
 
-/// Returns the layout for an array of elements `n` that is made like one in the layout `own`: `own` itself for 0, and
-/// `own` without its unreduced axes for other numbers, which cannot be the summands of all devices.
-fn summands(own: &Sharding, n: u8) -> Sharding {
-    if n == 0 { own.clone() } else { own.clone().with_unreduced(vec![]) }
+/// Returns the layout for an array that is made like one in the layout `own`: `own` itself for zeros, and `own` without
+/// its unreduced axes for other numbers, which cannot be the summands of all devices.
+fn summands(own: &Sharding, is_zero: bool) -> Sharding {
+    if is_zero { own.clone() } else { own.clone().with_unreduced(vec![]) }
 }
 
 /// Creates an array with one element and no dimensions from a number, or from an array with one element. A number that

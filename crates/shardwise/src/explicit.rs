@@ -20,7 +20,7 @@ mod warnings;
 mod words;
 
 pub use axes::{auto_axes, explicit_axes};
-pub(crate) use rules::{by_rule, like};
+pub(crate) use rules::{by_rule, like, like_looping};
 pub use warnings::with_warnings;
 pub(crate) use warnings::{Warned, Warnings, report};
 

@@ -219,6 +219,12 @@ pub(crate) fn unary(opcode: Opcode, x: &Array) -> Array {
     op(opcode, &[x], Attrs::new(), x.tensor().clone())
 }
 
+/// Appends an op whose results are real numbers for complex ones.
+pub(crate) fn real(opcode: Opcode, x: &Array) -> Array {
+    let ty = x.tensor();
+    op(opcode, &[x], Attrs::new(), TensorType::new(ty.dtype.real(), ty.shape.clone()))
+}
+
 pub(crate) fn binary(opcode: Opcode, a: &Array, b: &Array) -> Array {
     op(opcode, &[a, b], Attrs::new(), a.tensor().clone())
 }

@@ -46,6 +46,7 @@ mod einsum;
 mod error;
 mod explain;
 mod explicit;
+pub mod fft;
 mod function;
 mod hlo;
 mod index;
@@ -80,7 +81,7 @@ mod transform;
 pub mod tree;
 
 pub use array::{Array, ArrayType, CompareWithMethods, IndexWithI, IntoShape, Shape, Shard};
-pub use associative_scan::associative_scan;
+pub use associative_scan::{associative_scan, associative_scan_reversed};
 pub use collective::{
     Axes, AxisGroups, AxisName, Future, GatherDim, Pcast, Permutation, Ragged, Shift, Stacked, axis_index, axis_size,
     groups, pmax, pmean, pmin, psum, ragged_all_to_all, ragged_all_to_all_start, shift, stacked,
@@ -89,7 +90,9 @@ pub use context::named_scope;
 pub use control::{
     Steps, StepsKind, Unrolled, cond, fori_loop, map, scan, scan_n, scan_reversed, switch, unroll, while_loop,
 };
-pub use create::{Data, arange, array, eye, full, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like};
+pub use create::{
+    Data, arange, array, eye, full, full_like, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like,
+};
 pub use dtype::{DType, Element};
 pub use einsum::{Operands, check_einsum, einsum, einsum_refs, ragged_dot};
 pub use error::{Diagnostic, Error, Result, SourceLocation};
@@ -109,11 +112,11 @@ pub use program::{
     assert_equal,
 };
 pub use random::{
-    Choice, Key, bernoulli, bits, categorical, choice, exponential, gumbel, laplace, logistic, normal, permutation,
-    randint, truncated_normal, uniform,
+    Choice, Key, bernoulli, beta, bits, categorical, choice, dirichlet, exponential, gamma, gumbel, laplace, logistic,
+    normal, permutation, poisson, randint, truncated_normal, uniform,
 };
 pub use search::Side;
-pub use shape::{INFER, Indexing, Parts, PartsKind, concatenate, meshgrid, stack};
+pub use shape::{INFER, Indexing, Parts, PartsKind, column_stack, concatenate, hstack, meshgrid, stack, vstack};
 pub use shard_map::{NoOutSpecs, Ready, ShardMap, shard_map};
 pub use shardwise_macros::Tree;
 pub use spec::{
@@ -164,7 +167,7 @@ mod numbers_are_not_arrays {}
 /// The names that most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ArrayType, Shape};
-    pub use crate::associative_scan::associative_scan;
+    pub use crate::associative_scan::{associative_scan, associative_scan_reversed};
     pub use crate::checkpoint;
     pub use crate::collective::{
         Pcast, Ragged, axis_index, axis_size, groups, pmax, pmean, pmin, psum, ragged_all_to_all,
@@ -174,12 +177,13 @@ pub mod prelude {
     pub use crate::context::named_scope;
     pub use crate::control::{cond, fori_loop, map, scan, scan_n, scan_reversed, switch, unroll, while_loop};
     pub use crate::create::{
-        arange, array, eye, full, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like,
+        arange, array, eye, full, full_like, identity, linspace, ones, ones_like, scalar, tri, zeros, zeros_like,
     };
     pub use crate::dtype::DType::{self, *};
     pub use crate::einsum::ragged_dot;
     pub use crate::error::{Error, Result};
     pub use crate::explicit::{auto_axes, explicit_axes, with_communication, with_warnings};
+    pub use crate::fft;
     pub use crate::function::{Compiled, Jit, Lowered, Static, eval_shape, jit};
     pub use crate::index::{Ellipsis, NewAxis, ds, step};
     pub use crate::linalg;
@@ -190,11 +194,11 @@ pub mod prelude {
     pub use crate::profile::profile;
     pub use crate::program::{Collective, Communication, Program, assert_close, assert_equal};
     pub use crate::random::{
-        Choice, Key, bernoulli, categorical, choice, exponential, gumbel, laplace, logistic, normal, permutation,
-        randint, truncated_normal, uniform,
+        Choice, Key, bernoulli, beta, categorical, choice, dirichlet, exponential, gamma, gumbel, laplace, logistic,
+        normal, permutation, poisson, randint, truncated_normal, uniform,
     };
     pub use crate::search::Side;
-    pub use crate::shape::{INFER, Indexing, concatenate, meshgrid, stack};
+    pub use crate::shape::{INFER, Indexing, column_stack, concatenate, hstack, meshgrid, stack, vstack};
     pub use crate::shard_map::{ShardMap, shard_map};
     pub use crate::spec::shard;
     pub use crate::statistics::Interpolation;

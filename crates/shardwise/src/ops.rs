@@ -662,8 +662,13 @@ unary! {
     atanh Inexact |x| hlo::unary(Opcode::ChloAtanh, x);
     /// Returns the hyperbolic tangent.
     tanh Inexact |x| hlo::unary(Opcode::Tanh, x);
-    /// Returns the absolute value. The smallest signed integer has none and stays as it is.
-    abs Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.clone() } else { hlo::unary(Opcode::Abs, x) };
+    /// Returns the absolute value, which is a real number for complex ones. The smallest signed integer has none and
+    /// stays as it is.
+    abs Numbers |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.clone() } else { hlo::real(Opcode::Abs, x) };
+    /// Returns the real part, which is the element itself unless the elements are complex.
+    real Inexact |x| hlo::real(Opcode::Real, x);
+    /// Returns the imaginary part, which is 0 unless the elements are complex.
+    imag Inexact |x| hlo::real(Opcode::Imag, x);
     /// Returns -1, 0 or 1, with the sign of the element. Returns NaN for NaN.
     sign Ordered |x| if x.tensor().dtype.kind() == DTypeKind::Unsigned { x.minimum(1) } else { hlo::unary(Opcode::Sign, x) };
     /// Rounds down to an integer.

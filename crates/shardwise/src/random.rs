@@ -4,8 +4,10 @@
 //! the array.
 
 mod choice;
+mod gamma;
 
 pub use choice::{Choice, choice};
+pub use gamma::{beta, dirichlet, gamma, poisson};
 
 use crate::array::{Array, IntoShape};
 use crate::eager::{call, create_from};
@@ -184,12 +186,18 @@ fn word(n: u32, ty: &TensorType) -> Array {
 /// Computes Threefry-2x32 with a key `u32[2]` for each element of the counters. `counter` and the result are two `u32`
 /// arrays of one shape: the first and the second words.
 fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
+    let half = |i: usize| hlo::reshape(&hlo::slice(key, &[i], &[i + 1], &[1]), &[]);
+    hash_by(&[half(0), half(1)], counter)
+}
+
+/// Computes Threefry-2x32 as [`hash`] does. `keys` are the two words of one key, as scalars, or of a key for each
+/// element.
+fn hash_by(keys: &[Array; 2], counter: &[Array; 2]) -> [Array; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let ty = counter[0].tensor().clone();
-    let half = |i: usize| hlo::reshape(&hlo::slice(key, &[i], &[i + 1], &[1]), &[]);
-    let (a, b) = (half(0), half(1));
-    let c =
-        hlo::binary(Opcode::Xor, &hlo::binary(Opcode::Xor, &a, &b), &hlo::constant(Literal::scalar(0x1BD1_1BDAu32)));
+    let [a, b] = keys.clone();
+    let parity = hlo::splat(&Literal::scalar(0x1BD1_1BDAu32), &a.tensor().shape);
+    let c = hlo::binary(Opcode::Xor, &hlo::binary(Opcode::Xor, &a, &b), &parity);
     let keys = [a, b, c].map(|k| hlo::broadcast_to(&k, &ty.shape));
     let add = |a: &Array, b: &Array| hlo::binary(Opcode::Add, a, b);
     let rotate = |x: &Array, by: u32| {
@@ -211,20 +219,25 @@ fn hash(key: &Array, counter: &[Array; 2]) -> [Array; 2] {
 /// Returns random bits as `jax.random.bits` does: an array of this shape of unsigned integers with `width` bits.
 /// `width` is 8, 16, 32 or 64.
 fn bits_of(key: &Array, shape: &[usize], width: usize) -> Array {
-    let [high, low] = hash(key, &counters(shape));
+    bits_from(&hash(key, &counters(shape)), width)
+}
+
+/// Returns bits as [`bits_of`] does, from the two random words of each element.
+fn bits_from([high, low]: &[Array; 2], width: usize) -> Array {
+    let shape = &high.tensor().shape;
     let unsigned = |bits: usize| match bits {
         8 => base::DType::U8,
         16 => base::DType::U16,
         _ => base::DType::U64,
     };
     match width {
-        32 => hlo::binary(Opcode::Xor, &high, &low),
+        32 => hlo::binary(Opcode::Xor, high, low),
         64 => {
             let long = |x: &Array| hlo::convert(x, base::DType::U64);
             let by = hlo::splat(&Literal::scalar(32u64), shape);
-            hlo::binary(Opcode::Or, &hlo::binary(Opcode::ShiftLeft, &long(&high), &by), &long(&low))
+            hlo::binary(Opcode::Or, &hlo::binary(Opcode::ShiftLeft, &long(high), &by), &long(low))
         }
-        _ => hlo::convert(&hlo::binary(Opcode::Xor, &high, &low), unsigned(width)),
+        _ => hlo::convert(&hlo::binary(Opcode::Xor, high, low), unsigned(width)),
     }
 }
 
@@ -261,6 +274,11 @@ fn mantissa_bits(dtype: base::DType) -> usize {
 /// Draws numbers uniformly from `low` up to, but not including, `high`, as `jax.random.uniform` does: with a mantissa
 /// of random bits. The dtype of `ty` is `f16`, `bf16`, `f32` or `f64`.
 pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> Array {
+    uniform_from(&hash(key, &counters(&ty.shape)), ty, low, high)
+}
+
+/// Draws numbers as [`uniform_of`] does, from the two random words of each element.
+fn uniform_from(words: &[Array; 2], ty: &TensorType, low: f64, high: f64) -> Array {
     let (width, mantissa) = (ty.dtype.bits(), mantissa_bits(ty.dtype));
     let drawn = if mantissa < 8 { 8 } else { width };
     let unsigned = match width {
@@ -268,7 +286,7 @@ pub(crate) fn uniform_of(key: &Array, ty: &TensorType, low: f64, high: f64) -> A
         32 => U32,
         _ => base::DType::U64,
     };
-    let bits = hlo::convert(&bits_of(key, &ty.shape, drawn), unsigned);
+    let bits = hlo::convert(&bits_from(words, drawn), unsigned);
     let constant = |n: u64| {
         let bytes = &n.to_le_bytes()[..unsigned.storage_bytes()];
         hlo::splat(&Literal::from_bytes(unsigned, &[], bytes).expect("one element"), &ty.shape)
@@ -363,7 +381,12 @@ pub fn normal(key: Key, shape: impl IntoShape, dtype: DType) -> Array {
 }
 
 pub(crate) fn normal_of(key: &Array, ty: &TensorType) -> Array {
-    let uniform = uniform_of(key, ty, above_minus_one(ty.dtype), 1.0);
+    normal_from(&hash(key, &counters(&ty.shape)), ty)
+}
+
+/// Draws normal numbers from the two random words of each element.
+fn normal_from(words: &[Array; 2], ty: &TensorType) -> Array {
+    let uniform = uniform_from(words, ty, above_minus_one(ty.dtype), 1.0);
     let root = hlo::splat(&element(std::f64::consts::SQRT_2, ty.dtype), &ty.shape);
     hlo::binary(Opcode::Multiply, &root, &hlo::unary(Opcode::ChloErfInv, &uniform))
 }
@@ -497,7 +520,7 @@ fn permutation_of(key: &Array, ty: &TensorType) -> Array {
     let rounds = (3.0 * (n.max(1) as f64).ln() / f64::from(u32::MAX).ln()).ceil() as usize;
     let mut key = key.clone();
     (0..rounds).fold(hlo::iota(ty.clone(), 0), |order, _| {
-        let [next, draw] = two_keys(&key);
+        let [next, draw] = keys_of(&key);
         key = next;
         let words = bits_of(&draw, &ty.shape, 32);
         hlo::sort(&[&words, &order], 0, |e| hlo::compare("LT", &e[0], &e[1])).swap_remove(1)
@@ -614,11 +637,12 @@ fn smallest(dtype: base::DType) -> f64 {
     }
 }
 
-fn two_keys(key: &Array) -> [Array; 2] {
-    let [a, b] = hash(key, &counters(&[2]));
-    let column = |x: &Array| hlo::reshape(x, &[2, 1]);
+/// Splits a key into `N` keys.
+fn keys_of<const N: usize>(key: &Array) -> [Array; N] {
+    let [a, b] = hash(key, &counters(&[N]));
+    let column = |x: &Array| hlo::reshape(x, &[N, 1]);
     let keys = hlo::concatenate(&[&column(&a), &column(&b)], 1);
-    [0, 1].map(|i| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]))
+    std::array::from_fn(|i| hlo::reshape(&hlo::slice(&keys, &[i, 0], &[i + 1, 2], &[1, 1]), &[2]))
 }
 
 /// Draws integers from a range, as `jax.random.randint` does. The range may be the whole range of the dtype from 0 on:
@@ -652,7 +676,7 @@ pub fn randint(key: Key, shape: impl IntoShape, range: Range<usize>, dtype: DTyp
 }
 
 fn randint_of(key: &Array, ty: &TensorType, range: &Range<usize>) -> Array {
-    let [first, second] = two_keys(key);
+    let [first, second] = keys_of(key);
     let (high, low) = (bits_of(&first, &ty.shape, 32), bits_of(&second, &ty.shape, 32));
     let span = (range.end - range.start) as u64;
     if span > u64::from(u32::MAX) {

@@ -654,27 +654,140 @@ pub fn concatenate<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>, dim: i
     let refs: Vec<&Array> = arrays.iter().collect();
     site("concatenate", &refs, |s| {
         let Some(first) = refs.first() else { return no_arrays(s) };
-        let dim = s.dim(first, dim)?;
-        let rest = |x: &TensorType| {
-            let mut shape = x.shape.clone();
-            shape.iter_mut().skip(dim).take(1).for_each(|n| *n = 0);
-            shape
-        };
-        for x in &refs {
-            same_dtype(s, first, x)?;
-            if rest(x.tensor()) != rest(first.tensor()) {
-                let facts = format!("{} and {}", first.short_type(), x.short_type());
-                let message = format!(
-                    "`concatenate` along dimension {dim} needs arrays of one rank, \
-                     with equal sizes in all other dimensions"
-                );
-                return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
-            }
+        joined(s, &refs, s.dim(first, dim)?)
+    })
+}
+
+/// Returns the arrays, of which there is at least one, concatenated along `dim`.
+///
+/// Errors: `concatenate`, `dtype-mixed`, `too-large`.
+fn joined(s: &Site<'_>, arrays: &[&Array], dim: usize) -> Checked {
+    let rest = |x: &TensorType| {
+        let mut shape = x.shape.clone();
+        shape.iter_mut().skip(dim).take(1).for_each(|n| *n = 0);
+        shape
+    };
+    let first = arrays[0];
+    for x in arrays {
+        same_dtype(s, first, x)?;
+        if rest(x.tensor()) != rest(first.tensor()) {
+            let facts = format!("{} and {}", first.short_type(), x.short_type());
+            let message = format!(
+                "`{}` along dimension {dim} needs arrays of one rank, with equal sizes in all other dimensions",
+                s.name
+            );
+            return s.fail(None, mistakes::with_facts("concatenate", message, facts, "", &s.loc));
         }
-        let out = call_many("concatenate", dim, &refs, 1, |x| {
-            vec![if x.len() == 1 { x[0].clone() } else { hlo::concatenate(&x.iter().collect::<Vec<_>>(), dim) }]
-        });
-        Ok(out.into_iter().next().expect("one result"))
+    }
+    let out = call_many(s.name, dim, arrays, 1, |x| {
+        vec![if x.len() == 1 { x[0].clone() } else { hlo::concatenate(&x.iter().collect::<Vec<_>>(), dim) }]
+    });
+    Ok(out.into_iter().next().expect("one result"))
+}
+
+/// Concatenates arrays along dimension 1, and those of one dimension along dimension 0. A scalar counts as an array of
+/// one element. The first array decides which it is.
+///
+/// # Shapes
+///
+/// `f32[n, a], f32[n, b] -> f32[n, a + b]`, or `f32[a], f32[b] -> f32[a + b]`.
+///
+/// # Errors
+///
+/// - `no-arrays` for an empty list.
+/// - `concatenate` if the arrays differ in another dimension, or in their number of dimensions.
+/// - `dtype-mixed` if the dtypes differ.
+/// - `too-large` if the array would have 2^59 bytes or more, where a size of 0 counts as 1.
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// assert_eq!(hstack([array(&[1, 2]), array(&[3])]).to_vec::<i32>()?, [1, 2, 3]);
+/// let x = array(&[[1], [2]]);
+/// assert_eq!(hstack([&x, &x]).to_vec2::<i32>()?, [[1, 1], [2, 2]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn hstack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>) -> Array {
+    let row = |shape: &[usize]| if shape.is_empty() { vec![1] } else { shape.to_vec() };
+    stacked("hstack", arrays, row, |rank| usize::from(rank > 1))
+}
+
+/// Concatenates arrays along dimension 0. An array of one dimension counts as a row, and a scalar as a row of one
+/// element.
+///
+/// # Shapes
+///
+/// `f32[a, n], f32[n] -> f32[a + 1, n]`.
+///
+/// # Errors
+///
+/// The errors of [`hstack`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let rows = vstack([array(&[1, 2]), array(&[3, 4])]);
+/// assert_eq!(rows.to_vec2::<i32>()?, [[1, 2], [3, 4]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn vstack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>) -> Array {
+    let row = |shape: &[usize]| match shape {
+        [] => vec![1, 1],
+        [n] => vec![1, *n],
+        shape => shape.to_vec(),
+    };
+    stacked("vstack", arrays, row, |_| 0)
+}
+
+/// Concatenates arrays along dimension 1. An array of one dimension counts as a column, and a scalar as a column of one
+/// element.
+///
+/// # Shapes
+///
+/// `f32[n, a], f32[n] -> f32[n, a + 1]`.
+///
+/// # Errors
+///
+/// The errors of [`hstack`].
+///
+/// # Examples
+///
+/// ```
+/// # use shardwise::prelude::*;
+/// let columns = column_stack([array(&[1, 2]), array(&[3, 4])]);
+/// assert_eq!(columns.to_vec2::<i32>()?, [[1, 3], [2, 4]]);
+/// # Ok::<(), Error>(())
+/// ```
+#[track_caller]
+pub fn column_stack<A: Borrow<Array>>(arrays: impl IntoIterator<Item = A>) -> Array {
+    let column = |shape: &[usize]| match shape {
+        [] => vec![1, 1],
+        [n] => vec![*n, 1],
+        shape => shape.to_vec(),
+    };
+    stacked("column_stack", arrays, column, |_| 1)
+}
+
+/// Concatenates arrays, each reshaped to what `shape` returns for its own shape, along the dimension that `dim` returns
+/// for the rank of the first one.
+///
+/// Errors: `no-arrays`, `concatenate`, `dtype-mixed`, `too-large`.
+#[track_caller]
+fn stacked<A: Borrow<Array>>(
+    name: &'static str,
+    arrays: impl IntoIterator<Item = A>,
+    shape: impl Fn(&[usize]) -> Vec<usize>,
+    dim: impl Fn(usize) -> usize,
+) -> Array {
+    let arrays: Vec<Array> = arrays.into_iter().map(|a| a.borrow().clone()).collect();
+    site(name, &arrays.iter().collect::<Vec<_>>(), |s| {
+        let reshaped: Vec<Array> = arrays.iter().map(|a| a.reshape(shape(&a.tensor().shape))).collect();
+        let Some(first) = reshaped.first() else { return no_arrays(s) };
+        joined(s, &reshaped.iter().collect::<Vec<_>>(), dim(first.tensor().rank()))
     })
 }
 

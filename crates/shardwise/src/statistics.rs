@@ -9,7 +9,7 @@ use crate::ops::{AsArray, Checked, Dims, Either, EitherKind, Kinds, Operand, Sit
 use crate::reduce::{before, has_elements, kept, wide};
 use crate::search::{Side, insertion_points, is_vector};
 use crate::shape::same_dtype;
-use crate::{DType, hlo, mistakes};
+use crate::{DType, hlo, mistakes, zeros_like};
 use shardwise_base as base;
 use shardwise_ops::dot::DotDims;
 
@@ -57,17 +57,52 @@ impl Array {
     pub fn histogram(&self, edges: impl AsArray) -> Array {
         let edges = edges.as_array();
         site("histogram", &[self, edges], |s| {
-            s.has(self, Kinds::Ordered)?;
-            is_vector(s, edges)?;
-            same_dtype(s, self, edges)?;
-            has_elements(s, edges, &[0])?;
-            s.counts(edges, edges.tensor().shape[0])?;
+            check_edges(s, self, edges)?;
             Ok(call(decided("histogram"), (), [self, edges], |[x, edges]| {
-                let bins = edges.tensor().shape[0] - 1;
-                let x = hlo::reshape(x, &[x.tensor().size()]);
-                let bin = insertion_points(edges, &x, Side::Right) - 1;
-                let is_last = x.eq(edges.i(bins));
-                is_last.select(bins.saturating_sub(1), bin).bincount(bins)
+                bins_of(x, edges).bincount(edges.tensor().shape[0] - 1)
+            }))
+        })
+    }
+
+    /// Adds up the weights of the elements in each bin between two adjacent `edges`, which must be sorted in ascending
+    /// order. Each element has one weight. The bins are those of [`Array::histogram`], and the weights of other
+    /// elements are not added. This is NumPy's `histogram` with `weights`. Sums of `bf16` and `f16` are rounded once.
+    ///
+    /// # Shapes
+    ///
+    /// `f32[s..], f32[n + 1], f32[s..] -> f32[n]`. The result has the dtype of the weights.
+    ///
+    /// # Errors
+    ///
+    /// - Those of [`Array::histogram`].
+    /// - `histogram-weights` unless the weights have the shape of the elements.
+    /// - `dtype-kind` unless the weights are numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use shardwise::prelude::*;
+    /// let x = array(&[1, 2, 2, 4, 9]);
+    /// let weights = array(&[0.5f32, 1.0, 2.0, 4.0, 8.0]);
+    /// let sums = x.histogram_weighted(array(&[0, 2, 3, 4]), weights);
+    /// assert_eq!(sums.to_vec::<f32>()?, [0.5, 3.0, 4.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn histogram_weighted(&self, edges: impl AsArray, weights: impl AsArray) -> Array {
+        let (edges, weights) = (edges.as_array(), weights.as_array());
+        site("histogram_weighted", &[self, edges, weights], |s| {
+            check_edges(s, self, edges)?;
+            s.has(weights, Kinds::Numbers)?;
+            if weights.tensor().shape != self.tensor().shape {
+                let message = "`histogram_weighted` needs a weight for each element".to_string();
+                let facts = format!("elements {}, weights {}", self.short_type(), weights.short_type());
+                return s.fail(None, mistakes::with_facts("histogram-weights", message, facts, "", &s.loc));
+            }
+            Ok(call(decided("histogram_weighted"), (), [self, edges, weights], |[x, edges, weights]| {
+                let is_own = bins_of(x, edges).one_hot(edges.tensor().shape[0] - 1, DType::Bool);
+                let weights = hlo::reshape(weights, &[weights.tensor().size(), 1]);
+                is_own.select(&weights, zeros_like(&weights)).sum(0)
             }))
         })
     }
@@ -282,6 +317,26 @@ fn first(value: &Array, rank: usize, shape: &[usize], dims: &[usize], keep: bool
     let own = (0..shape.len()).map(|d| if dims.contains(&d) { 1 } else { shape[d] });
     let shape: Vec<usize> = value.tensor().shape[..rank].iter().copied().chain(own).collect();
     hlo::reshape(&value, &shape)
+}
+
+/// Checks the edges of the bins of a histogram of `x`.
+///
+/// Errors: `dtype-kind`, `vector`, `dtype-mixed`, `reduce-empty`, `too-large`.
+fn check_edges(s: &Site<'_>, x: &Array, edges: &Array) -> Checked<()> {
+    s.has(x, Kinds::Ordered)?;
+    is_vector(s, edges)?;
+    same_dtype(s, x, edges)?;
+    has_elements(s, edges, &[0])?;
+    s.counts(edges, edges.tensor().shape[0])
+}
+
+/// Returns the number of the bin of each element of `x`, in row-major order. For an element in no bin, it is less than 0
+/// or at least the number of bins.
+fn bins_of(x: &Array, edges: &Array) -> Array {
+    let bins = edges.tensor().shape[0] - 1;
+    let x = hlo::reshape(x, &[x.tensor().size()]);
+    let bin = insertion_points(edges, &x, Side::Right) - 1;
+    x.eq(edges.i(bins)).select(bins.saturating_sub(1), bin)
 }
 
 /// Returns `q / whole`. `whole` is the number that stands for all elements: 1 for quantiles, and 100 for percentiles.

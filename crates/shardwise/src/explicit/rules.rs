@@ -15,6 +15,28 @@ use std::rc::Rc;
 /// because elements move. Outside of Explicit mode, and if `x` is not a value of the trace with a layout, only runs
 /// `f`.
 pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
+    let shift = |own: &Sharding| {
+        let axes = AxisList::from_slice(&own.dims[dim].axes);
+        (!axes.is_empty()).then_some(Move::Shift { operand: 0, dim, axes })
+    };
+    like_after(x, shift, f)
+}
+
+/// Runs a function whose result has the layout of `x`, element by element, and whose loops end when they have for all
+/// elements. If `x` is sharded or pending, the result is pending, because all devices have to know when a loop ends.
+/// Outside of Explicit mode, only runs `f`.
+pub(crate) fn like_looping(x: &Array, f: impl FnOnce() -> Array) -> Array {
+    let combine = |own: &Sharding| {
+        let axes: AxisList = own.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
+        (!axes.is_empty()).then_some(Move::Sum { axes })
+    };
+    like_after(x, combine, f)
+}
+
+/// Runs a function whose result has the layout of `x`. If `moves` returns how data moves for this layout, or if `x` is
+/// pending, the result is pending. Outside of Explicit mode, and if `x` is not a value of the trace with a layout, only
+/// runs `f`.
+fn like_after(x: &Array, moves: impl FnOnce(&Sharding) -> Option<Move>, f: impl FnOnce() -> Array) -> Array {
     let own = x.traced().and_then(|v| trace::with(|t| t.value_type(v))?.sharding);
     let Some(own) = own.filter(|_| is_typing()) else { return f() };
     let is_waiting = waits(x);
@@ -22,10 +44,11 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     let Some(traced) = out.traced() else { return out };
     trace::with(|t| {
         let own = t.explicit.typed(&own).into_owned();
-        let axes = AxisList::from_slice(&own.dims[dim].axes);
-        let def = t.def(traced).filter(|_| !axes.is_empty() || is_waiting);
+        let moves = moves(&own);
+        let def = t.def(traced).filter(|_| moves.is_some() || is_waiting);
         let Some((_, op)) = def else { return t.set_sharding(traced, own) };
-        let verdict = Verdict::Moves(Move::Shift { operand: 0, dim, axes });
+        let none = || Move::Shift { operand: 0, dim: 0, axes: AxisList::new() };
+        let verdict = Verdict::Moves(moves.unwrap_or_else(none));
         let cause =
             Cause { why: Why::Verdict(verdict), step: Step::Op(op), level: t.explicit.level(), sums: AxisList::new() };
         wait(t, traced, SmallVec::from_elem(own, 1), Rc::new(cause));

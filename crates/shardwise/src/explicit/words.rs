@@ -161,7 +161,10 @@ fn cut_out(module: &Module, body: &Body, p: &Pending, candidate: &Sharding) -> O
     let mut open = vec![p.value];
     while let Some(v) = open.pop() {
         match body.def_op(v).filter(|op| op.index() >= p.first_op) {
-            Some(op) if ops.insert(op.index()) => open.extend(body.op(op).operands.iter().copied()),
+            Some(op) if ops.insert(op.index()) => {
+                let view = module.view(body, op);
+                open.extend(view.operands().iter().copied().chain(view.captured()));
+            }
             Some(_) => {}
             None if !inputs.contains(&v) => inputs.push(v),
             None => {}

@@ -221,3 +221,44 @@ fn devices_work_on_their_parts() {
     let parts = x.split(4, 0);
     assert_equal(&mapped(&x), &concatenate(parts.iter().map(f), 0));
 }
+
+#[test]
+fn stacks_of_vectors_and_matrices() {
+    let (v, w) = (array(&[1, 2]), array(&[3, 4]));
+    let m = array(&[[5, 6], [7, 8]]);
+    let list = |x: Array| x.to_vec::<i32>().unwrap();
+    assert_eq!(list(hstack([&v, &w])), [1, 2, 3, 4]);
+    assert_eq!(list(hstack([scalar(1, I32), array(&[2, 3]), scalar(4, I32)])), [1, 2, 3, 4]);
+    assert_eq!(rows(&hstack([&m, &m])), [[5, 6, 5, 6], [7, 8, 7, 8]]);
+    assert_eq!(rows(&vstack([&v, &m])), [[1, 2], [5, 6], [7, 8]]);
+    assert_eq!(rows(&vstack([scalar(1, I32), scalar(2, I32)])), [[1], [2]]);
+    assert_eq!(rows(&column_stack([&v, &m])), [[1, 5, 6], [2, 7, 8]]);
+    assert_eq!(rows(&column_stack([scalar(1, I32), scalar(2, I32)])), [[1, 2]]);
+    assert_eq!(vstack([zeros([0, 2], F32), zeros([2], F32)]).ty().to_string(), "f32[1,2]");
+    for stack in [hstack::<Array>, vstack, column_stack] {
+        assert_eq!(code(&stack(vec![])), "no-arrays");
+        assert_eq!(code(&stack(vec![m.clone(), m.astype(F32)])), "dtype-mixed");
+        assert_eq!(code(&stack(vec![m.clone(), zeros([3, 3, 1], I32)])), "concatenate");
+    }
+    let message = hstack([m, v]).check().unwrap_err().to_string();
+    assert!(message.contains("`hstack` along dimension 1 needs arrays of one rank"), "{message}");
+    let slope = grad(|x: &Array| (column_stack([x, x]) * array(&[1.0f32, 10.0])).sum(..))(&ones([2], F32));
+    assert_eq!(slope.to_vec::<f32>().unwrap(), [11.0, 11.0]);
+}
+
+#[test]
+fn arrays_full_of_a_number_like_others() {
+    let mesh = Mesh::auto([("X", 2)]).unwrap();
+    let x = ones([4, 2], F32).shard(mesh.sharding(P!("X")));
+    assert_eq!(full_like(&x, 3).ty().to_string(), "f32[4@X,2]");
+    assert_eq!(full_like(&x, scalar(3.0, F32)).ty().to_string(), "f32[4@X,2]");
+    assert_eq!(full_like(&x, array(&[1.0f32, 2.0])).to_vec::<f32>().unwrap(), [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0]);
+    let traced = jit(|x: &Array, n: &Array| full_like(x, n) + full_like(x, 0.5))(&x, &scalar(1.0, F32)).unwrap();
+    assert_eq!(traced.to_vec::<f32>().unwrap(), [1.5; 8]);
+    assert_eq!(full_like(&ones([2], Bool), true).to_vec::<bool>().unwrap(), [true, true]);
+    for (value, expected) in [(full_like(&x, true), "number-dtype"), (full_like(&x, zeros([3], F32)), "broadcast")] {
+        assert_eq!(code(&value), expected);
+    }
+    assert_eq!(code(&full_like(&x, zeros([2], I32))), "dtype-mixed");
+    assert_eq!(code(&full_like(&x.reshape([3]), 1)), "reshape-size");
+}

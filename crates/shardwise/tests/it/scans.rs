@@ -86,6 +86,11 @@ fn associative_scans_of_every_length() {
         // The order of the operands: each keeps its left one.
         assert_equal(&associative_scan(|a, _| a, x.clone(), 0), &(zeros_like(&x) + x.i(..n.min(1)).sum(0)));
         assert_equal(&associative_scan(|_, b| b, x.clone(), 0), &x);
+        assert_equal(&associative_scan_reversed(|a, b| a + b, x.clone(), 0), &x.flip(0).cumsum(0).flip(0));
+        assert_equal(
+            &associative_scan_reversed(|a, _| a, x.clone(), 0),
+            &(zeros_like(&x) + x.i(n.max(1) - 1..).sum(0)),
+        );
     }
     let x = (arange(0..24, F32) * 0.7).sin().reshape([2, 3, 4]);
     for dim in 0..3 {

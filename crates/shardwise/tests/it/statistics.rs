@@ -237,3 +237,24 @@ impl Searched for Array {
         linspace(-1.0, 1.0, 5, F32).searchsorted(self.i((.., 0)), Side::Left).astype(F32)
     }
 }
+
+#[test]
+fn histograms_with_weights() {
+    let x = array(&[[0, 1, 1], [3, 4, 9]]);
+    let weights = array(&[[1.0f32, 2.0, 4.0], [8.0, 16.0, f32::INFINITY]]);
+    let edges = array(&[0, 1, 3, 4]);
+    assert_eq!(floats(&x.histogram_weighted(&edges, &weights)), [1.0, 6.0, 24.0]);
+    assert_eq!(ints(&x.histogram_weighted(&edges, ones_like(&x))), ints(&x.histogram(&edges)));
+    assert_eq!(floats(&x.histogram_weighted(array(&[7]), &weights)), [0.0; 0]);
+    assert_eq!(floats(&zeros([0], I32).histogram_weighted(&edges, zeros([0], F32))), [0.0; 3]);
+    // Sums of 16 bits are rounded once.
+    let many = zeros([5000], F32).histogram_weighted(array(&[0.0f32, 1.0]), ones([5000], F16));
+    assert_eq!(floats(&many.astype(F32)), [5000.0]);
+    let weight_of = grad(|w: &Array| x.histogram_weighted(&edges, w).i(1))(&zeros([2, 3], F32));
+    assert_eq!(floats(&weight_of), [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
+    let rows = vmap(|x: &Array, w: &Array| x.histogram_weighted(array(&[0, 1, 3, 4]), w))(&x, &weights.minimum(20.0));
+    assert_eq!(floats(&rows), [1.0, 6.0, 0.0, 0.0, 0.0, 24.0]);
+    assert_eq!(code(&x.histogram_weighted(&edges, ones([6], F32))), "histogram-weights");
+    assert_eq!(code(&x.histogram_weighted(&edges, ones([2, 3], Bool))), "dtype-kind");
+    assert_eq!(code(&x.histogram_weighted(ones([2], F32), &weights)), "dtype-mixed");
+}
