@@ -151,8 +151,9 @@ fn batches_of_one_function_with_two_rules_are_two() {
         rule("second", 3.0),
     ));
     let made = vmap(&module, module.main().unwrap(), &[0], 2).unwrap();
-    let mut batch = with_main(&module, made.func);
-    batch.funcs.extend(made.added);
+    let mut whole = module.clone();
+    whole.funcs.extend(made.added);
+    let batch = with_main(&whole, made.func);
     let tangents = with_main(&batch, jvp(&batch, batch.main().unwrap(), &[0]).unwrap());
     let found = run(&tangents, &[Literal::new([2], &[1.0f64, 1.0]), Literal::new([2], &[1.0f64, 1.0])]);
     let found: Vec<f64> = found[2..].iter().flat_map(|x| x.as_slice::<f64>().to_vec()).collect();
