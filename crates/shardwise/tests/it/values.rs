@@ -354,7 +354,7 @@ fn only_single_keys_are_drawn_from() {
             randint(key(), [2], 0..3, I32),
             gamma(key(), 1.0, [2], F32),
             beta(key(), 1.0, 1.0, [2], F32),
-            dirichlet(key(), &ones([2], F32), [2], F32),
+            dirichlet(key(), ones([2], F32), [2], F32),
             poisson(key(), 1.0, [2], I32),
             truncated_normal(key(), -1.0, 1.0, [2], F32),
             shardwise::nn::dropout(key(), &ones([3], F32), 0.5),
