@@ -25,6 +25,7 @@
 //! Sources: scaling book, sharding.md and gpus.md. The sum of latency and bytes fits measurements better than the
 //! larger of both, which the book uses.
 
+use crate::exchange::{Exchanged, between_all};
 use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};
 use shardwise_base::counted;
@@ -74,6 +75,9 @@ pub(crate) struct Pattern {
     /// The largest distances, in links, of neighbours in the ring that is used and in the order of the mesh. `None` if
     /// the order of the mesh is used, or no ring of which the order could be chosen.
     pub(crate) shorter: Option<[usize; 2]>,
+    /// The number of messages from which the loads of all are estimated, and that of all messages. `None` if the loads
+    /// are exact.
+    pub(crate) estimated: Option<[usize; 2]>,
 }
 
 impl Pattern {
@@ -87,6 +91,7 @@ impl Pattern {
         core_load: 0.0,
         links: LinkSet::EMPTY,
         shorter: None,
+        estimated: None,
     };
 
     pub(crate) fn seconds(&self, machine: &Machine, bytes: f64) -> f64 {
@@ -122,11 +127,18 @@ impl Pattern {
             core_load: self.core_load.max(other.core_load),
             links: self.links.with(other.links),
             shorter: self.shorter.or(other.shorter),
+            estimated: self.estimated.or(other.estimated),
         }
     }
 
-    /// Returns a note on the ring if it is not in the order of the mesh, and `None` otherwise.
+    /// Returns a note on the loads if they are estimated, or on the ring if it is not in the order of the mesh. Returns
+    /// `None` otherwise.
     pub(crate) fn note(&self) -> Option<String> {
+        if let Some([routed, all]) = self.estimated {
+            return Some(format!(
+                "an estimate: its bytes on a link are the mean of many links, from {routed} of its {all} messages"
+            ));
+        }
         let [own, of_mesh] = self.shorter?;
         let links = counted(own, "link");
         Some(format!("its ring is not in the order of the mesh: neighbours are at most {links} apart, not {of_mesh}"))
@@ -143,6 +155,8 @@ pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exch
         let (inner, pods) = inner_members(topology, group);
         let (network_steps, network_load) = network(exchange, group.len(), pods);
         let inside = match topology.machine().is_switched() {
+            // A member that is alone in its pod uses the network only.
+            _ if inner.len() < 2 => Some(Pattern::NOTHING),
             true => Some(switched(topology, inner.len(), exchange)),
             false => Block::of(topology, &inner).map(|block| block.pattern(topology, exchange)),
         };
@@ -453,27 +467,19 @@ fn best_rings<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> (Loads<'t>, 
     (if is_better { better } else { own }, distances)
 }
 
-/// Returns the bytes on the links in all-to-alls, for each byte that a device has. Each device sends one part in
-/// `members` of it to each other one of its group.
-fn between_all<'t>(topology: &'t Topology, groups: &[Vec<usize>], members: usize) -> Loads<'t> {
-    let mut loads = Loads::new(topology);
-    for group in groups {
-        for &from in group {
-            group.iter().filter(|&&to| to != from).for_each(|&to| loads.add(from, to, 1.0 / members as f64));
-        }
-    }
-    loads
-}
-
-/// Returns the pattern of groups that are no blocks. Every message is routed: in an all-to-all from each member to each
-/// other one, and in all other exchanges from each member of a group to the next one, around a ring of the group.
+/// Returns the pattern of groups that are no blocks. Messages are routed: in an all-to-all from each member to each other
+/// one, which are one part in the number of members of what a device has, and in all other exchanges from each member of
+/// a group to the next one, around a ring of the group.
 fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let c = &topology.machine().constants;
     let members = groups.iter().map(Vec::len).max().unwrap_or(1);
     let n = members as f64;
-    let (loads, shorter) = match exchange {
-        Exchange::AllToAll => (between_all(topology, groups, members), None),
-        _ => best_rings(topology, groups),
+    let (Exchanged { loads, most, estimated }, shorter) = match exchange {
+        Exchange::AllToAll => (between_all(topology, groups, 1.0 / n), None),
+        _ => {
+            let (loads, shorter) = best_rings(topology, groups);
+            (Exchanged { most: loads.most(), loads, estimated: None }, shorter)
+        }
     };
     let far = c.hop_latency_s * loads.hops.saturating_sub(1) as f64;
     let (steps, times) = match exchange {
@@ -481,9 +487,16 @@ fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pat
         Exchange::AllReduce => (2.0 * (n - 1.0), 2.0 * (n - 1.0) / n),
         Exchange::AllToAll | Exchange::Broadcast => (1.0, 1.0),
     };
-    let link_load = loads.most() * times;
+    let link_load = most * times;
     let efficiency = Efficiency::Line;
-    Pattern { steps, extra_s: far * steps, link_load, efficiency, links: loads.used, shorter, ..Pattern::NOTHING }
+    let (extra_s, links) = (far * steps, loads.used);
+    Pattern { steps, extra_s, link_load, efficiency, links, shorter, estimated, ..Pattern::NOTHING }
+}
+
+/// Returns the bytes on a link in an all-to-all of these devices, for each byte that a device has. They must be a block.
+#[cfg(test)]
+pub(crate) fn all_to_all_load(topology: &Topology, block: &[usize]) -> f64 {
+    Block::of(topology, block).expect("a block").pattern(topology, Exchange::AllToAll).link_load
 }
 
 #[cfg(test)]
@@ -590,7 +603,7 @@ mod tests {
             let twisted = topology(text);
             let group: Vec<usize> = (0..twisted.device_count()).collect();
             let closed = pattern(&twisted, std::slice::from_ref(&group), Exchange::AllToAll);
-            let all = between_all(&twisted, std::slice::from_ref(&group), group.len());
+            let all = between_all(&twisted, std::slice::from_ref(&group), 1.0 / group.len() as f64).loads;
             assert!((closed.link_load - all.most()).abs() < 1e-9, "{text}: {closed:?} {}", all.most());
             let plain = pattern(&topology(text.trim_end_matches("_twisted")), &[group], Exchange::AllToAll);
             assert_eq!(plain.link_load, plain_load, "{text}");
@@ -665,6 +678,22 @@ mod tests {
         let pairs: Vec<(usize, usize)> = (0..16).map(|i| (i, i + 16)).collect();
         let found = permute_pattern(&topology, &pairs);
         assert_eq!((found.network_load, found.link_load), (1.0, 0.0));
+    }
+
+    /// Tests groups with one chip in each pod: they use the network only, and take no steps on links.
+    #[test]
+    fn chips_that_are_alone_in_their_pods_use_the_network_only() {
+        for (text, is_switched) in [("v5e:4x4*2", false), ("h100:2x8", true)] {
+            let topology = topology(text);
+            let own = topology.devices_per_pod();
+            let groups: Vec<Vec<usize>> = (0..own).map(|i| vec![i, i + own]).collect();
+            for exchange in [Exchange::Gather, Exchange::AllReduce, Exchange::AllToAll, Exchange::Broadcast] {
+                let found = pattern(&topology, &groups, exchange);
+                assert_eq!(found.links.name(is_switched), "links network", "{text} {exchange:?}");
+                assert_eq!((found.steps, found.link_load, found.core_load), (0.0, 0.0, 0.0), "{text} {exchange:?}");
+                assert!(found.network_load > 0.0);
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 #![warn(missing_docs, missing_debug_implementations)]
 
 mod collective;
+mod exchange;
 mod frame;
 mod fuse;
 mod group;

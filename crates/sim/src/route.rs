@@ -123,6 +123,32 @@ impl<'t> Loads<'t> {
         (chip * grid.len() + dim) * 2 + usize::from(!is_up)
     }
 
+    /// Adds bytes to the link of a chip along a dimension in one direction. Chips are numbered through all pods. Adding
+    /// none does not count as using the link.
+    pub(crate) fn put(&mut self, chip: usize, dim: usize, is_up: bool, bytes: f64) {
+        if bytes > 0.0 {
+            self.links[(chip * self.topology.grid().len() + dim) * 2 + usize::from(!is_up)] += bytes;
+            self.used = self.used.with(LinkSet::one(dim, is_up));
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn all_links(&self) -> &[f64] {
+        &self.links
+    }
+
+    /// Returns the mean bytes on the links that are used along one dimension in one direction, for the dimension and
+    /// direction for which it is largest.
+    pub(crate) fn mean_of_busiest(&self) -> f64 {
+        let directions = self.topology.grid().len() * 2;
+        let mean = |direction: usize| {
+            let used = self.links.iter().skip(direction).step_by(directions).filter(|&&bytes| bytes > 0.0);
+            let (sum, count) = used.fold((0.0, 0.0), |(sum, count), bytes| (sum + bytes, count + 1.0));
+            sum / f64::max(count, 1.0)
+        };
+        (0..directions).map(mean).fold(0.0, f64::max)
+    }
+
     pub(crate) fn most(&self) -> f64 {
         self.links.iter().copied().fold(0.0, f64::max)
     }

@@ -111,6 +111,10 @@ const LISTED_OPS: usize = 4;
 /// (`simulate-global`): if a function that it runs has an op on global values, such as a sharding constraint, or if an
 /// argument or result of the main function is split or unreduced and has no [`GLOBAL_TYPE`]. A program without a mesh
 /// can be simulated on every topology.
+///
+/// # Limits
+/// Times are counted up to 2^64 picoseconds, which are 213 days. The timeline of a run that takes longer has no typical
+/// error, and a note that says so.
 pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Result<Timeline, Diagnostics> {
     let mut timeline = simulate_exactly(module, topology, options)?;
     let machine = topology.machine();
@@ -118,7 +122,21 @@ pub fn simulate(module: &Module, topology: &Topology, options: &Options) -> Resu
         uncertainty::set(&mut timeline, machine);
         timeline.limits = Some(machine.limits());
     }
+    if timeline.end() == Picoseconds::MAX {
+        say_uncounted(&mut timeline);
+    }
     Ok(timeline)
+}
+
+/// States that the run takes longer than times are counted, and removes the typical errors of the times that are not
+/// known: that of the run, and those of spans that end after the last time that is counted.
+fn say_uncounted(timeline: &mut Timeline) {
+    let days = Picoseconds::MAX / 1_000_000_000_000 / (24 * 60 * 60);
+    timeline.uncertainty = None;
+    timeline.spans.iter_mut().filter(|span| span.end == Picoseconds::MAX).for_each(|span| span.uncertainty = None);
+    timeline.notes.push(format!(
+        "the time is no prediction: the run takes longer than {days} days, and times are counted only up to there"
+    ));
 }
 
 /// Predicts a timeline as [`simulate`] does. For a chip, it has no typical errors and no limits of the machine. Fails

@@ -565,3 +565,24 @@ fn constants_can_be_changed() {
     }
     assert!(points().unwrap().iter().all(|p| p.predicted_us > 0.0));
 }
+
+/// Tests a run that takes longer than times are counted, and one that does not.
+#[test]
+fn times_that_are_not_counted_are_no_predictions() {
+    let has_note = |timeline: &Timeline| timeline.notes.iter().any(|note| note.contains("longer than 213 days"));
+    let chip = Topology::parse("v5e:1x1").unwrap();
+    let run = |turns: u64| simulate(&localized(&turns_of_64_bits(turns)), &chip, &Options::default()).unwrap();
+    let (long, short) = (run(1 << 60), run(1 << 20));
+    assert!(has_note(&long) && long.end() == u64::MAX && long.uncertainty.is_none(), "{:?}", long.notes);
+    let is_known = |span: &shardwise_view::Span| span.end < u64::MAX || span.uncertainty.is_none();
+    assert!(long.spans.iter().all(is_known));
+    assert!(!has_note(&short) && short.uncertainty.is_some(), "{:?}", short.notes);
+}
+
+fn turns_of_64_bits(count: u64) -> String {
+    turns(None).replace(", %limit: tensor<i32>", "").replace("i32", "i64").replacen(
+        "\n  \n",
+        &format!("\n  %limit = stablehlo.constant dense<{count}> : tensor<i64>\n"),
+        1,
+    )
+}
