@@ -7,8 +7,8 @@ use shardwise_sharding::cost::CollectiveCost;
 /// The bytes that a collective moves for each device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// The bytes of the arrays that are gathered, reduced or exchanged: all results of a gather, and all operands of
-    /// other collectives. The operands of an `all_reduce` or `reduce_scatter` count with the element types of its results
+    /// The bytes of the arrays that are gathered, reduced or exchanged: all results of a gather, the first operand of a
+    /// ragged all-to-all, and all operands of other collectives. The operands of an `all_reduce` or `reduce_scatter` count with the element types of its results
     /// if these are wider. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives in the collective.
@@ -35,7 +35,11 @@ impl Transfer {
                 received(CollectiveCost::ReduceScatter, taken.max(given.saturating_mul(members)))
             }
             CollectiveKind::AllToAll { .. } => received(CollectiveCost::AllToAll, taken),
-            CollectiveKind::RaggedAllToAll => (taken, given.min(others)),
+            // The other operands are the array for the rows that are received, and where each part of the rows is.
+            CollectiveKind::RaggedAllToAll => {
+                let rows = bytes(&view.operands()[..1]);
+                (rows, given.min(rows.saturating_mul(members.saturating_sub(1))))
+            }
             CollectiveKind::CollectivePermute { permutation } if permutation.moved_count() == 0 => (0, 0),
             CollectiveKind::CollectivePermute { .. } => (taken, taken),
             CollectiveKind::CollectiveBroadcast | CollectiveKind::CollectiveReduce { .. } => (taken, taken.min(others)),
@@ -60,6 +64,22 @@ mod tests {
         let func = module.main().unwrap();
         let view = module.view(&func.body, func.body.walk()[0]);
         Transfer::of(&view, &CollectiveView::of(&view).unwrap(), 4).received
+    }
+
+    /// Tests that the array for the result, the offsets and the sizes do not count.
+    #[test]
+    fn a_ragged_all_to_all_moves_its_rows() {
+        use crate::Facts;
+        use crate::collective::RaggedAllToAll;
+        let source = RaggedAllToAll.example(crate::Opcode::CustomCall);
+        let module = shardwise_ir::text::parse("ragged", source, &crate::OPS).unwrap();
+        let func = module.main().unwrap();
+        let ops = func.body.walk();
+        let view = module.view(&func.body, ops[ops.len() - 2]);
+        let of = |v: Value| view.body.ty(v).as_tensor().unwrap().bytes();
+        let found = Transfer::of(&view, &CollectiveView::of(&view).unwrap(), 2);
+        assert_eq!((found.bytes, found.is_bound), (of(view.operand(0)), true));
+        assert!(view.operands().len() == 6 && found.received <= of(view.result(0)));
     }
 
     #[test]
