@@ -18,24 +18,33 @@ macro_rules! constant_example {
     };
 }
 
-/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through marks:
-/// ops that return their only operand unchanged ([`Semantics::Identity`]), such as a sharding constraint. Returns
+/// The largest number of ops between an op and a constant that is found. Each op of a long chain looks for a constant,
+/// so that without a limit the time would grow with the square of its length.
+const MOST_BETWEEN: usize = 64;
+
+/// Returns the array of operand `i` if a `stablehlo`, `sdy` or `chlo` constant defines it, directly or through up to 64
+/// marks: ops that return their only operand unchanged ([`Semantics::Identity`]), such as a sharding constraint. Returns
 /// `None` otherwise.
 pub fn constant_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
-    let mut def = op.operand_def(i)?;
-    while is_mark(&def) {
-        def = def.operand_def(0)?;
-    }
-    constant_value(&def)
+    behind(op, i, |def| is_mark(def).then(|| def.operand(0)))
 }
 
-/// Returns the array of operand `i` if a constant defines it, directly or through marks and ops whose results are
-/// always equal to another value ([`Facts::forwards`]). Returns `None` otherwise.
+/// Returns the array of operand `i` if a constant defines it, directly or through up to 64 marks and ops whose results
+/// are always equal to another value ([`Facts::forwards`]). Returns `None` otherwise.
 pub fn known_operand<'v>(op: &OpView<'v>, i: usize) -> Option<&'v Literal> {
-    let mut def = op.operand_def(i)?;
     let marked = |def: &OpView<'_>| is_mark(def).then(|| def.operand(0));
-    while let Some(same) = Opcode::of_view(&def).facts().forwards(&def).or_else(|| marked(&def)) {
-        def = op.at(op.body.def_op(same)?);
+    behind(op, i, |def| Opcode::of_view(def).facts().forwards(def).or_else(|| marked(def)))
+}
+
+/// Returns the array of operand `i` if a constant defines it, directly or through at most [`MOST_BETWEEN`] ops for which
+/// `same` returns the value to which their results are equal.
+fn behind<'v>(op: &OpView<'v>, i: usize, same: impl Fn(&OpView<'v>) -> Option<Value>) -> Option<&'v Literal> {
+    let mut def = op.operand_def(i)?;
+    for _ in 0..MOST_BETWEEN {
+        match same(&def) {
+            Some(value) => def = op.at(op.body.def_op(value)?),
+            None => break,
+        }
     }
     constant_value(&def)
 }
@@ -167,4 +176,41 @@ fn padded(value: &Literal, shape: &[usize]) -> Literal {
         bytes[at * width..][..width].copy_from_slice(value.element_bytes(i));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// Returns the number of ops at which a search stops to look for a constant behind this many transposes, and the
+    /// constants that are found.
+    fn found(between: usize) -> (usize, [bool; 2]) {
+        let mut text =
+            "func.func @main() -> tensor<2x2xf32> {\n  %v0 = stablehlo.constant dense<1.0> : tensor<2x2xf32>\n"
+                .to_string();
+        let ty = "tensor<2x2xf32>";
+        for i in 0..=between {
+            text += &format!("  %v{} = stablehlo.transpose %v{i}, dims = [0, 1] : ({ty}) -> {ty}\n", i + 1);
+        }
+        text += &format!("  return %v{} : {ty}\n}}", between + 1);
+        let module = shardwise_ir::text::parse("chain.mlir", &text, &crate::OPS).unwrap();
+        let body = &module.main().unwrap().body;
+        let last = module.view(body, body.walk()[between + 1]);
+        let steps = Cell::new(0);
+        let counted = |def: &OpView<'_>| {
+            steps.set(steps.get() + 1);
+            Opcode::of_view(def).facts().forwards(def)
+        };
+        let is_found = behind(&last, 0, counted).is_some();
+        (steps.get(), [is_found, known_operand(&last, 0).is_some()])
+    }
+
+    #[test]
+    fn constants_are_found_behind_a_limited_number_of_ops() {
+        assert_eq!(found(0), (1, [true; 2]));
+        assert_eq!(found(MOST_BETWEEN - 1), (MOST_BETWEEN, [true; 2]));
+        assert_eq!(found(MOST_BETWEEN), (MOST_BETWEEN, [true; 2]));
+        assert_eq!(found(10 * MOST_BETWEEN), (MOST_BETWEEN, [false; 2]));
+    }
 }
