@@ -50,7 +50,11 @@ impl NewFile {
     /// Otherwise returns the error of the system if there is one, such as that of a folder that does not exist or
     /// cannot be written.
     pub fn create(path: &Path) -> io::Result<NewFile> {
-        let target = followed(path)?;
+        // The link of the system to an open pipe (`/dev/stdout`) leads to no path, but can be opened.
+        let target = match fs::metadata(path) {
+            Ok(found) if !found.is_file() && !found.is_dir() => path.to_path_buf(),
+            _ => followed(path)?,
+        };
         let existing = match fs::metadata(&target) {
             Ok(found) if found.is_dir() => return Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder")),
             Ok(found) => Some((OpenOptions::new().write(true).open(&target)?, found)),
@@ -316,5 +320,19 @@ mod tests {
         write(Path::new("/dev/null"), "x").unwrap();
         assert_eq!(write(Path::new("/dev/full"), "x").unwrap_err().kind(), ErrorKind::StorageFull);
         assert!(!fs::metadata("/dev/null").unwrap().is_file() && !fs::metadata("/dev/full").unwrap().is_file());
+    }
+
+    /// Tests the path of an open pipe, as `/dev/stdout` is one, which is a link to a name that is no path.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_open_pipe_is_written_in_place() {
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = io::pipe().unwrap();
+        write(Path::new(&format!("/proc/self/fd/{}", writer.as_raw_fd())), "all of it").unwrap();
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "all of it");
     }
 }
