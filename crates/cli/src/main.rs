@@ -140,7 +140,8 @@ struct RunArgs {
     /// Write the results out0, out1, … into this file.
     #[arg(long, value_name = "NPZ")]
     outputs: Option<PathBuf>,
-    /// Run every program of a file in which lines `// -----` separate programs, and print a line for each.
+    /// Run every program of a file in which lines `// -----` separate programs, and print a line for each. `--dump`
+    /// writes the stages of each into a folder of its own: DIR/01, DIR/02, …
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "check", "repeat", "profile"])]
     split_input_file: bool,
     /// Compare with the unpartitioned program, on one device or in the interpreter.
@@ -374,7 +375,8 @@ struct OptArgs {
     /// Check what each pass guarantees, and what the passes before it guarantee.
     #[arg(long)]
     verify: bool,
-    /// Read a file in which lines `// -----` separate programs.
+    /// Read a file in which lines `// -----` separate programs. `--dump` writes the stages of each into a folder of its
+    /// own: DIR/01, DIR/02, …
     #[arg(long)]
     split_input_file: bool,
 }
@@ -387,8 +389,20 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Returns the arguments. If they ask for help or for the version, prints it and ends the process. If they are wrong,
+/// prints what is, and ends the process.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|found| {
+        if found.use_stderr() {
+            found.exit();
+        }
+        out::printed(found.print());
+        std::process::exit(0)
+    })
+}
+
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = parsed();
     let budget = cli.limits.budget(signal::interruption());
     let result = budget.run(|| command(cli.command.unwrap_or_else(|| Command::Demo(demo::DemoArgs::default()))));
     out::flush();

@@ -4,7 +4,7 @@ use shardwise_base::file::NewFile;
 use shardwise_base::{DTypeKind, Diagnostic, Diagnostics, Literal, Loc, did_you_mean};
 use shardwise_files::npz::{Mismatch, Reader, Writer, numpy_name};
 use shardwise_ir::TensorType;
-use std::io;
+use std::io::{self, Seek};
 use std::path::Path;
 
 /// Reads `arg0`, `arg1`, … of these types. Fails if the file cannot be read, if an array is missing, is damaged, has
@@ -35,10 +35,27 @@ pub fn read_args(path: &Path, types: &[TensorType]) -> Result<Vec<Literal>, Diag
     found.or(args)
 }
 
-/// Returns an error if the results could not be written. Called before they are computed.
+/// Returns an error if the results could not be written: if there can be no such file, or if it is one in which no
+/// earlier place can be written again, such as a pipe or a terminal. Called before they are computed.
 pub fn check_writable(path: &Path) -> Result<(), Diagnostics> {
     let loc = Loc::file(path.display().to_string(), 1, 1);
-    NewFile::create(path).map(drop).map_err(|e| unwritable(&loc, &e.to_string()).into())
+    // A named pipe is not opened here, since its reader would take its end for that of the results.
+    if std::fs::metadata(path).is_ok_and(|found| is_pipe(&found)) {
+        return Err(no_file(&loc).into());
+    }
+    let mut file = NewFile::create(path).map_err(|e| unwritable(&loc, &e.to_string()))?;
+    Ok(file.stream_position().map(drop).map_err(|_| no_file(&loc))?)
+}
+
+#[cfg(unix)]
+fn is_pipe(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    found.file_type().is_fifo() || found.file_type().is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &std::fs::Metadata) -> bool {
+    false
 }
 
 /// Writes `out0`, `out1`, …. If this fails, an older file at `path` is not changed, unless it is a device or a pipe.
@@ -63,6 +80,12 @@ fn unreadable(loc: &Loc, why: &str) -> Diagnostic {
 fn unwritable(loc: &Loc, why: &str) -> Diagnostic {
     Diagnostic::error("npz-unwritable", loc, format!("cannot write the outputs: {why}"))
         .help("check the permissions of the folder and the free space")
+}
+
+fn no_file(loc: &Loc) -> Diagnostic {
+    let message = "cannot write the outputs into a pipe or terminal: an archive is not written from start to end";
+    Diagnostic::error("npz-unwritable", loc, message)
+        .help("name a file, `--outputs results.npz`, which other programs can read when the command has ended")
 }
 
 fn missing(loc: &Loc, name: &str, ty: &TensorType, names: &[String]) -> Diagnostic {

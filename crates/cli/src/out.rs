@@ -45,6 +45,12 @@ pub fn write(text: Arguments<'_>) {
     stdout().lock().write_fmt(text).unwrap_or_else(|e| stop(&e));
 }
 
+/// Ends the process as `write` does if a text could not be printed on standard output, which is then flushed.
+pub fn printed(result: std::io::Result<()>) {
+    result.unwrap_or_else(|e| stop(&e));
+    flush();
+}
+
 /// Writes buffered text. If that fails, ends the process as `write` does.
 pub fn flush() {
     stdout().lock().flush().unwrap_or_else(|e| stop(&e));

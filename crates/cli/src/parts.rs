@@ -8,7 +8,7 @@
 //! ```
 
 use crate::source::parse;
-use crate::{RunArgs, out, run};
+use crate::{RunArgs, Source, out, run};
 use shardwise_base::{Diagnostic, Diagnostics, Loc};
 use shardwise_ir::Module;
 
@@ -19,8 +19,8 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     let name = &parts.name;
     let (mut failures, mut programs) = (0, 0);
     for part in parts.iter().filter(|p| p.line > 0) {
+        let (what, checks, result) = run_part(args, &args.source.part(programs), name, &parts.text(part));
         programs += 1;
-        let (what, checks, result) = run_part(args, name, &parts.text(part));
         let outcome = match &result {
             Ok(()) => "ok",
             Err(found) => found.iter().next().map_or("failed", |d| d.code),
@@ -34,7 +34,9 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
     if failures > 0 { Err(some_failed(name, failures, programs).into()) } else { Ok(()) }
 }
 
-fn run_part(args: &RunArgs, name: &str, text: &str) -> (String, usize, Result<(), Diagnostics>) {
+/// Runs a part of the file, and writes its stages as `source` says. Returns what runs, the number of its checks, and
+/// the outcome.
+fn run_part(args: &RunArgs, source: &Source, name: &str, text: &str) -> (String, usize, Result<(), Diagnostics>) {
     let module = match parse(name, text) {
         Ok(module) => module,
         Err(found) => return ("no program".into(), written_checks(text), Err(found)),
@@ -44,7 +46,7 @@ fn run_part(args: &RunArgs, name: &str, text: &str) -> (String, usize, Result<()
     if module.funcs.is_empty() {
         return (what, checks, Ok(()));
     }
-    (what, checks, run::results(args, &module).map(|_| ()))
+    (what, checks, run::results(args, source, &module).map(|_| ()))
 }
 
 fn check_count(module: &Module) -> usize {

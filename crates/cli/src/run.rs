@@ -1,7 +1,7 @@
 //! `shardwise run`: runs a program and prints or writes its results.
 
 use crate::placed::Placed;
-use crate::{EngineName, RunArgs, calibrate, check, memory, npz, parts, random, timelines};
+use crate::{EngineName, RunArgs, Source, calibrate, check, memory, npz, parts, random, timelines};
 use shardwise_base::compare::element_text;
 use shardwise_base::{Account, Diagnostic, Diagnostics, FilePos, Literal, Loc, Note, NoteKind, Stop, counted};
 use shardwise_engine::{Engine, Executable, Signature};
@@ -35,11 +35,11 @@ pub fn run(args: &RunArgs) -> Result<(), Diagnostics> {
 fn run_module(args: &RunArgs, module: &Module, machine: Option<&Machine>) -> Result<(), Diagnostics> {
     if runs_as_it_stands(module) {
         refuse_partitioned(args, module)?;
-        return show_results(args, &results(args, module)?);
+        return show_results(args, &results(args, &args.source, module)?);
     }
     let literals = inputs(args, module)?;
     let engine = engine(args);
-    let program = compile(&*engine, module, args)?;
+    let program = compile(&*engine, module, args, &args.source)?;
     memory::predict(&*program, &literals);
     let inputs = Placed::new(&*engine, program, &literals)?;
     let outputs = inputs.execute()?;
@@ -74,14 +74,14 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
 }
 
 /// Returns the results of the program for the inputs that the command names. Prints the warnings of the partitioner,
-/// and writes the stages if `--dump` is set. If only the interpreter can run the program, prints what the program
+/// and writes the stages if `source` has a folder for them. If only the interpreter can run the program, prints what the program
 /// prints instead. Fails if the program has no function, if its inputs are missing, wrong or too large, if a stage
 /// cannot be written, or if the program cannot be partitioned, compiled or run.
-pub fn results(args: &RunArgs, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
+pub fn results(args: &RunArgs, source: &Source, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {
         let engine = engine(args);
-        return Placed::new(&*engine, compile(&*engine, module, args)?, &inputs)?.run();
+        return Placed::new(&*engine, compile(&*engine, module, args, source)?, &inputs)?.run();
     }
     let outcome = shardwise_interp::run_printing(module, &inputs);
     show!("{}", outcome.printed);
@@ -167,8 +167,13 @@ fn one_line_up(mut found: Diagnostics) -> Diagnostics {
     found
 }
 
-fn compile(engine: &dyn Engine, module: &Module, args: &RunArgs) -> Result<Arc<dyn Executable>, Diagnostics> {
-    engine.compile_checked(&args.source.partition(module, None)?.module, args.checks())
+fn compile(
+    engine: &dyn Engine,
+    module: &Module,
+    args: &RunArgs,
+    source: &Source,
+) -> Result<Arc<dyn Executable>, Diagnostics> {
+    engine.compile_checked(&source.partition(module, None)?.module, args.checks())
 }
 
 fn print_results(results: &[Literal]) {

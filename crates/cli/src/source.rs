@@ -47,6 +47,13 @@ impl Parts {
 }
 
 impl Source {
+    /// Returns the same source with the folder for the stages of one of its programs: `DIR/02` for the second one. `index`
+    /// counts programs from 0.
+    pub fn part(&self, index: usize) -> Source {
+        let dump = self.dump.as_ref().map(|dir| dir.join(format!("{:02}", index + 1)));
+        Source { file: self.file.clone(), dump }
+    }
+
     /// Reads and verifies the program, and prints the warnings that it contains. Fails if the text cannot be read or is
     /// not a valid program.
     pub fn read(&self) -> Result<Module, Diagnostics> {

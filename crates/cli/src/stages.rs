@@ -55,18 +55,21 @@ pub fn opt(args: &OptArgs) -> Result<(), Diagnostics> {
         false => PrintOptions::default(),
     };
     let steps: Vec<Step<'_>> = passes.iter().map(|name| step(name)).collect::<Result<_, _>>()?;
-    let mut dumper = source.dumper()?;
+    source.dumper()?.finish()?;
     for (i, module) in source.read_all(args.split_input_file)?.iter().enumerate() {
+        let part = args.split_input_file.then(|| source.part(i));
+        let mut dumper = part.as_ref().unwrap_or(source).dumper()?;
         let mut hook = dumper.hook();
         let mut run = Options { dump: Some(&mut hook), verify: args.verify, ..Options::default() };
         let module = run_steps(&steps, module, &mut run)?;
         out::warn(run.context.warnings.iter());
+        drop(hook);
+        dumper.finish()?;
         if i > 0 {
             output.write(SPLIT)?;
         }
         output.write(&printed(&module, &options))?;
     }
-    dumper.finish()?;
     output.finish()
 }
 

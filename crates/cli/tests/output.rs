@@ -74,6 +74,69 @@ fn a_dump_that_cannot_be_written_fails() {
     }
 }
 
+/// Tests that each program of a file has its own folder of stages, also if an earlier one has the same stages.
+#[test]
+fn the_stages_of_each_program_of_a_file_are_kept() {
+    let folder = folder("stages");
+    let of = |size: usize| {
+        format!(
+            "func.func @main(%x: tensor<{size}xf32>) -> tensor<{size}xf32> {{\n  return %x : tensor<{size}xf32>\n}}\n"
+        )
+    };
+    let program = program(&folder, &format!("{}// -----\n{}", of(2), of(3)));
+    for (name, command) in [("opt", &["opt", "--pass", "import"][..]), ("run", &["run", "--random", "1"])] {
+        let dump = folder.join(name);
+        printed(&[command, &["--split-input-file", &program, "--dump", &dump.display().to_string()]].concat());
+        for (part, ty) in [("01", "tensor<2xf32>"), ("02", "tensor<3xf32>")] {
+            for stage in ["00_input.mlir", "01_import.mlir"] {
+                let text = std::fs::read_to_string(dump.join(part).join(stage)).unwrap();
+                assert!(text.contains(ty), "{name} {part} {stage}: {text}");
+            }
+        }
+        let others = std::fs::read_dir(&dump).unwrap().count();
+        assert_eq!(others, 2, "{name}");
+    }
+}
+
+/// Runs the command with standard output into a pipe, and returns its exit code and what it writes into the pipe and on
+/// standard error.
+#[cfg(target_os = "linux")]
+fn into_a_pipe(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = shardwise(args);
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_go_into_no_pipe_and_programs_do() {
+    let folder = folder("pipe");
+    let program = program(&folder, SUM);
+    let (code, written, error) = into_a_pipe(&["partition", &program, "-o", "/dev/stdout"]);
+    assert_eq!((code, written), (Some(0), printed(&["partition", &program])), "{error}");
+    // Refused before the program is read: this one is missing.
+    let missing = folder.join("missing.mlir").display().to_string();
+    let (code, written, error) = into_a_pipe(&["run", "--random", "1", &missing, "--outputs", "/dev/stdout"]);
+    assert_eq!((code, &*written), (Some(1), ""));
+    assert!(error.starts_with("error[npz-unwritable]: cannot write the outputs into a pipe or terminal"), "{error}");
+    assert!(error.contains("name a file"), "{error}");
+    printed(&["run", "--random", "1", &program, "--outputs", "/dev/null"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for args in [&["--help"][..], &["run", "--help"], &["--version"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_shardwise")).args(args).stdout(full).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {error}");
+        assert!(error.starts_with("error[output-unwritable]: cannot write to standard output"), "{args:?}: {error}");
+        assert!(!printed(args).is_empty());
+    }
+    assert_eq!(shardwise(&["--no-such-option"]).status.code(), Some(2));
+}
+
 #[test]
 fn collectives_as_json() {
     let folder = folder("json");

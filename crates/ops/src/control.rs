@@ -522,6 +522,27 @@ pub fn skipped_call(op: &OpView<'_>) -> Option<Diagnostic> {
     Some(Diagnostic::warning("callback-skipped", op.loc(), message).facts(values))
 }
 
+/// The target by which JAX calls a function with a partitioning of its own (`jax.custom_partitioning`). The function is
+/// not in the program, which has only its address in the process that exported it.
+const OWN_PARTITIONING: &str = "CustomSPMDPartitioning";
+
+const OWN_PARTITIONING_HELP: &str = "before the program is exported, call the function itself: `f.fun(x)` in place of \
+                                     `f(x)` if `f` is the result of `jax.custom_partitioning`; its ops are then in the program";
+
+/// Returns a warning if the op calls a function with a partitioning of its own, as `jax.custom_partitioning` makes them,
+/// and no kernel of this name is registered: the program can be partitioned, but not run. Returns `None` for other ops.
+pub fn absent_call(op: &OpView<'_>) -> Option<Diagnostic> {
+    if Opcode::of_view(op) != Opcode::CustomCall || target(op) != OWN_PARTITIONING || user::find(target(op)).is_some() {
+        return None;
+    }
+    let message = format!("the program cannot be run: {}", absent_function(op));
+    Some(Diagnostic::warning("custom-partitioning", op.loc(), message).help(OWN_PARTITIONING_HELP))
+}
+
+fn absent_function(op: &OpView<'_>) -> String {
+    format!("`{}` calls a function of `jax.custom_partitioning`, which is not part of the exported program", target(op))
+}
+
 fn returns_tokens(op: &OpView<'_>) -> bool {
     op.results().iter().all(|&v| op.body.ty(v).as_tensor().is_none())
 }
@@ -825,6 +846,9 @@ fn unknown_target(op: &OpView<'_>) -> Diagnostic {
         let message = format!("`{}` calls Python code of the process that exported the program", target(op));
         let help = "remove the callback before the program is exported, or register a kernel of this name";
         return Diagnostic::error("custom-call-target", op.loc(), message).help(help);
+    }
+    if target(op) == OWN_PARTITIONING {
+        return Diagnostic::error("custom-call-target", op.loc(), absent_function(op)).help(OWN_PARTITIONING_HELP);
     }
     Diagnostic::error(
         "custom-call-target",

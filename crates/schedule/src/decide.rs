@@ -60,6 +60,9 @@ impl Scheduled {
     pub fn timeline(&self, topology: &Topology) -> Result<Timeline, Diagnostics> {
         let mut timeline = simulate(&self.module, topology, &sim::Options { overlap: Overlap::Off })?;
         timeline.notes.extend(self.decisions.iter().map(|decision| format!("{decision}.")));
+        if self.decisions.iter().any(|decision| decision.after.is_some_and(|after| after != timeline.end())) {
+            timeline.notes.push("the times of changes are those of the whole program when each was tried.".into());
+        }
         Ok(timeline)
     }
 }

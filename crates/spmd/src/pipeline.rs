@@ -10,8 +10,8 @@ use crate::{
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Rates, budget, did_you_mean};
 use shardwise_engine::Signature;
-use shardwise_ir::{Func, Module, verify};
-use shardwise_ops::control::skipped_call;
+use shardwise_ir::{Func, Module, OpView, verify};
+use shardwise_ops::control::{absent_call, skipped_call};
 use shardwise_propagate::propagate;
 
 /// A named function from module to module.
@@ -189,7 +189,8 @@ pub struct Partitioned {
 
 /// Runs all passes, except `defer` if [`Context::keeps_sums`] is set. All warnings in `options` are moved into the
 /// result. Those of the passes come after a warning `callback-skipped` for each call in `module` of Python code that
-/// returns nothing: engines skip such calls.
+/// returns nothing, which engines skip, and a warning `custom-partitioning` for each call of a function of
+/// `jax.custom_partitioning`, which engines do not have.
 ///
 /// # Errors
 /// Fails if a pass fails, if the module has no functions, or if an argument or result of the main function is no array.
@@ -199,17 +200,19 @@ pub struct Partitioned {
 /// Panics if a pass gets a program that it is not made for (`pass-order`), which is a bug of a pass before it. If
 /// modules are verified, also panics if a pass makes an invalid module or does not keep its guarantees.
 pub fn partition(module: &Module, options: &mut Options<'_>) -> Result<Partitioned, Diagnostics> {
-    options.context.warnings.extend(skipped_calls(module));
+    options.context.warnings.extend(calls_of_other_code(module));
     let module = run_list(&steps(PASSES), module, options, Order::Pipeline)?;
     let signature = Signature::of(module.main().ok_or_else(|| no_main(&module.loc))?)?;
     let communication = communication(&module);
     Ok(Partitioned { module, signature, communication, warnings: std::mem::take(&mut options.context.warnings) })
 }
 
-fn skipped_calls(module: &Module) -> Vec<Diagnostic> {
+/// Returns warnings about calls of code that is not in the program.
+fn calls_of_other_code(module: &Module) -> Vec<Diagnostic> {
+    let warning = |view: OpView<'_>| skipped_call(&view).or_else(|| absent_call(&view));
     let of_func = |func: &Func| {
         let ops = func.body.walk().into_iter();
-        ops.filter_map(|op| skipped_call(&module.view(&func.body, op))).collect::<Vec<_>>()
+        ops.filter_map(|op| warning(module.view(&func.body, op))).collect::<Vec<_>>()
     };
     module.funcs.iter().flat_map(of_func).collect()
 }

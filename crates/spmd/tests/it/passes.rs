@@ -85,6 +85,27 @@ fn callbacks_that_return_nothing_are_skipped_with_a_warning() {
     assert!(warnings.contains("it would take tensor<3xf32>, tensor<i32>"), "{warnings}");
 }
 
+/// Tests the text that JAX exports for a function of `jax.custom_partitioning`: partitioning it warns at its line, and
+/// running it fails there.
+#[test]
+fn functions_with_a_partitioning_of_their_own_are_not_in_the_program() {
+    let text = r#"func.func @main(%arg0: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.custom_call @CustomSPMDPartitioning(%arg0) {api_version = 2 : i32, backend_config = "140655444894864", sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}"#;
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let out = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let [warning] = &out.warnings.0[..] else { panic!("{}", out.warnings) };
+    let warning = warning.to_string();
+    assert!(warning.starts_with("warning[custom-partitioning]: the program cannot be run: "), "{warning}");
+    let input = shardwise_base::Literal::zeros(shardwise_base::DType::F32, vec![8, 4]);
+    let error = shardwise_interp::run(&module, &[input]).map(|_| ()).unwrap_err().to_string();
+    assert!(error.starts_with("error[custom-call-target]: `CustomSPMDPartitioning` calls a function of"), "{error}");
+    for text in [warning, error] {
+        assert!(text.contains("test.mlir:2:") && text.contains("`f.fun(x)` in place of `f(x)`"), "{text}");
+    }
+}
+
 #[test]
 fn programs_take_and_give_arrays() {
     let text = "func.func @main(%arg0: tensor<2xf32>, %arg1: !stablehlo.token) -> (tensor<2xf32>, !stablehlo.token) {
