@@ -335,6 +335,25 @@ fn overlap_changes_the_program_and_says_why() {
     assert!(error.contains("`schedule` has no option `way`"), "{error}");
 }
 
+/// Tests a program with a change that is tried after another one, so that the times of the first trial are not those of
+/// the program, and one with a single change.
+#[test]
+fn times_of_trials_are_told_from_that_of_the_program() {
+    let folder = folder("trials");
+    let cases = [
+        (include_str!("../../schedule/tests/filetests/combine/two_losses.mlir"), true),
+        (include_str!("../../schedule/tests/filetests/loop/layers.mlir"), false),
+    ];
+    for (text, has_note) in cases {
+        let text = text.split("// ---- expected").next().unwrap();
+        let topology = text.split_whitespace().nth(1).unwrap();
+        let program = program(&folder, text);
+        let shown = printed(&["simulate", &program, "--topology", topology, "--overlap", "auto"]);
+        assert!(shown.contains("changed: "), "{shown}");
+        assert_eq!(shown.contains("the whole program when each was tried"), has_note, "{shown}");
+    }
+}
+
 #[test]
 fn pictures_are_printed_or_written() {
     let folder = folder("pictures");

@@ -206,9 +206,9 @@ fn model_count(python: &Path) -> Result<usize> {
     outcome.stdout.trim().parse().context("the number of models is no number")
 }
 
-/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. Cases that JAX cannot
-/// transform do not count. The second value is true if all differences and failures are known, and each known one whose
-/// function was drawn at least [`DRAWN`] times occurs. Fails if JAX cannot be asked or the list of known differences
+/// Compares the models and `count` functions, drawn from `seed`, with JAX. Returns the report. The second value is true
+/// if all differences, failures and cases that JAX does not answer are known, and each known difference whose function
+/// was drawn at least [`DRAWN`] times occurs. Fails if JAX cannot be asked or the list of known differences
 /// cannot be read.
 pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
     let python = venv::ensure()?;
@@ -226,7 +226,7 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
             let theirs = case.results.as_deref().unwrap_or(&[]);
             compared(case, layout_seed(i), theirs).unwrap_or_else(Outcome::Failed)
         }
-        None => Outcome::Refused("JAX dies".into()),
+        None => Outcome::Unanswered,
     });
     let is_off = |i: &usize| matches!(outcomes[*i], Outcome::At(worst, _) if worst > 1.0);
     let is_narrow = |i: &usize| cases[*i].as_ref().is_some_and(|case| case.tolerance > NARROWEST);
@@ -237,9 +237,12 @@ pub fn run(count: usize, seed: u64) -> Result<(String, bool)> {
             outcomes[i] = Outcome::Rounded;
         }
     }
-    let mut report = Report { known: known::derivatives()?, ..Report::default() };
-    for (case, outcome) in cases.iter().zip(outcomes) {
-        report.add(case.as_ref(), outcome);
+    let mut report = Report { known: known::derivatives()?, known_refusals: known::refused()?, ..Report::default() };
+    for (position, (case, outcome)) in cases.iter().zip(outcomes).enumerate() {
+        match case {
+            Some(case) => report.add(case, outcome),
+            None => report.wrong.push(format!("case {position}: JAX crashes or takes too long")),
+        }
     }
     Ok(report.write(seed))
 }
@@ -255,6 +258,8 @@ enum Outcome {
     Failed(String),
     /// JAX cannot transform the function, for this reason.
     Refused(String),
+    /// JAX crashes on the case, or takes too long.
+    Unanswered,
 }
 
 /// The outcomes of all cases with the same transforms. Only equal cases count for `worst`.
@@ -264,12 +269,15 @@ struct Row {
     equal: usize,
     rounded: usize,
     known: usize,
+    /// The cases that JAX cannot transform, which are no part of `cases`.
+    refused: usize,
     worst: f64,
 }
 
 #[derive(Default)]
 struct Report {
     known: Vec<OtherDerivative>,
+    known_refusals: Vec<OtherDerivative>,
     /// The number of cases that differ or fail as a listed entry says, by the index of the entry.
     met: BTreeMap<usize, usize>,
     rows: BTreeMap<String, Row>,
@@ -281,9 +289,13 @@ struct Report {
 }
 
 impl Report {
-    fn add(&mut self, case: Option<&Case>, outcome: Outcome) {
-        let Some(case) = case else { return };
+    fn add(&mut self, case: &Case, outcome: Outcome) {
+        let is_of = |k: &OtherDerivative, why: &str| k.function == case.function() && why.contains(&k.message);
         if let Outcome::Refused(why) = outcome {
+            self.rows.entry(case.transforms().to_string()).or_default().refused += 1;
+            if !self.known_refusals.iter().any(|k| is_of(k, &why)) {
+                self.wrong.push(format!("{}: JAX cannot transform it: {why:.150}", case.name));
+            }
             self.refused.insert(case.name.clone(), why);
             return;
         }
@@ -303,9 +315,9 @@ impl Report {
             }
             Outcome::At(worst, run) => format!("differs: {worst:.3} times the allowed distance, {run}"),
             Outcome::Failed(why) | Outcome::Refused(why) => why,
+            Outcome::Unanswered => "JAX crashes or takes too long".into(),
         };
-        let is_known = |k: &OtherDerivative| k.function == case.function() && why.contains(&k.message);
-        match self.known.iter().position(is_known) {
+        match self.known.iter().position(|k| is_of(k, &why)) {
             Some(i) => {
                 row.known += 1;
                 *self.met.entry(i).or_default() += 1;
@@ -315,7 +327,8 @@ impl Report {
     }
 
     fn write(self, seed: u64) -> (String, bool) {
-        let mut table = Table::new(["transforms", "cases", "equal", "as exact", "known", "part of the tolerance"]);
+        let columns = ["transforms", "cases", "equal", "as exact", "known", "refused by JAX", "part of the tolerance"];
+        let mut table = Table::new(columns);
         let mut all = Row::default();
         for (name, row) in &self.rows {
             table.row(row.cells(name));
@@ -323,6 +336,7 @@ impl Report {
             all.equal += row.equal;
             all.rounded += row.rounded;
             all.known += row.known;
+            all.refused += row.refused;
             all.worst = all.worst.max(row.worst);
         }
         table.row(all.cells("all"));
@@ -356,8 +370,45 @@ impl Report {
 }
 
 impl Row {
-    fn cells(&self, name: &str) -> [String; 6] {
-        let [cases, equal, rounded, known] = [self.cases, self.equal, self.rounded, self.known].map(|n| n.to_string());
-        [name.to_string(), cases, equal, rounded, known, format!("{:.3}", self.worst)]
+    fn cells(&self, name: &str) -> [String; 7] {
+        let counts = [self.cases, self.equal, self.rounded, self.known, self.refused];
+        let [cases, equal, rounded, known, refused] = counts.map(|n| n.to_string());
+        [name.to_string(), cases, equal, rounded, known, refused, format!("{:.3}", self.worst)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the report on cases with these names and outcomes, where `clamp` may be refused for its shapes.
+    fn report(cases: Vec<(&str, Outcome)>) -> (String, bool) {
+        let entry =
+            |message: &str| OtherDerivative { function: "clamp".into(), message: message.into(), reason: "r".into() };
+        let mut report = Report { known_refusals: vec![entry("same shapes")], ..Report::default() };
+        for (name, outcome) in cases {
+            let case = serde_json::from_value(serde_json::json!({ "name": name })).unwrap();
+            report.add(&case, outcome);
+        }
+        report.write(0)
+    }
+
+    #[test]
+    fn cases_that_jax_refuses_are_counted_and_must_be_listed() {
+        let equal = || ("sin f32 grad cpu", Outcome::At(0.0, String::new()));
+        let refused = |name, why: &str| (name, Outcome::Refused(why.into()));
+        let listed = || refused("clamp bf16 grad tpu", "TypeError: must have the same shapes");
+        let (text, is_right) = report(vec![equal(), listed()]);
+        assert!(is_right && text.contains("JAX itself cannot transform 1 cases"), "{text}");
+        let all = text.lines().find(|line| line.split_whitespace().next() == Some("all")).unwrap().to_string();
+        let counts: Vec<&str> = all.split_whitespace().filter(|cell| cell.parse::<usize>().is_ok()).collect();
+        assert_eq!(counts, ["1", "1", "0", "0", "1"], "{text}");
+        for other in
+            [refused("clamp bf16 jvp tpu", "ValueError: no"), refused("sin f32 jvp cpu", "must have the same shapes")]
+        {
+            let (text, is_right) = report(vec![equal(), listed(), other]);
+            assert!(!is_right && text.contains("JAX cannot transform it"), "{text}");
+        }
+        assert!(!report(vec![("sin f32 jvp cpu", Outcome::Unanswered)]).1);
     }
 }

@@ -28,12 +28,12 @@ pub struct OtherValues {
     pub reason: String,
 }
 
-/// A function whose derivatives or batches differ from JAX's.
+/// A function whose derivatives or batches differ from JAX's, or which JAX cannot transform.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OtherDerivative {
     pub function: String,
-    /// A part of the message that reports the difference.
+    /// A part of the message that reports the difference, or of JAX's.
     pub message: String,
     pub reason: String,
 }
@@ -47,6 +47,8 @@ struct File {
     values: Vec<OtherValues>,
     #[serde(default)]
     derivatives: Vec<OtherDerivative>,
+    #[serde(default)]
+    refused: Vec<OtherDerivative>,
 }
 
 /// Returns the listed checks that do not pass.
@@ -65,6 +67,11 @@ pub fn values() -> Result<Vec<OtherValues>> {
 /// Returns the listed functions whose derivatives differ. Fails if the list cannot be read.
 pub fn derivatives() -> Result<Vec<OtherDerivative>> {
     Ok(file()?.derivatives)
+}
+
+/// Returns the listed functions that JAX itself cannot transform in some way. Fails if the list cannot be read.
+pub fn refused() -> Result<Vec<OtherDerivative>> {
+    Ok(file()?.refused)
 }
 
 fn file() -> Result<File> {
