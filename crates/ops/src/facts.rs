@@ -842,8 +842,10 @@ impl Cost {
     /// Returns the cost of reading each operand once and writing each result once, with `flops` for each element of the
     /// first result.
     pub fn streams(op: &OpView<'_>, flops: f64) -> Cost {
-        let bytes =
-            |values: &[Value]| values.iter().filter_map(|&v| op.body.ty(v).as_tensor()).map(|t| t.bytes()).sum();
+        let bytes = |values: &[Value]| {
+            let tensors = values.iter().filter_map(|&v| op.body.ty(v).as_tensor());
+            tensors.map(|t| t.bytes()).fold(0, u64::saturating_add)
+        };
         let elements = op.results().first().map_or(0, |&v| op.body.ty(v).as_tensor().map_or(0, |t| t.size()));
         Cost { flops: flops * elements as f64, bytes_read: bytes(op.operands()), bytes_written: bytes(op.results()) }
     }

@@ -25,6 +25,27 @@ const MEMORY_BYTES_PER_BYTE: u32 = 24;
 /// bf16 and receives 90 GB/s from the two neighbours along an axis, which is 2200.
 const FLOPS_PER_BYTE: u32 = 2000;
 
+/// The largest number of bytes of a block of an array that prices count, 16 PiB. Larger blocks count as this many, so
+/// that the prices of some hundreds of collectives can be added up.
+pub const MOST_BYTES: u64 = 1 << 54;
+
+/// The largest price of the bytes of a collective on a mesh with rates. It is higher than the bytes that a collective
+/// receives ([`MOST_BYTES`]).
+const MOST_PRICE: u64 = 1 << 56;
+
+/// Returns the bytes of `count` blocks with these numbers of elements along each dimension, and at most 2^54.
+///
+/// ```
+/// # use shardwise_sharding::cost::bytes_of_blocks;
+/// assert_eq!(bytes_of_blocks(3, [2, 5], 4), 120);
+/// assert_eq!(bytes_of_blocks(1, [1 << 40, 1 << 40], 4), 1 << 54);
+/// assert_eq!(bytes_of_blocks(1, [1 << 40, 1 << 40, 0], 4), 0);
+/// ```
+pub fn bytes_of_blocks(count: u64, sizes: impl IntoIterator<Item = usize>, element_bytes: usize) -> u64 {
+    let sizes = sizes.into_iter().chain([element_bytes]).map(|n| n as u64);
+    sizes.fold(count, u64::saturating_mul).min(MOST_BYTES)
+}
+
 /// The kind of a collective, as far as its price depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CollectiveCost {
@@ -79,7 +100,8 @@ impl CollectiveCost {
             time += f64::from(slowdown) * (size - 1) as f64 / (members * size as f64);
             members *= size as f64;
         }
-        if members == 1.0 { received } else { (received as f64 * time * members / (members - 1.0)).round() as u64 }
+        let price = (received as f64 * time * members / (members - 1.0)).round() as u64;
+        if members == 1.0 { received } else { price.min(MOST_PRICE) }
     }
 }
 
@@ -99,7 +121,7 @@ pub fn start_if_timed(mesh: &Mesh) -> u64 {
 /// all may come along the slowest of these axes. The price is `received` if the mesh has no rates, or without axes.
 pub fn price_of_permute(received: u64, mesh: &Mesh, axes: impl IntoIterator<Item = AxisRef>) -> u64 {
     let Some(rates) = &mesh.rates else { return received };
-    received.saturating_mul(rates.slowdown(axes).into())
+    received.saturating_mul(rates.slowdown(axes).into()).min(MOST_PRICE)
 }
 
 /// The largest price of the work of an op, so that sums of prices can be counted.

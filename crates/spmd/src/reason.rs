@@ -240,7 +240,7 @@ pub(crate) fn gathered(view: &OpView<'_>, decision: &Decision) -> Reason {
         won: format!("factor {factor} over {over}"),
         lost: String::new(),
         alternative: alternative(view, decision),
-        bytes_received: others * results.filter_map(local).sum::<u64>(),
+        bytes_received: others.saturating_mul(results.filter_map(local).sum()),
         text: format!(
             "`{op}` reduces factor {factor}, which is split over {over}: partial results are gathered and reduced"
         ),

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use shardwise_base::{AxisKind, AxisRef, Loc, Mesh, Reason, Sharding};
 use shardwise_ir::{OpView, TensorType, Value};
 use shardwise_ops::{Combine, Facts, Opcode, ReduceKind, Splits};
-use shardwise_sharding::cost::{CollectiveCost, local_work, start, start_if_timed};
+use shardwise_sharding::cost::{CollectiveCost, MOST_BYTES, local_work, start, start_if_timed};
 use shardwise_sharding::{
     AssignInput, Assignment, DimFactors, Exchanged, Factor, FactorConflict, FactorKind, KnownChoices, LeastPrice,
     Mapping, Price, Prices, Rule, RunnerUp, assign, runner_up,
@@ -240,7 +240,7 @@ impl Traits {
         let reads_windows = |f: Factor| halo::blocks_of(view, &restricted, f).is_some();
         Traits {
             operand_count: view.operands().len(),
-            work: local_work(cost.flops, cost.bytes_read + cost.bytes_written, mesh.rates.as_ref()),
+            work: local_work(cost.flops, cost.bytes_read.saturating_add(cost.bytes_written), mesh.rates.as_ref()),
             reads_windows: rule.all_factors().map(reads_windows).collect(),
             needs_even: facts.splits(view) == Splits::Evenly,
             is_product: is_product(rule, &types, cost.flops),
@@ -450,7 +450,7 @@ impl Task {
         if self.is_gathered() {
             let others = AxisRef::total_size(&self.mesh, partial) as u64 - 1;
             let price = prices.of(layout, &[], own, &ty.shape, ty.dtype);
-            let bytes = others * layout.local_bytes(&ty.shape, ty.dtype);
+            let bytes = others.saturating_mul(layout.local_bytes(&ty.shape, ty.dtype)).min(MOST_BYTES);
             let starts = if partial.is_empty() { 0 } else { start_if_timed(&self.mesh) };
             let extra = CollectiveCost::AllGather.price(bytes, &self.mesh, partial) - bytes + starts;
             return Price { bytes: price.bytes + bytes, extra: price.extra + extra };

@@ -155,8 +155,9 @@ impl Fetch<'_> {
             if first.iter().zip(end).all(|(f, e)| *f == 0 && *e == round.shape[d] as i64) {
                 continue;
             }
-            let [first, end] = [first, end].map(|numbers| self.windows.number(DType::I32, numbers, b));
-            let position = make::iota(b, TensorType::new(DType::I32, round.shape.to_vec()), d);
+            let dtype = self.positions(b);
+            let [first, end] = [first, end].map(|numbers| self.windows.number(dtype, numbers, b));
+            let position = make::iota(b, TensorType::new(dtype, round.shape.to_vec()), d);
             let [first, end] = [first, end].map(|n| make::broadcast_scalar(b, n, &round.shape));
             let (after, before) = (make::compare(b, "GE", position, first), make::compare(b, "LT", position, end));
             let inside = make::and(b, after, before);
@@ -168,7 +169,16 @@ impl Fetch<'_> {
     /// Builds the device's number along each dimension. `numbers` has one for each dimension and device, or `None`
     /// where any number will do.
     fn numbers(&mut self, numbers: &[Vec<Option<i64>>], b: &mut Builder<'_>) -> Vec<Value> {
-        numbers.iter().map(|list| self.windows.number(DType::I32, &known(list.iter().copied()), b)).collect()
+        let dtype = self.positions(b);
+        numbers.iter().map(|list| self.windows.number(dtype, &known(list.iter().copied()), b)).collect()
+    }
+
+    /// Returns the element type of positions in blocks, and in arrays that are padded by their size on both sides: i32
+    /// if all of them fit, and i64 otherwise.
+    fn positions(&self, b: &Builder<'_>) -> DType {
+        let held = &make::type_of(b, self.x).shape;
+        let most = held.iter().chain(&self.block).max().map_or(0, |&n| n);
+        if most < i32::MAX as usize / 3 { DType::I32 } else { DType::I64 }
     }
 }
 

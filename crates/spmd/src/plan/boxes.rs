@@ -20,7 +20,7 @@ use crate::colour::coloured;
 use shardwise_base::{AxisRef, DType, Mesh, Sharding, budget};
 use shardwise_ops::collective::with_index_in;
 use shardwise_ops::shardy::exchange::MAX_ROUNDS;
-use shardwise_sharding::cost::start;
+use shardwise_sharding::cost::{bytes_of_blocks, start};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
@@ -143,7 +143,7 @@ struct Group {
     blocks: [Vec<Index>; 2],
     /// The devices that hold each block of the source layout. Blocks are numbered row-major.
     holders: Vec<Vec<usize>>,
-    element_bytes: u64,
+    element_bytes: usize,
     /// The price of starting a permute.
     start: u64,
 }
@@ -308,7 +308,7 @@ impl Group {
             counts: [from, to].map(|s| s.shard_counts().into()),
             blocks: [vec![], vec![]],
             holders: vec![],
-            element_bytes: dtype.storage_bytes() as u64,
+            element_bytes: dtype.storage_bytes(),
             start: start(mesh),
         };
         let common = |d: usize| -> Vec<AxisRef> {
@@ -404,7 +404,7 @@ impl Group {
         for (d, n, held) in moved {
             whole[d].of[n].iter_mut().filter(|p| p.held == held).for_each(|p| p.is_moved = true);
         }
-        let bytes = most_elements * self.element_bytes;
+        let bytes = bytes_of_blocks(most_elements, [], self.element_bytes);
         Some(LeastPrice { bytes, round_count: most_boxes, start: self.start })
     }
 
@@ -455,12 +455,13 @@ impl Group {
         };
         let counts: Vec<u64> = (0..classes.len()).map(|class| most_received[class].max(sent(class)) as u64).collect();
         let round_count = counts.iter().sum();
-        let elements_in_rounds: u64 = counts.iter().zip(&elements).map(|(n, e)| n * e).sum();
+        let elements_in_rounds: u64 =
+            counts.iter().zip(&elements).map(|(n, e)| n.saturating_mul(*e)).fold(0, u64::saturating_add);
         (round_count <= MAX_ROUNDS as u64).then_some(Price {
             round_count,
             start: self.start,
-            bytes_received: most_elements * self.element_bytes,
-            bytes_in_rounds: elements_in_rounds * self.element_bytes,
+            bytes_received: bytes_of_blocks(most_elements, [], self.element_bytes),
+            bytes_in_rounds: bytes_of_blocks(elements_in_rounds, [], self.element_bytes),
         })
     }
 

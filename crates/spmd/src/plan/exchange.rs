@@ -61,7 +61,8 @@ pub(super) fn price_of_bytes(from: &Sharding, to: &Sharding, bytes: u64) -> Opti
     let (mesh, moved, (_, gathered)) = (&from.mesh, exchange.moved(), exchange.sliced_and_gathered());
     let [members, parts] = [&moved, &gathered].map(|axes| AxisRef::total_size(mesh, axes) as u64);
     // Of `members * parts` equal parts of a target shard, a device has one, and lacks `members - 1` before the gather.
-    let exchanged = bytes * (members - 1) / (members * parts - 1).max(1);
+    let exchanged = u128::from(bytes) * u128::from(members - 1) / u128::from((members * parts - 1).max(1));
+    let exchanged = u64::try_from(exchanged).expect("it is a part of the bytes");
     let in_all_to_all = CollectiveCost::AllToAll.price(exchanged, mesh, &moved);
     Some(in_all_to_all + CollectiveCost::AllGather.price(bytes - exchanged, mesh, &gathered))
 }

@@ -29,7 +29,7 @@ mod tests;
 pub use bound::{bytes_missing, rounds_needed};
 pub(crate) use boxes::Boxes;
 use shardwise_base::{AxisRef, DType, DimSharding, Mesh, Sharding};
-use shardwise_sharding::cost::{CollectiveCost, price_of_permute, start};
+use shardwise_sharding::cost::{CollectiveCost, bytes_of_blocks, price_of_permute, start};
 #[cfg(test)]
 pub(crate) use sum::MAX_WORK;
 pub use sum::price_of_sum;
@@ -247,8 +247,8 @@ fn is_split(sharding: &Sharding) -> bool {
 
 /// Returns the bytes that a device receives when all shards are gathered, with their padding.
 fn gathered_bytes(from: &Sharding, shape: &[usize], dtype: DType) -> u64 {
-    let padded = from.dims.iter().zip(shape).map(|(d, &n)| padded_size(n, d.shard_count(&from.mesh)) as u64);
-    padded.product::<u64>() * dtype.storage_bytes() as u64 - local_bytes(from, shape, dtype)
+    let padded = from.dims.iter().zip(shape).map(|(d, &n)| padded_size(n, d.shard_count(&from.mesh)));
+    bytes_of_blocks(1, padded, dtype.storage_bytes()) - local_bytes(from, shape, dtype)
 }
 
 /// Returns the price of steps that begin with the layout `from`: that of the bytes received, and that of starting the
@@ -319,17 +319,16 @@ pub fn through_replicated(from: &Sharding, to: &Sharding, shape: &[usize], dtype
     steps
 }
 
-/// Returns the number of bytes of the largest shard.
+/// Returns the number of bytes of the largest shard, as [`bytes_of_blocks`] counts it.
 pub fn local_bytes(sharding: &Sharding, shape: &[usize], dtype: DType) -> u64 {
-    let elements: usize = sharding.local_shape(shape).iter().product();
-    elements as u64 * dtype.storage_bytes() as u64
+    bytes_of_blocks(1, sharding.local_shape(shape), dtype.storage_bytes())
 }
 
 /// Returns the number of bytes of the largest shard of `to` that is joined from shards of `from`, with their padding.
 fn padded_bytes(from: &Sharding, to: &Sharding, shape: &[usize], dtype: DType) -> u64 {
     let counts = from.shard_counts().into_iter().zip(to.shard_counts());
     let size = |((a, b), &n): ((usize, usize), &usize)| padded_size(n, a).max(padded_size(n, b)) / b;
-    counts.zip(shape).map(size).product::<usize>() as u64 * dtype.storage_bytes() as u64
+    bytes_of_blocks(1, counts.zip(shape).map(size), dtype.storage_bytes())
 }
 
 /// Returns the layout alone, as [`Sharding::canonical`] does, and without unreduced axes and axes of size 1.

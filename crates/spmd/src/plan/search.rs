@@ -9,7 +9,7 @@
 use super::{Move as OneMove, Step, StepKind, Work, different, is_local, padded_size};
 use rustc_hash::{FxHashMap, FxHashSet};
 use shardwise_base::{AxisIndex, AxisRef, DType, Mesh, Sharding, budget};
-use shardwise_sharding::cost::{CollectiveCost, price_of_permute, start};
+use shardwise_sharding::cost::{CollectiveCost, bytes_of_blocks, price_of_permute, start};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -118,7 +118,7 @@ impl Move {
 struct Space<'a> {
     mesh: &'a Arc<Mesh>,
     shape: &'a [usize],
-    element_bytes: u64,
+    element_bytes: usize,
     pieces: Vec<AxisRef>,
     sizes: Vec<usize>,
     /// For each two pieces, by their numbers, whether they overlap or cannot be used in one layout. A piece conflicts
@@ -151,7 +151,7 @@ pub(super) fn shortest(
     let mut space = Space {
         mesh,
         shape,
-        element_bytes: dtype.storage_bytes() as u64,
+        element_bytes: dtype.storage_bytes(),
         sizes: pieces.iter().map(|p| p.size(mesh)).collect(),
         conflicts: pieces.iter().map(|&a| pieces.iter().map(|&b| conflict(a, b)).collect()).collect(),
         pieces,
@@ -217,7 +217,7 @@ impl Probes {
             }
             needs - has
         };
-        self.devices.iter().map(missing).max().unwrap_or(0) * space.element_bytes
+        bytes_of_blocks(self.devices.iter().map(missing).max().unwrap_or(0), [], space.element_bytes)
     }
 }
 
@@ -448,7 +448,7 @@ impl Space<'_> {
     }
 
     fn bytes(&self, block: &Counts) -> u64 {
-        block.iter().map(|&n| n as u64).product::<u64>() * self.element_bytes
+        bytes_of_blocks(1, block.iter().copied(), self.element_bytes)
     }
 
     fn layout_bytes(&self, layout: &Layout) -> u64 {

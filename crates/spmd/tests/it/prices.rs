@@ -131,3 +131,30 @@ fn layouts_cost_no_bytes_for_less_work() {
     let table = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}")).communication;
     assert!(table.bytes_received() <= 4 * 2 * (4096 - 512), "{table}");
 }
+
+/// Tests programs on the largest arrays that there are: sums of their bytes, and their padded sizes, exceed 64 bits.
+#[test]
+fn prices_of_the_largest_arrays_do_not_overflow() {
+    let program = |shape: &str, op: &str| {
+        format!(
+            r#"sdy.mesh @mesh = <["x"=16, "y"=16, "z"=16]>
+func.func @main(%a: T {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}, {{"z"}}, {{}}]>}}, %b: T {{sdy.sharding = #sdy.sharding<@mesh, [{{"y"}}, {{}}, {{}}, {{"x"}}]>}}, %p: tensor<{shape}xi1>) -> (T {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"z"}}, {{"x"}}, {{"y"}}]>}}) {{
+  %0 = {op}
+  return %0 : T
+}}"#
+        )
+        .replace('T', &format!("tensor<{shape}xcomplex<f64>>"))
+    };
+    // Each shape has almost 2^59 elements of 16 bytes.
+    for shape in ["17x17x17x117333757847226", "1x1x1x576460752303423487", "16x16x16x140737488355327"] {
+        for op in ["stablehlo.select %p, %a, %b : tensor<Nxi1>, T", "stablehlo.add %a, %b : T"] {
+            let op = op.replace('N', shape).replace('T', &format!("tensor<{shape}xcomplex<f64>>"));
+            let text = program(shape, &op);
+            let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
+            // The layouts are priced first. What is too large with its padding is refused afterwards.
+            if let Err(found) = partition(&module, &mut Options::default()) {
+                assert!(found.iter().all(|d| d.code == "padding-size"), "{found}\n{text}");
+            }
+        }
+    }
+}

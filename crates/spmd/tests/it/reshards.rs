@@ -2,7 +2,7 @@
 //! engines.
 
 use crate::generate::Chooser;
-use shardwise_base::{AxisIndex, AxisRef, Literal, Mesh, Sharding};
+use shardwise_base::{AxisIndex, AxisRef, DType, Literal, Mesh, Sharding};
 use shardwise_check::generate::Case;
 use shardwise_check::run;
 use shardwise_ir::text::parse;
@@ -132,4 +132,28 @@ fn a_reshard_of_several_permutes_has_one_bound() {
     let found = partition(&module, &mut Options::default()).unwrap().communication;
     assert_eq!(found.rows.len(), 2, "{found}");
     assert_eq!((found.bytes_least(), found.bytes_received()), (64, 64), "{found}");
+}
+
+/// Tests a reshard from halves to thirds of a dimension whose positions need more than 32 bits.
+#[test]
+fn positions_beyond_32_bits_are_counted_in_64() {
+    let text = r#"sdy.mesh @mesh = <["a"=2, "b"=3]>
+func.func @main(%a: tensor<12884901892xi8> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) -> (tensor<12884901892xi8> {sdy.sharding = #sdy.sharding<@mesh, [{"b"}]>}) {
+  return %a : tensor<12884901892xi8>
+}"#;
+    let module = parse("test.mlir", text, &OPS).unwrap();
+    let local = partition(&module, &mut Options::default()).unwrap().module;
+    let body = &local.main().unwrap().body;
+    let views: Vec<_> = body.walk().into_iter().map(|op| local.view(body, op)).collect();
+    let is_long = |shape: &[usize]| shape.iter().any(|&n| n > i32::MAX as usize);
+    let starts = views.iter().filter(|v| {
+        let first = if Opcode::of_view(v) == Opcode::DynamicSlice { 1 } else { 2 };
+        let moves = matches!(Opcode::of_view(v), Opcode::DynamicSlice | Opcode::DynamicUpdateSlice);
+        moves && is_long(v.operand_shape(0)) && v.operand_tensor(first).dtype == DType::I32
+    });
+    let positions = views.iter().filter(|v| {
+        Opcode::of_view(v) == Opcode::Iota && is_long(v.result_shape(0)) && v.result_tensor(0).dtype == DType::I32
+    });
+    assert_eq!((starts.count(), positions.count()), (0, 0));
+    assert!(views.iter().any(|v| Opcode::of_view(v) == Opcode::CollectivePermute));
 }
