@@ -223,8 +223,11 @@ fn mask(v: Value, place: usize, neutral: &Literal, b: &mut Builder<'_>) -> Value
     let is_inside = make::compare(b, "LT", position, size);
     let full = make::full(b, &ty.shape, neutral);
     let masked = make::select(b, is_inside, v, full);
+    // If `v` is unreduced, each device has a summand of its elements. The mask is not a sum.
+    let of_mask = sharding.clone().map(|s| s.with_unreduced(vec![]));
     for value in [position, size, is_inside, full, masked] {
-        b.set_sharding(value, sharding.clone());
+        let is_summand = value == full || value == masked;
+        b.set_sharding(value, if is_summand { &sharding } else { &of_mask }.clone());
         let mut padding = (*padding).clone();
         match value == masked {
             true => padding[place].holds = Some(neutral.clone()),
