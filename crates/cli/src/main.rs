@@ -141,7 +141,7 @@ struct RunArgs {
     #[arg(long, value_name = "NPZ")]
     outputs: Option<PathBuf>,
     /// Run every program of a file in which lines `// -----` separate programs, and print a line for each. `--dump`
-    /// writes the stages of each into a folder of its own: DIR/01, DIR/02, …
+    /// writes the stages of each one that is partitioned into a folder of its own: DIR/01, DIR/02, …
     #[arg(long, conflicts_with_all = ["inputs", "outputs", "check", "repeat", "profile"])]
     split_input_file: bool,
     /// Compare with the unpartitioned program, on one device or in the interpreter.

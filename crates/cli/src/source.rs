@@ -47,8 +47,8 @@ impl Parts {
 }
 
 impl Source {
-    /// Returns the same source with the folder for the stages of one of its programs: `DIR/02` for the second one. `index`
-    /// counts programs from 0.
+    /// Returns the same source with the folder for the stages of one of its programs: `DIR/02` for the second one.
+    /// `index` counts programs from 0.
     pub fn part(&self, index: usize) -> Source {
         let dump = self.dump.as_ref().map(|dir| dir.join(format!("{:02}", index + 1)));
         Source { file: self.file.clone(), dump }
@@ -63,15 +63,16 @@ impl Source {
         Ok(module)
     }
 
-    /// Reads and verifies the programs that lines `// -----` separate if `is_split` is true. Their warnings are not
-    /// printed. Otherwise, reads the only program as [`Source::read`] does. Fails if the text cannot be read, or if a
+    /// Reads and verifies the programs that lines `// -----` separate if `is_split` is true. Parts that are only
+    /// comments are left out. The warnings of the programs are not printed. Otherwise, reads the only program as [`Source::read`] does. Fails if the text cannot be read, or if a
     /// program is not valid.
     pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
         if !is_split {
             return Ok(vec![self.read()?]);
         }
         let parts = self.parts()?;
-        parts.iter().map(|part| parse(&parts.name, &parts.text(part))).collect()
+        let programs = parts.iter().filter(|part| part.line > 0);
+        programs.map(|part| parse(&parts.name, &parts.text(part))).collect()
     }
 
     /// Reads the text, and separates its parts, which are not parsed. Parts without any text are left out. Fails if the

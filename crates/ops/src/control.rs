@@ -535,7 +535,7 @@ pub fn absent_call(op: &OpView<'_>) -> Option<Diagnostic> {
     if Opcode::of_view(op) != Opcode::CustomCall || target(op) != OWN_PARTITIONING || user::find(target(op)).is_some() {
         return None;
     }
-    let message = format!("the program cannot be run: {}", absent_function(op));
+    let message = format!("the program fails where a run reaches this: {}", absent_function(op));
     Some(Diagnostic::warning("custom-partitioning", op.loc(), message).help(OWN_PARTITIONING_HELP))
 }
 

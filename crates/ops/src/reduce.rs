@@ -127,8 +127,8 @@ fn counts(op: &OpView<'_>, i: usize, dim: usize) -> bool {
 }
 
 /// Returns true if an op that finds the position of an element, with the counter `counter`, never returns its initial
-/// values, unless they are equal to the first element and its position: the largest or smallest value is found, the
-/// first value is the least or greatest one, and the first position is not before that of the first element.
+/// values, unless an element has the same value: the largest or smallest value is found, the first value is the least or
+/// greatest one, and the first position is not before that of the first element.
 fn never_keeps_inits(op: &OpView<'_>, counter: usize) -> bool {
     let Some(found) = reducer::arg_reduce(op) else { return false };
     let kind = if found.is_max { ReduceKind::Max } else { ReduceKind::Min };
@@ -224,7 +224,7 @@ impl Facts for Reduce {
         if self.linear(op) == Linear::Jointly {
             return Derivative::Linear;
         }
-        if let Some(counter) = counter(op) {
+        if let Some(counter) = counter(op).filter(|_| !promote::is_promoted(op)) {
             return Derivative::by(move |cx| counted_tangents(cx, counter));
         }
         match common_kind(op).filter(|_| op.results().len() == 1 && !promote::is_promoted(op)) {

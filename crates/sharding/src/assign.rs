@@ -21,7 +21,7 @@ mod choices;
 mod lists;
 mod wide;
 
-use crate::cost::{price_of_permute, start_if_timed};
+use crate::cost::{MOST_BYTES, price_of_permute, start_if_timed};
 use crate::{AxisList, DimFactors, Factor, FactorKind, Rule};
 use bounds::Bounds;
 pub use choices::KnownChoices;
@@ -128,7 +128,8 @@ pub struct LeastPrice {
 
 impl LeastPrice {
     pub(crate) fn of(self, elements: u64) -> u64 {
-        let price = if elements == 0 { 0 } else { elements * self.element_bytes + self.start };
+        let bytes = || elements.saturating_mul(self.element_bytes).min(MOST_BYTES);
+        let price = if elements == 0 { 0 } else { bytes() + self.start };
         // Most tensors are moved in each run, and a division takes longer than all else.
         if self.runs == 1 { price } else { price / self.runs }
     }

@@ -101,7 +101,8 @@ impl CollectiveCost {
             members *= size as f64;
         }
         let price = (received as f64 * time * members / (members - 1.0)).round() as u64;
-        if members == 1.0 { received } else { price.min(MOST_PRICE) }
+        // The product of large numbers may be rounded to less than `received`.
+        if members == 1.0 { received } else { price.min(MOST_PRICE).max(received) }
     }
 }
 
@@ -178,6 +179,16 @@ mod tests {
         assert_eq!(CollectiveCost::AllGather.price(0, &mesh, &[]), 0);
         assert_eq!(price_of_permute(100, &mesh, axes.clone()), 2000);
         assert_eq!(price_of_permute(100, &mesh, axes[1..].iter().copied()), 100);
+    }
+
+    #[test]
+    fn prices_of_the_most_bytes_are_rounded_up() {
+        let mut mesh = Mesh::new("mesh", [("x", 4)]).unwrap();
+        mesh.rates = Some(Rates { slowdowns: vec![1], start: 1, flops: 1, memory_bytes: 1 });
+        let axes: Vec<AxisRef> = mesh.all_axes().collect();
+        for received in [7_156_903_604_835_726, (1 << 53) + 1, MOST_BYTES - 1] {
+            assert!(CollectiveCost::AllGather.price(received, &mesh, &axes) >= received);
+        }
     }
 
     #[test]

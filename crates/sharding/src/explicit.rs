@@ -62,6 +62,8 @@ pub enum Move {
     /// Elements move between devices along dimension `dim` of operand `operand`, which is split by `axes`. In a
     /// reshape, `axes` split a group of dimensions, of which `dim` is the first that is split.
     Shift { operand: usize, dim: usize, axes: AxisList },
+    /// The devices along these axes agree when a loop ends.
+    Agree { axes: AxisList },
 }
 
 /// The reason why no layout of the results can be used without asking. There may still be a single candidate.

@@ -351,11 +351,13 @@ impl Array {
     }
 
     /// Returns a new mistake, and records it as [`trace::record`] does. `ty` is the type that the array would have had,
-    /// or `None` if that is not known. A type that is too large for an array counts as not known.
+    /// or `None` if that is not known.
     pub(crate) fn mistake(mistake: Diagnostic, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         Array::poisoned(Mistakes::one(mistake), ty, at)
     }
 
+    /// Returns an array with these mistakes, as [`Array::mistake`] does. A type that is too large for an array counts as
+    /// not known.
     pub(crate) fn poisoned(wrong: Mistakes, ty: Option<ShardedType>, at: &'static Location<'static>) -> Array {
         trace::record(&wrong);
         let ty = ty.filter(|ty| crate::shape::fits(&ty.ty));

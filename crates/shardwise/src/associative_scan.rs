@@ -9,8 +9,6 @@ use std::panic::Location;
 
 type At = &'static Location<'static>;
 
-const NAME: &str = "associative_scan";
-
 /// Combines the elements along a dimension of `xs` with all elements before them, by a function that is associative:
 /// `combine(combine(a, b), c)` is `combine(a, combine(b, c))`. Element `i` of the result is that of elements `0..=i` in
 /// their order. As `jax.lax.associative_scan`, it applies the function to many elements at once, about twice the
@@ -43,9 +41,10 @@ const NAME: &str = "associative_scan";
 #[track_caller]
 pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl Dim) -> T {
     let at = context::caller(Location::caller());
-    traced(NAME, at, || {
-        let scan = Scan { combine: &combine, dims: dims(&xs, dim, at), at };
-        let length = length(&xs, &scan.dims, at);
+    let name = "associative_scan";
+    traced(name, at, || {
+        let scan = Scan { name, combine: &combine, dims: dims(&xs, dim, at), at };
+        let length = scan.length(&xs);
         scan.prefixes(xs, length)
     })
 }
@@ -69,9 +68,10 @@ pub fn associative_scan<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl D
 #[track_caller]
 pub fn associative_scan_reversed<T: Tree>(combine: impl Fn(T, T) -> T, xs: T, dim: impl Dim) -> T {
     let at = context::caller(Location::caller());
-    traced(NAME, at, || {
-        let scan = Scan { combine: &combine, dims: dims(&xs, dim, at), at };
-        let length = length(&xs, &scan.dims, at);
+    let name = "associative_scan_reversed";
+    traced(name, at, || {
+        let scan = Scan { name, combine: &combine, dims: dims(&xs, dim, at), at };
+        let length = scan.length(&xs);
         scan.flipped(&scan.prefixes(scan.flipped(&xs), length))
     })
 }
@@ -85,22 +85,9 @@ fn dims<T: Tree>(xs: &T, dim: impl Dim, at: At) -> Vec<usize> {
     tree::leaves(xs).into_iter().map(index).collect()
 }
 
-/// Returns the size that the dimensions `dims` of the arrays of `xs` have. Ends the trace if there are no arrays, or if
-/// the sizes differ.
-fn length<T: Tree>(xs: &T, dims: &[usize], at: At) -> usize {
-    let leaves = tree::leaves(xs);
-    let sizes: Vec<usize> = leaves.iter().zip(dims).map(|(x, &d)| x.tensor().shape[d]).collect();
-    match sizes.first() {
-        Some(&n) if sizes.iter().all(|&size| size == n) => n,
-        _ => {
-            let facts: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
-            let message = format!("`{NAME}` needs one or more arrays whose scanned dimensions have the same size");
-            give_up(mistakes::with_facts("scan-length", message, facts.join(", "), "", &context::loc(at)), at)
-        }
-    }
-}
-
 struct Scan<'a, T> {
+    /// The function in messages.
+    name: &'static str,
     combine: &'a dyn Fn(T, T) -> T,
     /// The scanned dimension of each array.
     dims: Vec<usize>,
@@ -108,6 +95,23 @@ struct Scan<'a, T> {
 }
 
 impl<T: Tree> Scan<'_, T> {
+    /// Returns the size of the scanned dimensions of the arrays of `xs`. Ends the trace if there are no arrays, or if
+    /// the sizes differ.
+    fn length(&self, xs: &T) -> usize {
+        let leaves = tree::leaves(xs);
+        let sizes: Vec<usize> = leaves.iter().zip(&self.dims).map(|(x, &d)| x.tensor().shape[d]).collect();
+        match sizes.first() {
+            Some(&n) if sizes.iter().all(|&size| size == n) => n,
+            _ => {
+                let facts: Vec<String> = leaves.iter().map(|a| a.short_type()).collect();
+                let message =
+                    format!("`{}` needs one or more arrays whose scanned dimensions have the same size", self.name);
+                let loc = context::loc(self.at);
+                give_up(mistakes::with_facts("scan-length", message, facts.join(", "), "", &loc), self.at)
+            }
+        }
+    }
+
     /// Returns the combination of each of `n` elements with all before it. Pairs of neighbours are combined first. The
     /// combinations of the pairs are those of the elements at odd positions. Each of the others is that of the one
     /// before it and its own element.
@@ -133,11 +137,12 @@ impl<T: Tree> Scan<'_, T> {
         let out = context::outside(self.at, || (self.combine)(a, b));
         let loc = context::loc(self.at);
         if tree::form(&before) != tree::form(&out) {
-            give_up(mistakes::form(NAME, "the function changes the form of the tree", &loc), self.at);
+            give_up(mistakes::form(self.name, "the function changes the form of the tree", &loc), self.at);
         }
         for ((path, a), b) in tree::paths(&before).into_iter().zip(tree::leaves(&out)) {
             if a.tensor() != b.tensor() {
-                let d = mistakes::combined_type(&path.to_string(), &a.short_type(), &b.short_type(), &loc);
+                let types = [&a, &b].map(|x| x.short_type());
+                let d = mistakes::combined_type(self.name, &path.to_string(), &types, &loc);
                 give_up(d, self.at);
             }
         }
@@ -149,7 +154,7 @@ impl<T: Tree> Scan<'_, T> {
         let mut dims = self.dims.iter();
         xs.rebuild(&mut |x| {
             let dim = *dims.next().expect("one for each array");
-            explicit::one(NAME, || hlo::slice_dim(x, dim, from..to, by))
+            explicit::one(self.name, || hlo::slice_dim(x, dim, from..to, by))
         })
     }
 
@@ -157,7 +162,7 @@ impl<T: Tree> Scan<'_, T> {
         let mut dims = self.dims.iter();
         xs.rebuild(&mut |x| {
             let dim = *dims.next().expect("one for each array");
-            explicit::one(NAME, || hlo::reverse(x, &[dim]))
+            explicit::one(self.name, || hlo::reverse(x, &[dim]))
         })
     }
 
@@ -165,7 +170,7 @@ impl<T: Tree> Scan<'_, T> {
         let mut others = tree::leaves(b).into_iter().zip(&self.dims);
         a.rebuild(&mut |a| {
             let (b, &dim) = others.next().expect("trees of one form");
-            explicit::one(NAME, || f(a, b, dim))
+            explicit::one(self.name, || f(a, b, dim))
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::array::{Array, IntoShape, State};
 use crate::dtype::Number;
 use crate::eager::create;
-use crate::ops::{EitherKind, Operand, broadcast_shape, element, site};
+use crate::ops::{Checked, EitherKind, Operand, Site, element, site};
 use crate::reduce::wide;
 use crate::shape::{infer_shape, position_dtype, same_dtype, sizes};
 use crate::{DType, Element, Layout, Mesh, P, context, diagonal, explicit, hlo, limits, mistakes, runtime, trace};
@@ -135,10 +135,8 @@ pub fn full_like(x: &Array, value: impl Operand) -> Array {
         EitherKind::Number(n) => like("full_like", x, |_| n),
         EitherKind::Array(a) => site("full_like", &[x, &a], |s| {
             let to = x.tensor();
-            if broadcast_shape(&a.tensor().shape, &to.shape).as_ref() != Some(&to.shape) {
-                let d = mistakes::broadcast_to("full_like", &a.short_type(), &sizes(&to.shape), &s.loc);
-                return s.fail(Some(to.clone()), d);
-            }
+            is_right(s, x)?;
+            s.broadcasts(&a, to)?;
             same_dtype(s, x, &a)?;
             Ok(in_layout_of(x, a.broadcast_to(&to.shape[..]), false, s.at))
         }),
@@ -149,15 +147,21 @@ pub fn full_like(x: &Array, value: impl Operand) -> Array {
 #[track_caller]
 fn like(name: &'static str, x: &Array, number: impl FnOnce(DType) -> Number) -> Array {
     site(name, &[x], |s| {
-        if let State::Mistake(wrong) = &x.node().state {
-            return Err(Array::poisoned(wrong.clone(), x.known_type(), s.at));
-        }
+        is_right(s, x)?;
         let ty = x.tensor();
         let dtype = DType::of(ty.dtype);
         let number = number(dtype);
         let is_zero = matches!(number, Number::Bool(false) | Number::Int(0)) || number == Number::Float(0.0);
         Ok(in_layout_of(x, filled(name, ty.shape.clone(), number, dtype), is_zero, s.at))
     })
+}
+
+/// Fails with the mistakes of `x`, of which only the type is used otherwise.
+fn is_right(s: &Site<'_>, x: &Array) -> Checked<()> {
+    match &x.node().state {
+        State::Mistake(wrong) => Err(Array::poisoned(wrong.clone(), x.known_type(), s.at)),
+        _ => Ok(()),
+    }
 }
 
 /// Returns `made`, a new array with the type of `x`, in its layout. In Auto mode, the layout of a traced `x` is not
@@ -420,10 +424,7 @@ pub fn linspace(start: f64, stop: f64, n: usize, dtype: DType) -> Array {
     let ty = TensorType::new(dtype.base(), [n]);
     site("linspace", &[], |s| {
         s.fits(&ty)?;
-        if !ty.dtype.is_float() || !ty.dtype.is_computed() {
-            let d = mistakes::wrong_kind("linspace", &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
-            return s.fail(Some(ty.clone()), d);
-        }
+        s.makes_floats(&ty)?;
         let made = ty.clone();
         let constants = (&ty, start.to_bits(), stop.to_bits());
         Ok(create("linspace", constants, ty.clone(), move || evenly_spaced(start, stop, &made)))

@@ -130,9 +130,9 @@ struct Cause {
 fn sums_of(verdict: &Verdict, mesh: &shardwise_base::Mesh) -> AxisList {
     match verdict {
         Verdict::Moves(Move::Sum { axes }) | Verdict::Ambiguous(Ambiguity::Sum { axes, .. }) => axes.clone(),
-        Verdict::Clear | Verdict::Moves(Move::Shift { .. }) | Verdict::Ambiguous(Ambiguity::Regroup { .. }) => {
-            AxisList::new()
-        }
+        Verdict::Clear
+        | Verdict::Moves(Move::Shift { .. } | Move::Agree { .. })
+        | Verdict::Ambiguous(Ambiguity::Regroup { .. }) => AxisList::new(),
         Verdict::Moves(Move::Whole { .. }) | Verdict::Ambiguous(Ambiguity::Differ { .. } | Ambiguity::Twice { .. }) => {
             mesh.all_axes().collect()
         }

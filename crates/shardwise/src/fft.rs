@@ -1,11 +1,13 @@
-//! Discrete Fourier transforms, as `jax.numpy.fft` has them.
+//! Discrete Fourier transforms of `f32`, `f64`, `c64` and `c128`: the functions of `jax.numpy.fft` for one dimension and
+//! for complex numbers. Dimensions are always named.
 //!
-//! Transforms are computed in 64 bits and rounded once. They have derivatives and batches. An array that is sharded over
+//! Transforms are computed in 64 bits and rounded once for each three dimensions. They have derivatives and batches. An array that is sharded over
 //! other dimensions needs no communication. A transform needs its own dimensions whole, so an array that is sharded over
 //! them is gathered first: in Explicit mode, this is communication that the program does not ask for.
 //!
-//! The inverse transforms are divided by the number of elements: the default of JAX. To transform more or fewer elements
-//! than a dimension has, [`pad`](crate::Array::pad) or slice it first.
+//! The inverse transforms are divided by the number of elements: the default of JAX. Its `norm="ortho"` multiplies a
+//! transform of `n` elements by `1 / sqrt(n)`, and an inverse one by `sqrt(n)`. To transform more or fewer elements than
+//! a dimension has, [`pad`](crate::Array::pad) or slice it first.
 //!
 //! # Examples
 //!
@@ -24,7 +26,7 @@ use crate::eager::{call, create};
 use crate::explicit::decided;
 use crate::ops::{AsArray, Checked, Dim, Dims, Site, element, site};
 use crate::reduce::wide;
-use crate::{DType, hlo, mistakes};
+use crate::{DType, hlo};
 use shardwise_base as base;
 use shardwise_ir::{Attr, Attrs, TensorType};
 use shardwise_ops::Opcode;
@@ -390,10 +392,7 @@ fn frequencies(name: &'static str, [count, n]: [usize; 2], negative: usize, d: f
     let ty = TensorType::new(dtype.base(), [count]);
     site(name, &[], |s| {
         s.fits(&ty)?;
-        if !ty.dtype.is_float() || !ty.dtype.is_computed() {
-            let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
-            return s.fail(Some(ty.clone()), d);
-        }
+        s.makes_floats(&ty)?;
         let made = ty.clone();
         Ok(create(name, (&ty, n, d.to_bits()), ty.clone(), move || {
             let i = hlo::iota(TensorType::new(base::DType::I64, [count]), 0);

@@ -770,9 +770,9 @@ pub(crate) fn nothing_between(low: f64, high: f64, ty: &TensorType, loc: &Loc) -
     with_facts("truncated-normal", message, ty.short(), help, loc)
 }
 
-pub(crate) fn combined_type(path: &str, before: &str, after: &str, loc: &Loc) -> Diagnostic {
+pub(crate) fn combined_type(name: &str, path: &str, [before, after]: &[String; 2], loc: &Loc) -> Diagnostic {
     let path = if path.is_empty() { "array" } else { path };
-    let message = "`associative_scan`: the function changes the type of what it combines";
+    let message = format!("`{name}`: the function changes the type of what it combines");
     Diagnostic::error("combined-type", loc, message)
         .facts(format!("`{path}` is {before} before and {after} after"))
         .help("the function gets parts of the arrays, and must return arrays of the same shapes and dtypes")

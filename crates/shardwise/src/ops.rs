@@ -323,6 +323,28 @@ impl Site<'_> {
         self.kind(x, |d| kinds.has(d), kinds.words(), kinds.help(x.tensor().dtype))
     }
 
+    /// Checks that a new array of type `ty` can hold results of floating-point arithmetic.
+    ///
+    /// Errors: `dtype-kind`.
+    pub fn makes_floats(&self, ty: &TensorType) -> Checked<()> {
+        if Kinds::Floats.has(ty.dtype) {
+            return Ok(());
+        }
+        let d = mistakes::wrong_kind(self.name, &ty.short(), "f16, bf16, f32 or f64", "", &self.loc);
+        self.fail(Some(ty.clone()), d)
+    }
+
+    /// Checks that the array can be broadcast to the shape of `to`, the type of the result.
+    ///
+    /// Errors: `broadcast`.
+    pub fn broadcasts(&self, x: &Array, to: &TensorType) -> Checked<()> {
+        if broadcast_shape(&x.tensor().shape, &to.shape).as_ref() == Some(&to.shape) {
+            return Ok(());
+        }
+        let d = mistakes::broadcast_to(self.name, &x.short_type(), &shape::sizes(&to.shape), &self.loc);
+        self.fail(Some(to.clone()), d)
+    }
+
     /// Returns the other operand as an array. A number takes the dtype of `x`.
     ///
     /// Errors: `number-dtype`.

@@ -347,7 +347,7 @@ fn update<P: Tree>(optimizer: &impl Optimizer, grads: &P, state: State<P>, param
     let all: Vec<Array> = all.collect();
     let none = zeros([0], DType::F32);
     let new = parts.new.into_iter().zip(&old).map(|(new, old)| kept(new, old).to_trees(params, &is_active, &none));
-    (with_leaves(params, all), State { parts: new.collect(), params: types(params, at) })
+    (with_leaves(params, all), State { parts: new.collect(), params: state.params })
 }
 
 /// Returns the new part with its arrays in the layouts of the old ones, where these are known. Its numbers are

@@ -343,10 +343,7 @@ pub(crate) fn floats(
 ) -> Array {
     drawing(name, &key, |s| {
         s.fits(&ty)?;
-        if !ty.dtype.is_float() || !ty.dtype.is_computed() {
-            let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
-            return s.fail(Some(ty.clone()), d);
-        }
+        s.makes_floats(&ty)?;
         let made = ty.clone();
         Ok(create_from(name, (&ty, constants), [&key.0], ty.clone(), move |[key]| f(key, &made)))
     })

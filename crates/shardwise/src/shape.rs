@@ -127,11 +127,7 @@ impl Array {
     pub fn broadcast_to(&self, shape: impl IntoShape) -> Array {
         let shape = shape.into_shape().0;
         site("broadcast_to", &[self], |s| {
-            let x = self.tensor();
-            if crate::ops::broadcast_shape(&x.shape, &shape).as_ref() != Some(&shape) {
-                let d = mistakes::broadcast_to("broadcast_to", &self.short_type(), &sizes(&shape), &s.loc);
-                return s.fail(Some(TensorType::new(x.dtype, shape.clone())), d);
-            }
+            s.broadcasts(self, &TensorType::new(self.tensor().dtype, shape.clone()))?;
             Ok(call("broadcast_to", &shape, [self], |[x]| hlo::broadcast_to(x, &shape)))
         })
     }

@@ -330,7 +330,7 @@ fn check_edges(s: &Site<'_>, x: &Array, edges: &Array) -> Checked<()> {
     s.counts(edges, edges.tensor().shape[0])
 }
 
-/// Returns the number of the bin of each element of `x`, in row-major order. For an element in no bin, it is less than 0
+/// Returns the index of the bin of each element of `x`, in row-major order. For an element in no bin, it is less than 0
 /// or at least the number of bins.
 fn bins_of(x: &Array, edges: &Array) -> Array {
     let bins = edges.tensor().shape[0] - 1;

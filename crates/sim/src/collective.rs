@@ -12,9 +12,9 @@
 //!
 //! Over several axes the links of all axes are used at once: V (N-1) / NW divided by the number of directions of all
 //! axes, two for a ring and one for a line. Small blocks of an even number of chips without rings are gathered around
-//! one cycle of links instead. Permutes, and groups that are no blocks of the grid, are routed message by message
-//! ([`crate::route`]). Such a group is gathered around a ring: in the order of the mesh, or in another one in which
-//! neighbours are closer.
+//! one cycle of links instead. Permutes are routed message by message ([`crate::route`]), and so are groups that are no
+//! blocks of the grid, except for large all-to-alls ([`crate::exchange`]). Such a group is gathered around a ring: in the
+//! order of the mesh, or in another one in which neighbours are closer.
 //!
 //! Over the network of the data centre, n pods gather in log2(n) steps, rounded up, by recursive doubling. An
 //! all-reduce takes twice as many, and an all-to-all takes one.
@@ -30,6 +30,7 @@ use crate::route::{LinkSet, Loads};
 use crate::{Machine, Topology};
 use shardwise_base::counted;
 use shardwise_view::Torus;
+use std::collections::BTreeMap;
 
 /// The kind of a collective, as far as its time depends on it. Each kind says which are the bytes of the collective
 /// ([`Pattern::seconds`]).
@@ -68,8 +69,8 @@ pub(crate) struct Pattern {
     pub(crate) network_steps: f64,
     /// The bytes of a device over the network between pods, for each byte of the collective.
     pub(crate) network_load: f64,
-    /// The bytes that a device receives from the others of its chip, for each byte of the collective. It is 0 where all
-    /// messages are routed one by one, except for permutes.
+    /// The bytes that a device receives from the others of its chip, for each byte of the collective. It is 0 for
+    /// groups that are no blocks.
     pub(crate) core_load: f64,
     pub(crate) links: LinkSet,
     /// The largest distances, in links, of neighbours in the ring that is used and in the order of the mesh. `None` if
@@ -147,7 +148,7 @@ impl Pattern {
 
 /// Returns the pattern of an exchange in these groups of devices, which all run at the same time: of each number, the
 /// largest of any group. Groups of fewer than 2 devices do not count. For a group in several pods, the loads of links
-/// within pods are those of its members in the pod of the first one.
+/// within pods are those of its members in the pod that has the most of them.
 pub(crate) fn pattern(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let mut found = Pattern::NOTHING;
     let mut irregular = vec![];
@@ -196,14 +197,13 @@ pub(crate) fn permute_pattern(topology: &Topology, pairs: &[(usize, usize)]) -> 
     Pattern { extra_s, core_load, link_load: loads.most(), links, ..found }
 }
 
-/// Returns the members of a group in the pod of the first one, and the number of pods that the group is in.
+/// Returns the members of a group in the pod that has the most of them, and in the first such pod of several. Also
+/// returns the number of pods that the group is in.
 fn inner_members(topology: &Topology, group: &[usize]) -> (Vec<usize>, usize) {
-    let pod = topology.pod(group[0]);
-    let inner: Vec<usize> = group.iter().copied().filter(|&device| topology.pod(device) == pod).collect();
-    let mut pods: Vec<usize> = group.iter().map(|&device| topology.pod(device)).collect();
-    pods.sort_unstable();
-    pods.dedup();
-    (inner, pods.len())
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    group.iter().for_each(|&device| members.entry(topology.pod(device)).or_default().push(device));
+    let pods = members.len();
+    (members.into_values().rev().max_by_key(Vec::len).unwrap_or_default(), pods)
 }
 
 /// Returns the number of steps over the network, and the bytes of a device over it for each byte of the exchange, in a
@@ -467,9 +467,9 @@ fn best_rings<'t>(topology: &'t Topology, groups: &[Vec<usize>]) -> (Loads<'t>, 
     (if is_better { better } else { own }, distances)
 }
 
-/// Returns the pattern of groups that are no blocks. Messages are routed: in an all-to-all from each member to each other
-/// one, which are one part in the number of members of what a device has, and in all other exchanges from each member of
-/// a group to the next one, around a ring of the group.
+/// Returns the pattern of groups that are no blocks. Messages are routed: in an all-to-all from each member to each
+/// other one, which are one part in the number of members of what a device has, and in all other exchanges from each
+/// member of a group to the next one, around a ring of the group.
 fn routed(topology: &Topology, groups: &[Vec<usize>], exchange: Exchange) -> Pattern {
     let c = &topology.machine().constants;
     let members = groups.iter().map(Vec::len).max().unwrap_or(1);

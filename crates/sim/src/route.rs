@@ -119,15 +119,20 @@ impl<'t> Loads<'t> {
     fn link(&self, device: usize, at: &[usize], dim: usize, is_up: bool) -> usize {
         let grid = self.topology.grid();
         let chip = at.iter().zip(grid).rev().fold(0, |chip, (c, size)| chip * size + c);
-        let chip = chip + self.topology.pod(device) * grid.iter().product::<usize>();
-        (chip * grid.len() + dim) * 2 + usize::from(!is_up)
+        self.index(chip + self.topology.pod(device) * grid.iter().product::<usize>(), dim, is_up)
+    }
+
+    /// Returns the index of a link in `links`. Chips are numbered through all pods.
+    fn index(&self, chip: usize, dim: usize, is_up: bool) -> usize {
+        (chip * self.topology.grid().len() + dim) * 2 + usize::from(!is_up)
     }
 
     /// Adds bytes to the link of a chip along a dimension in one direction. Chips are numbered through all pods. Adding
     /// none does not count as using the link.
     pub(crate) fn put(&mut self, chip: usize, dim: usize, is_up: bool, bytes: f64) {
         if bytes > 0.0 {
-            self.links[(chip * self.topology.grid().len() + dim) * 2 + usize::from(!is_up)] += bytes;
+            let link = self.index(chip, dim, is_up);
+            self.links[link] += bytes;
             self.used = self.used.with(LinkSet::one(dim, is_up));
         }
     }
@@ -137,14 +142,16 @@ impl<'t> Loads<'t> {
         &self.links
     }
 
-    /// Returns the mean bytes on the links that are used along one dimension in one direction, for the dimension and
-    /// direction for which it is largest.
+    /// Returns the mean bytes on those links along one dimension in one direction that have the most: one in 16 of the
+    /// links that are used. The dimension and direction are those for which it is largest.
     pub(crate) fn mean_of_busiest(&self) -> f64 {
         let directions = self.topology.grid().len() * 2;
         let mean = |direction: usize| {
-            let used = self.links.iter().skip(direction).step_by(directions).filter(|&&bytes| bytes > 0.0);
-            let (sum, count) = used.fold((0.0, 0.0), |(sum, count), bytes| (sum + bytes, count + 1.0));
-            sum / f64::max(count, 1.0)
+            let links = self.links.iter().copied().skip(direction).step_by(directions);
+            let mut used: Vec<f64> = links.filter(|&bytes| bytes > 0.0).collect();
+            used.sort_unstable_by(|a, b| b.total_cmp(a));
+            used.truncate(used.len().div_ceil(16));
+            used.iter().sum::<f64>() / used.len().max(1) as f64
         };
         (0..directions).map(mean).fold(0.0, f64::max)
     }

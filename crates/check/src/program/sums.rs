@@ -12,8 +12,8 @@ const HALVED: usize = 4;
 
 impl Maker {
     /// Writes two products, each with a contracted dimension that is split over an axis of the first mesh or over a
-    /// half of this axis, and an op that multiplies or adds their results. In half of the programs that state layouts
-    /// for these results, they are unreduced. Writes nothing and returns false if no axis has two halves, and in manual
+    /// half of this axis, and an op that multiplies or adds their results. The layouts of the results are stated, and
+    /// unreduced in half of the programs. Writes nothing and returns false if no axis has two halves, and in manual
     /// computations and functions.
     pub(super) fn sums_over_parts(&mut self, scope: &mut Scope) -> bool {
         let axis = self.meshes.first().iter().find(|axis| axis.1 == HALVED).map(|axis| axis.0);

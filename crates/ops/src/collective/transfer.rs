@@ -8,8 +8,8 @@ use shardwise_sharding::cost::CollectiveCost;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// The bytes of the arrays that are gathered, reduced or exchanged: all results of a gather, the first operand of a
-    /// ragged all-to-all, and all operands of other collectives. The operands of an `all_reduce` or `reduce_scatter` count with the element types of its results
-    /// if these are wider. It is 0 for a permutation that moves nothing.
+    /// ragged all-to-all, and all operands of other collectives. The operands of an `all_reduce` or `reduce_scatter`
+    /// count with the element types of its results if these are wider. It is 0 for a permutation that moves nothing.
     pub bytes: u64,
     /// The bytes that the device that receives most receives in the collective.
     pub received: u64,

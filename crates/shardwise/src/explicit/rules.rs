@@ -22,15 +22,16 @@ pub(crate) fn like(x: &Array, dim: usize, f: impl FnOnce() -> Array) -> Array {
     like_after(x, shift, f)
 }
 
-/// Runs a function whose result has the layout of `x`, element by element, and whose loops end when they have for all
-/// elements. If `x` is sharded or pending, the result is pending, because all devices have to know when a loop ends.
+/// Runs a function whose result has the layout of `x`, element by element, and whose loops end when their condition is
+/// met for all elements. If `x` is sharded or pending, the result is pending, because all devices have to know when a
+/// loop ends.
 /// Outside of Explicit mode, only runs `f`.
 pub(crate) fn like_looping(x: &Array, f: impl FnOnce() -> Array) -> Array {
-    let combine = |own: &Sharding| {
+    let agree = |own: &Sharding| {
         let axes: AxisList = own.dims.iter().flat_map(|d| d.axes.iter().copied()).collect();
-        (!axes.is_empty()).then_some(Move::Sum { axes })
+        (!axes.is_empty()).then_some(Move::Agree { axes })
     };
-    like_after(x, combine, f)
+    like_after(x, agree, f)
 }
 
 /// Runs a function whose result has the layout of `x`. If `moves` returns how data moves for this layout, or if `x` is

@@ -112,37 +112,39 @@ pub fn with_warnings<R>(f: impl FnOnce() -> R) -> (R, Vec<Mistake>) {
     COLLECTED.with(Some(vec![]), || (f(), COLLECTED.take().unwrap_or_default()))
 }
 
-/// The number of printed warnings that a process remembers, at most. One more, and it begins anew.
+/// The largest number of printed warnings that are remembered. When it is reached, all are forgotten, so that they may
+/// be printed again.
 const MAX_PRINTED: usize = 1 << 16;
 
 /// The lines and messages of the warnings that were printed.
 static PRINTED: LazyLock<Mutex<HashSet<(String, u32, String)>>> = LazyLock::new(Mutex::default);
 
-/// Returns true if a warning with this message was not printed yet for this line, and records that it is now. A warning
-/// whose line is not known is printed once for each message.
-fn is_first(warning: &Diagnostic) -> bool {
-    let line = warning.loc.file_pos().map_or((String::new(), 0), |p| (p.file.to_string(), p.line));
+/// Returns true if a warning with this message was not printed yet for the line of `loc`, and records that it is now. A
+/// warning whose line is not known is printed once for each message.
+fn is_first(message: &str, loc: &Loc) -> bool {
+    let line = loc.file_pos().map_or((String::new(), 0), |p| (p.file.to_string(), p.line));
     let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
     if printed.len() >= MAX_PRINTED {
         printed.clear();
     }
-    printed.insert((line.0, line.1, warning.message.clone()))
+    printed.insert((line.0, line.1, message.to_string()))
 }
 
 /// Reports that a program with warnings runs: to [`with_warnings`], or else by printing those that are new. `at` is the
 /// call, if the warnings are to be reported there.
 pub(crate) fn report(warned: &Warned, module: &Module, at: Option<&Loc>) {
-    let found = warned.of(module).iter().map(|w| {
-        let loc = at.unwrap_or(&w.0.loc).clone();
-        Mistake(Diagnostic { loc, ..w.0.clone() })
-    });
+    let found = |i: usize| {
+        let warning = warned.of(module)[i].0.clone();
+        Mistake(Diagnostic { loc: at.unwrap_or(&warning.loc).clone(), ..warning })
+    };
     if COLLECTED.read(Option::is_none) {
-        found.filter(|w| is_first(&w.0)).for_each(|w| print::line(&w.to_string()));
+        let news = warned.found.iter().enumerate().filter(|(_, w)| is_first(&w.message, at.unwrap_or(&w.loc)));
+        news.for_each(|(i, _)| print::line(&found(i).to_string()));
         return;
     }
     COLLECTED.update(|all| {
         let all = all.get_or_insert_default();
-        for w in found {
+        for w in (0..warned.found.len()).map(found) {
             if !all.iter().any(|o| is_same_line(&o.0.loc, &w.0.loc) && o.0.message == w.0.message) {
                 all.push(w);
             }

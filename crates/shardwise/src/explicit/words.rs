@@ -91,6 +91,9 @@ fn reason(name: &str, verdict: &Verdict, mesh: &Mesh) -> String {
         Verdict::Moves(Move::Sum { axes: over }) => {
             format!("partial results over {} are combined", axes(mesh, over))
         }
+        Verdict::Moves(Move::Agree { axes: over }) => {
+            format!("the devices along {} agree when a loop ends", axes(mesh, over))
+        }
         Verdict::Moves(Move::Whole { operand, dim, axes: over }) => format!(
             "`{name}` needs the whole of dim {dim} of operand {operand}, which is sharded over {}",
             axes(mesh, over)

@@ -8,8 +8,8 @@ use crate::array::{Array, IntoShape};
 use crate::control::while_loop;
 use crate::eager::{call, call_many};
 use crate::explicit::{self, decided};
-use crate::ops::{AsArray, Checked, Either, Kinds, Operand, Site, broadcast_shape, element, site};
-use crate::shape::{same_dtype, sizes};
+use crate::ops::{AsArray, Checked, Either, Kinds, Operand, element, site};
+use crate::shape::same_dtype;
 use crate::{DType, context, hlo, mistakes};
 use shardwise_base::{self as base, Literal};
 use shardwise_ir::TensorType;
@@ -26,7 +26,7 @@ use std::panic::Location;
 ///
 /// # Errors
 ///
-/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`.
+/// - `dtype-kind` unless the dtype is `f16`, `bf16`, `f32` or `f64`, and `number-dtype` if a parameter is a bool.
 /// - `dtype-mixed` if an array has another dtype, and `broadcast` if it cannot be broadcast to `shape`.
 /// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
@@ -117,7 +117,8 @@ pub fn dirichlet(key: Key, alpha: impl AsArray, shape: impl IntoShape, dtype: DT
 ///
 /// # Errors
 ///
-/// - `dtype-kind` unless the dtype is `i32` or `i64`, and unless `rate` consists of integers or floats.
+/// - `dtype-kind` unless the dtype is `i32` or `i64`, and unless an array `rate` consists of integers or floats.
+/// - `number-dtype` if `rate` is a bool.
 /// - `broadcast` if an array cannot be broadcast to `shape`.
 /// - `key-type` if the key is not a single key.
 /// - `too-large` if the array, or one that is computed for it, would have 2^59 bytes or more, where a size of 0 counts
@@ -149,7 +150,7 @@ pub fn poisson(key: Key, rate: impl Operand, shape: impl IntoShape, dtype: DType
             }
             let rate = s.beside(rate, &Array::of_type([], DType::F32))?;
             s.has(&rate, Kinds::Ordered)?;
-            fits_shape(s, &rate, &ty)?;
+            s.broadcasts(&rate, &ty)?;
             Ok(call(decided("poisson"), &ty, [&key.0, &rate], |[key, rate]| {
                 let rate = hlo::broadcast_to(&hlo::convert(rate, base::DType::F32), &ty.shape);
                 laid_out_as(&rate, || poisson_of(key, &rate.stop_gradient(), ty.dtype))
@@ -161,7 +162,7 @@ pub fn poisson(key: Key, rate: impl Operand, shape: impl IntoShape, dtype: DType
 /// Runs a function that draws an array of type `ty` from a key and from parameters, which `f` gets with this type.
 /// `name` is the function in messages.
 ///
-/// Errors: those of [`gamma`], and `number-dtype`.
+/// Errors: those of [`gamma`].
 #[track_caller]
 fn drawn<const N: usize>(
     name: &'static str,
@@ -177,15 +178,12 @@ fn drawn<const N: usize>(
         site(name, &operands, |s| {
             is_key(s, &key.0)?;
             s.fits(ty)?;
-            if !ty.dtype.is_float() || !ty.dtype.is_computed() {
-                let d = mistakes::wrong_kind(name, &ty.short(), "f16, bf16, f32 or f64", "", &s.loc);
-                return s.fail(Some(ty.clone()), d);
-            }
+            s.makes_floats(ty)?;
             let like = Array::of_type([], DType::of(ty.dtype));
             let params: Vec<Array> = params.into_iter().map(|p| s.beside(p, &like)).collect::<Checked<Vec<Array>>>()?;
             for p in &params {
                 same_dtype(s, &like, p)?;
-                fits_shape(s, p, ty)?;
+                s.broadcasts(p, ty)?;
             }
             let operands: Vec<&Array> = std::iter::once(&key.0).chain(&params).collect();
             let made = call_many(decided(name), ty, &operands, 1, |x| {
@@ -197,19 +195,8 @@ fn drawn<const N: usize>(
     })
 }
 
-/// Checks that a parameter can be broadcast to the shape of `ty`.
-///
-/// Errors: `broadcast`.
-fn fits_shape(s: &Site<'_>, param: &Array, ty: &TensorType) -> Checked<()> {
-    if broadcast_shape(&param.tensor().shape, &ty.shape).as_ref() == Some(&ty.shape) {
-        return Ok(());
-    }
-    let d = mistakes::broadcast_to(s.name, &param.short_type(), &sizes(&ty.shape), &s.loc);
-    s.fail(Some(ty.clone()), d)
-}
-
-/// Returns what `f` makes of `param`, element by element and of a key, in the layout of `param`. A parameter without a
-/// layout counts as replicated.
+/// Runs `f`, which draws one number for each element of `param`. The result has the layout of `param`, which counts as
+/// replicated if it has none.
 fn laid_out_as(param: &Array, f: impl FnOnce() -> Array) -> Array {
     if !explicit::is_typing() {
         return f();
@@ -318,7 +305,7 @@ fn candidate(keys: Keys, is_open: &Array, c: &Array) -> (Array, Array) {
 }
 
 // ── Poisson distributions
-/// The largest number of turns of a loop, as in JAX.
+/// The largest number of turns of a loop, as in JAX for `i32`.
 const MAX_TURNS: i32 = i32::MAX;
 
 fn poisson_of(key: &Array, rate: &Array, dtype: base::DType) -> Array {

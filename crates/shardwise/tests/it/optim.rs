@@ -222,6 +222,21 @@ fn optimizers_run_on_each_device() {
 }
 
 #[test]
+fn a_state_that_devices_update_is_carried_by_a_loop() {
+    let mesh = Mesh::auto([("X", 4)]).unwrap();
+    let optimizer = adamw(0.1);
+    let step = |p: &Array, s: &State<Array>| optimizer.update(&(p * 2.0), s.clone(), p);
+    let specs = || (P!("X"), optim::specs(P!("X")));
+    let mapped = shard_map(step).mesh(&mesh).in_specs(specs()).out_specs(specs());
+    let start = || {
+        let p = arange(0..8, F32);
+        (p.clone(), optimizer.init(&p))
+    };
+    let on_devices = fori_loop(0..3, start(), |_, (p, s)| mapped(&p, &s)).0;
+    assert_close(&on_devices, &fori_loop(0..3, start(), |_, (p, s)| step(&p, &s)).0);
+}
+
+#[test]
 fn a_state_is_reused_without_a_second_compilation() {
     let mesh = Mesh::explicit([("X", 4)]).unwrap();
     with_mesh(&mesh, || {

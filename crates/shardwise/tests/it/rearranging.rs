@@ -261,4 +261,5 @@ fn arrays_full_of_a_number_like_others() {
     }
     assert_eq!(code(&full_like(&x, zeros([2], I32))), "dtype-mixed");
     assert_eq!(code(&full_like(&x.reshape([3]), 1)), "reshape-size");
+    assert_eq!(code(&full_like(&x.reshape([3]), scalar(1.0, F32))), "reshape-size");
 }

@@ -129,11 +129,14 @@ fn mistakes_of_associative_scans() {
     assert_eq!(code(|| associative_scan(|(), ()| (), (), 0)), "scan-length");
     assert_eq!(code(|| associative_scan(|a: Array, _| a.astype(F32), x(), 0)), "combined-type");
     assert_eq!(code(|| associative_scan(|a: Vec<Array>, b| [a, b].concat(), vec![x()], 0)), "tree-form");
-    let eager = || associative_scan(|a: Array, _| a.sum(0), x(), 0).check().map(|_| ());
+    let eager = || associative_scan_reversed(|a: Array, _| a.sum(0), x(), 0).check().map(|_| ());
     let text = match catch_unwind(AssertUnwindSafe(eager)) {
         Ok(result) => result.expect_err("a mistake").to_string(),
         Err(panic) => panic.downcast_ref::<String>().expect("a text").clone(),
     };
-    assert!(text.contains("error[combined-type]: `associative_scan`: the function changes the type"), "{text}");
+    assert!(
+        text.contains("error[combined-type]: `associative_scan_reversed`: the function changes the type"),
+        "{text}"
+    );
     assert!(text.contains("`array` is i32[2] before and i32[] after"), "{text}");
 }

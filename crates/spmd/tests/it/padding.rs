@@ -1,9 +1,11 @@
 //! The elements of padding are those that the program says.
 
+use crate::random_programs::{per_device, same};
 use shardwise_base::Literal;
-use shardwise_interp::run_by_shards;
+use shardwise_interp::{run, run_by_shards};
 use shardwise_ir::text::parse;
-use shardwise_ops::OPS;
+use shardwise_ops::{OPS, Opcode};
+use shardwise_spmd::{Options, partition};
 
 /// Runs, by shards, a program that sums an array of five numbers with three elements of padding, and returns the sum.
 /// The padding is recorded to hold `held`, and in fact holds `written`. Fails if the two differ, or if the program
@@ -36,4 +38,23 @@ fn arguments_are_padded_and_neutral_elements_hide_it() {
 fn a_wrong_record_is_found() {
     let found = sum("0.0", "1.0").expect_err("the padding holds ones");
     assert!(found.contains("the padding of result 0 of `stablehlo.select` along dimension 0"), "{found}");
+}
+
+/// Tests a reduction along an uneven dimension of an unreduced value. The mask of the padding is not unreduced.
+#[test]
+fn the_mask_of_summands_is_no_sum() {
+    let text = r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<3x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}, %b: tensor<4x2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<2xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {}], unreduced={"x"}>]>} : (tensor<3x4xi32>, tensor<4x2xi32>) -> tensor<3x2xi32>
+  %1 = stablehlo.reduce(%0 init: %zero) applies stablehlo.add across dimensions = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : (tensor<3x2xi32>, tensor<i32>) -> tensor<2xi32>
+  return %1 : tensor<2xi32>
+}"#;
+    let module = parse("sum.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let args = [Literal::from_fn([3, 4], |i| i as i32), Literal::from_fn([4, 2], |i| i as i32 - 3)];
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let body = &partitioned.module.main().unwrap().body;
+    let is_compare = |op| Opcode::of(body[op].code) == Opcode::Compare;
+    assert!(body.walk().into_iter().any(is_compare), "the padding is masked");
+    same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), text);
 }

@@ -146,8 +146,15 @@ func.func @main(%a: T {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{"y"}}, {
         .replace('T', &format!("tensor<{shape}xcomplex<f64>>"))
     };
     // Each shape has almost 2^59 elements of 16 bytes.
-    for shape in ["17x17x17x117333757847226", "1x1x1x576460752303423487", "16x16x16x140737488355327"] {
-        for op in ["stablehlo.select %p, %a, %b : tensor<Nxi1>, T", "stablehlo.add %a, %b : T"] {
+    for shape in
+        ["17x17x17x117333757847226", "1x1x1x576460752303423487", "16x16x16x140737488355327", "16x16x16x140737488355312"]
+    {
+        let ops = [
+            "stablehlo.select %p, %a, %b : tensor<Nxi1>, T",
+            "stablehlo.select %p, %b, %b : tensor<Nxi1>, T",
+            "stablehlo.add %a, %b : T",
+        ];
+        for op in ops {
             let op = op.replace('N', shape).replace('T', &format!("tensor<{shape}xcomplex<f64>>"));
             let text = program(shape, &op);
             let module = parse("test.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}\n{text}"));
