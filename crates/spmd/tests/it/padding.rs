@@ -54,7 +54,7 @@ func.func @main(%a: tensor<3x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
     let args = [Literal::from_fn([3, 4], |i| i as i32), Literal::from_fn([4, 2], |i| i as i32 - 3)];
     let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let body = &partitioned.module.main().unwrap().body;
-    let is_compare = |op| Opcode::of(body[op].code) == Opcode::Compare;
-    assert!(body.walk().into_iter().any(is_compare), "the padding is masked");
+    let is_masked = body.walk().into_iter().any(|op| Opcode::of(body[op].code) == Opcode::Compare);
+    assert!(is_masked, "the padding is masked");
     same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), text);
 }
