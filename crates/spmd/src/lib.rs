@@ -37,6 +37,7 @@ mod reason;
 mod remake;
 pub mod reshard;
 mod rewrite;
+mod share;
 pub mod simplify;
 mod stages;
 mod strategy;

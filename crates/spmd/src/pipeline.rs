@@ -6,7 +6,7 @@ use crate::stages::*;
 use crate::trials::Trials;
 use crate::{
     axes, cleanup, collectives, defer, dequantize, gspmd, halo, hoist, join, localize, lower, meshes, pad, reshard,
-    simplify, uniform,
+    share, simplify, uniform,
 };
 use shardwise_base::{Diagnostic, Diagnostics, Loc, Mesh, Rates, budget, did_you_mean};
 use shardwise_engine::Signature;
@@ -88,6 +88,12 @@ pub const PASSES: &[Pass] = &[
         run: |m, _| lower::lower(&m),
         describes: "inlines calls, named computations and composites, removes unused results of branches and loops",
         ensures: &[INLINED, MANUAL_COLLECTIVES],
+    },
+    Pass {
+        name: "share",
+        run: |m, _| share::share(m),
+        describes: "makes equal constants with one layout one value",
+        ensures: &[SHARED],
     },
     Pass {
         name: "join",

@@ -7,7 +7,9 @@
 use crate::lower::is_kept;
 use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, sharding_or_replicated};
 use crate::summands::axis_not_allowed;
-use crate::{Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, simplify, uniform};
+use crate::{
+    Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, share, simplify, uniform,
+};
 use shardwise_base::{AxisRef, Diagnostic, Diagnostics, Loc, Mesh, Sharding};
 use shardwise_engine::GLOBAL_TYPE;
 use shardwise_ir::symbols::keep_referenced;
@@ -87,6 +89,7 @@ guarantees! {
         |m| find_op(m, |v| ShardyCollective::of(v).is_some());
     PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
     NO_UNUSED: "every function is public, the main function or referred to", until None, unused;
+    SHARED: "no two constants of one region are equal and have one layout", until Some("share"), share::first;
     JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("join"),
         join::first;
     LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;

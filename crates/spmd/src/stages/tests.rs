@@ -238,6 +238,19 @@ fn join() {
 }
 
 #[test]
+fn share() {
+    let copies = r#"sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+  %0 = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %1 = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %2 = stablehlo.add %a, %0 : tensor<4xf32>
+  %3 = stablehlo.multiply %2, %1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}"#;
+    finds("share", SHARED, copies, Skips);
+}
+
+#[test]
 fn halo() {
     finds("halo", SETTLED, ROLL, Skips);
 }
