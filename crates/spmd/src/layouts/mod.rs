@@ -47,12 +47,17 @@ const MUCH_RECEIVED: u64 = 1 << 30;
 /// How many times as much effort a search may make if much is received ([`MUCH_RECEIVED`]).
 const MORE_EFFORT: usize = 4;
 
-/// The number by which the effort is divided for each search over a folded function.
-const EFFORT_OF_FOLDED: usize = 2;
+/// How many times the effort each search over a folded function may make. A change there saves as much as the same
+/// change at each of the sites that one stands for.
+const EFFORT_OF_FOLDED: f64 = 1.5;
 
 /// The number by which the effort is divided for the search over the whole function, if a search over the folded one
-/// was cut short or found nothing.
-const EFFORT_AFTER_FOLDED: usize = 3;
+/// found nothing.
+const EFFORT_AFTER_NOTHING: usize = 3;
+
+/// The number by which the effort is divided for the search over the whole function, if a search over the folded one
+/// was cut short: many sites are then left, and little can be found at one of them after the other.
+const EFFORT_AFTER_CUT: usize = 16;
 
 /// The largest number of times that a function is folded. A change can make more sites equal than before.
 const MAX_FOLDS: usize = 3;
@@ -100,11 +105,12 @@ pub(crate) fn choose(
     let mut effort = more * (effort.0 + effort.1 * sites.sites.len());
     let mut is_first_look = true;
     for _ in 0..MAX_FOLDS {
-        let limits = Limits { effort: effort / EFFORT_OF_FOLDED, keeps_sums, stages: &STAGES_OF_FOLDED };
+        let of_folded = (effort as f64 * EFFORT_OF_FOLDED) as usize;
+        let limits = Limits { effort: of_folded, keeps_sums, stages: &STAGES_OF_FOLDED };
         let Some(outcome) = search_folded(&mut memory, &mut prices, &propagated, limits) else { break };
         is_first_look &= outcome.is_cut;
         if outcome.is_cut || !outcome.is_better {
-            effort /= EFFORT_AFTER_FOLDED;
+            effort /= if outcome.is_cut { EFFORT_AFTER_CUT } else { EFFORT_AFTER_NOTHING };
             break;
         }
     }
