@@ -6,7 +6,7 @@ use shardwise_ir::Module;
 use shardwise_ops::Opcode;
 use shardwise_schedule as schedule;
 use shardwise_sim::{Overlap, Topology};
-use shardwise_spmd::loops::run_counts;
+use shardwise_spmd::loops::{program_ops, run_counts};
 use shardwise_spmd::{Communication, Context, Partitioned, Row, partition, peak_bytes};
 use shardwise_view::{Picoseconds, Timeline};
 use std::cmp::Ordering;
@@ -219,5 +219,5 @@ fn flops(module: &Module) -> u64 {
         let runs = counts[op.index()].unwrap_or(1) as f64;
         Opcode::of_view(&view).facts().cost(&view).flops * runs
     };
-    func.body.walk().into_iter().map(of).sum::<f64>() as u64
+    program_ops(module, func).into_iter().map(of).sum::<f64>() as u64
 }

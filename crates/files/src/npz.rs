@@ -272,12 +272,18 @@ pub fn numpy_name(dtype: DType) -> String {
 }
 
 /// Returns true if an array whose type numpy writes as `given` may hold elements of `dtype`. Only bytes and
-/// uninterpreted elements may have no byte order (`|`).
+/// uninterpreted elements may have no byte order (`|`). With the package `ml_dtypes`, numpy writes f8E5M2 as `f1`.
 fn accepts(dtype: DType, given: &str) -> bool {
     let (order, given) = given.split_at_checked(1).unwrap_or_default();
     let needs_order = dtype.storage_bytes() > 1 && !given.starts_with('V');
     let expected = numpy_name(dtype);
-    let is_name = given == expected || (expected == "V2" && given == "u2") || (expected == "V1" && given == "u1");
+    let is_other_name = match given {
+        "u2" => expected == "V2",
+        "u1" => expected == "V1",
+        "f1" => dtype == DType::F8E5M2,
+        _ => false,
+    };
+    let is_name = given == expected || is_other_name;
     is_name && (order == "<" || (order == "|" && !needs_order))
 }
 
@@ -519,6 +525,7 @@ mod tests {
             assert!(!accepts(DType::F32, given), "{given}");
         }
         assert!(accepts(DType::BF16, "<u2") && !accepts(DType::BF16, "|u2"));
+        assert!(accepts(DType::F8E5M2, "<f1") && !accepts(DType::F8E4M3FN, "<f1"));
     }
 
     #[test]

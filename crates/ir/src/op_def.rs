@@ -16,6 +16,9 @@ pub trait OpDef: Sync {
     /// Returns true if the op ends a region: its operands are the results of the region.
     fn is_terminator(&self) -> bool;
 
+    /// Returns the name of the op that ends each of the op's regions: `stablehlo.return`.
+    fn region_end(&self) -> &'static str;
+
     /// Returns true if the op's regions cannot use values from around the op.
     fn is_isolated(&self) -> bool;
 

@@ -1,6 +1,6 @@
 //! The verifier. It checks the following rules, and continues after a violation:
 //!
-//! - Every region of a function ends in a terminator, and has no other terminator.
+//! - Every region of a function ends in the terminator that its op requires, and has no other terminator.
 //! - Every value is used after its definition, in the region that defines it or in an inner region, without an isolated
 //!   op between them.
 //! - A future is used exactly once, in the region that defines it.
@@ -147,8 +147,13 @@ impl Verifier<'_> {
         if let Some(&early) = before.iter().find(|&&op| self.is_terminator(op)) {
             return self.found.push(early_terminator(&self.module.view(self.body(), early)));
         }
+        let view = self.module.view(self.body(), last);
+        let parent = self.body()[region].parent.map(|op| self.module.table.def(self.body()[op].code));
+        let end = parent.map_or("func.return", |def| def.region_end());
         if !self.is_terminator(last) {
             self.found.push(no_terminator(&self.body()[last].loc, &self.func.name));
+        } else if view.name() != end {
+            self.found.push(other_terminator(&view, parent.map(|def| def.name()), end));
         }
     }
 
@@ -243,6 +248,12 @@ pub(crate) fn nested_too_deep(loc: &Loc) -> Diagnostic {
 fn no_terminator(loc: &Loc, func: &str) -> Diagnostic {
     Diagnostic::error("region-terminator", loc, format!("a region of `@{func}` does not end in a return"))
         .help("end it with `stablehlo.return`, `sdy.return` or `return`")
+}
+
+fn other_terminator(view: &OpView<'_>, parent: Option<&str>, end: &str) -> Diagnostic {
+    let of = parent.map_or("a function".into(), |name| format!("a region of `{name}`"));
+    Diagnostic::error("region-terminator", view.loc(), format!("`{}` cannot end {of}", view.name()))
+        .help(format!("write `{end}` in its place"))
 }
 
 fn early_terminator(view: &OpView<'_>) -> Diagnostic {

@@ -260,6 +260,11 @@ impl OpDef for Opcode {
         self.schema().role == Role::Terminator
     }
 
+    fn region_end(&self) -> &'static str {
+        let is_of_shardy = self.name().starts_with("sdy.");
+        if is_of_shardy { Opcode::SdyReturn } else { Opcode::RegionReturn }.name()
+    }
+
     fn is_isolated(&self) -> bool {
         self.schema().role == Role::Isolated
     }

@@ -36,8 +36,8 @@ pub type RatesOf<'a> = dyn Fn(&Mesh) -> Option<Rates> + 'a;
 /// without a warning.
 ///
 /// # Errors
-/// Fails if a layout is over a mesh of several devices that has another number of devices than the main mesh
-/// (`mesh-devices`), if the main mesh cannot express axes that the program requires (`mesh-order`), or if what the
+/// Fails if a layout is over a mesh of several devices that has another number of devices than the main mesh, or on a
+/// device that the main mesh does not have (`mesh-devices`), if the main mesh cannot express axes that the program requires (`mesh-order`), or if what the
 /// program states of the devices cannot hold: the processes of a collective (`collective-process`), axes that are
 /// manual already (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a sharding group (`sharding-group`).
 pub fn unify(module: Module, rates: Option<&RatesOf<'_>>, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
@@ -67,7 +67,8 @@ fn over_main_mesh(
     }
     let main_use = used.iter().find(|u| u.mesh.same_devices(&main));
     let others = used.iter().filter(|u| u.mesh.size() != 1 && u.mesh.size() != main.size());
-    let found: Vec<Diagnostic> = others.map(|u| other_devices(u, &main, main_use)).collect();
+    let beyond = used.iter().filter_map(|u| beyond_devices(u, &main));
+    let found: Vec<Diagnostic> = others.map(|u| other_devices(u, &main, main_use)).chain(beyond).collect();
     Diagnostics(found).or(())?;
     let mut out = module.clone();
     if !is_declared {
@@ -386,6 +387,15 @@ fn other_devices(other: &Use, main: &Mesh, main_use: Option<&Use>) -> Diagnostic
         .facts(format!("here {}", shown(&other.mesh)))
         .facts(format!("elsewhere {}{main_loc}", shown(main)))
         .help("give all meshes of the program the same number of devices, or split the program in two")
+}
+
+/// Returns an error if the mesh has one device ([`Mesh::is_maximal`]) that is not among the several of the main mesh.
+fn beyond_devices(other: &Use, main: &Mesh) -> Option<Diagnostic> {
+    let device = other.mesh.device_ids.as_ref().filter(|_| other.mesh.is_maximal() && main.size() > 1)?[0];
+    let count = main.size();
+    let message = format!("a layout is on device {device}, and the program runs on a mesh of {count} devices");
+    let found = Diagnostic::error("mesh-devices", &other.loc, message).facts(shown(main));
+    (device >= count).then(|| found.help(format!("name a device from 0 to {}, or leave out the layout", count - 1)))
 }
 
 fn lost_order(other: &Use, main: &Mesh) -> Diagnostic {

@@ -248,7 +248,9 @@ fn grow(v: Value, unpadded: &[usize], shape: &[usize], b: &mut Builder<'_>) -> V
     }
     let sharding = b.body.sharding(v).cloned();
     let zero = make::constant(b, Literal::zeros(ty.dtype, vec![]));
-    b.set_sharding(zero, sharding.as_ref().map(|s| Sharding::replicated(&s.mesh, 0)));
+    // If `v` is unreduced, the padding is a sum of zeros.
+    let of_zero = |s: &Sharding| Sharding::replicated(&s.mesh, 0).with_unreduced(s.unreduced.clone());
+    b.set_sharding(zero, sharding.as_ref().map(of_zero));
     let high: Vec<i64> = shape.iter().zip(&ty.shape).map(|(a, b)| (a - b) as i64).collect();
     let none = vec![0; shape.len()];
     let grown = make::pad(b, v, zero, &none, &high, &none);

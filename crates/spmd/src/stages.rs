@@ -4,8 +4,9 @@
 //! it names as the last. A pass may rely on every guarantee of the passes before it that still holds. [`verify_stage`]
 //! checks them.
 
+use crate::loops::program_ops;
 use crate::lower::is_kept;
-use crate::rewrite::{facts, has_program_regions, is_manual, is_mark, is_terminator, sharding_or_replicated};
+use crate::rewrite::{facts, is_manual, is_mark, is_terminator, sharding_or_replicated};
 use crate::summands::axis_not_allowed;
 use crate::{
     Pass, axes, cleanup, defer, dequantize, gspmd, halo, hoist, join, meshes, processes, share, simplify, uniform,
@@ -150,23 +151,6 @@ fn find_value(module: &Module, is_wrong: impl Fn(&Body, Value) -> bool) -> Optio
         let v = (0..f.body.value_count()).map(Value::new).find(|&v| is_wrong(&f.body, v))?;
         Some((f.body[v].loc.clone(), format!("a value of type {}", f.body.ty(v))))
     })
-}
-
-/// Returns the ops of a function's own region and of the program regions in it, region by region. The ops of reducers
-/// and comparators are left out.
-fn program_ops(module: &Module, func: &Func) -> Vec<Op> {
-    let mut ops = vec![];
-    let mut regions = vec![func.body.entry()];
-    while let Some(region) = regions.pop() {
-        for &op in &func.body[region].ops {
-            ops.push(op);
-            let view = module.view(&func.body, op);
-            if has_program_regions(&view) {
-                regions.extend(view.regions());
-            }
-        }
-    }
-    ops
 }
 
 fn is_started(view: &OpView<'_>) -> bool {

@@ -79,7 +79,7 @@ pub(super) fn checked_groups(
 }
 
 /// Checks that groups that are lists name as many processes as there are: those that run the module if `is_flat`, else
-/// as many as the module's attribute `counted` says. Passes if that number is not known.
+/// as many as the module's attribute `counted` says, and at least one. If that number is not known, passes with any.
 fn check_all_named(
     op: &OpView<'_>,
     groups: Option<&Groups>,
@@ -98,6 +98,7 @@ fn check_all_named(
     };
     let rule = format!("`replica_groups` must have all {} {members}, not {named}", count.unwrap_or(named));
     check.that(label, count.is_none_or(|n| n == named), &rule);
+    check.that(label, named > 0, &format!("`replica_groups` must have some {members}"));
 }
 
 /// Returns the number of members of the largest group, and checks that all groups have as many. A replica that is in a

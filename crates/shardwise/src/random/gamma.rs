@@ -209,7 +209,7 @@ fn laid_out_as(param: &Array, f: impl FnOnce() -> Array) -> Array {
 }
 
 // ── gamma distributions
-/// What is drawn: a number, or its logarithm, which does not underflow.
+/// The form in which a number is drawn: itself, or its logarithm, which does not underflow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
     Linear,

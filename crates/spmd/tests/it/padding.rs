@@ -1,7 +1,7 @@
 //! The elements of padding are those that the program says.
 
 use crate::random_programs::{per_device, same};
-use shardwise_base::Literal;
+use shardwise_base::{Complex32, Literal};
 use shardwise_interp::{run, run_by_shards};
 use shardwise_ir::text::parse;
 use shardwise_ops::{OPS, Opcode};
@@ -56,5 +56,20 @@ func.func @main(%a: tensor<3x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
     let body = &partitioned.module.main().unwrap().body;
     let is_masked = body.walk().into_iter().any(|op| Opcode::of(body[op].code) == Opcode::Compare);
     assert!(is_masked, "the padding is masked");
+    same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), text);
+}
+
+/// Tests that an unreduced value is enlarged by zeros, of which each device has a summand, too.
+#[test]
+fn summands_of_complex_numbers_are_enlarged() {
+    let text = r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<3x4xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}, %b: tensor<4x2xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> (tensor<3x2xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}) {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<3x4xcomplex<f32>>, tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>>
+  %2 = sdy.sharding_constraint %0 <@mesh, [{"y"}, {}], unreduced={"x"}> : tensor<3x2xcomplex<f32>>
+  return %2 : tensor<3x2xcomplex<f32>>
+}"#;
+    let module = parse("sum.mlir", text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+    let args = [[3, 4], [4, 2]].map(|shape| Literal::from_fn(shape, |i| Complex32::new(i as f32, 1.0 - i as f32)));
+    let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), text);
 }
