@@ -124,7 +124,8 @@ pub enum MeshError {
     TooManyDevices,
     TooManyAxes { count: usize },
     DeviceIds { expected: usize, found: usize },
-    NotAPermutation { device: usize, count: usize },
+    NoSuchDevice { device: usize, count: usize },
+    DeviceTwice { device: usize },
 }
 
 impl Mesh {
@@ -209,8 +210,11 @@ impl Mesh {
         }
         let mut seen = vec![false; size];
         for &id in ids {
-            if id >= size || std::mem::replace(&mut seen[id], true) {
-                return Err(MeshError::NotAPermutation { device: id, count: size });
+            if id >= size {
+                return Err(MeshError::NoSuchDevice { device: id, count: size });
+            }
+            if std::mem::replace(&mut seen[id], true) {
+                return Err(MeshError::DeviceTwice { device: id });
             }
         }
         Ok(())
@@ -353,9 +357,10 @@ impl fmt::Display for MeshError {
             MeshError::DeviceIds { expected, found } => {
                 write!(f, "the mesh has {expected} positions and {found} device ids")
             }
-            MeshError::NotAPermutation { device, count } => {
-                write!(f, "device id {device} is not below {count}, the number of devices, or occurs twice in the mesh")
+            MeshError::NoSuchDevice { device, count } => {
+                write!(f, "device id {device} is not below {count}, the number of devices")
             }
+            MeshError::DeviceTwice { device } => write!(f, "the mesh lists device {device} twice"),
         }
     }
 }
@@ -365,7 +370,16 @@ impl std::error::Error for MeshError {}
 impl MeshError {
     /// Returns the message for the person who wrote the mesh at `loc`.
     pub fn diagnostic(&self, loc: &Loc) -> Diagnostic {
-        Diagnostic::error("mesh", loc, self.to_string())
+        let help = match self {
+            MeshError::DuplicateAxis { .. } => "give each axis a name of its own",
+            MeshError::EmptyAxis { .. } => "give the axis one device or more, or leave it out",
+            MeshError::TooManyDevices => "use a smaller mesh",
+            MeshError::TooManyAxes { .. } => "join axes: an axis of size 6 serves for axes of sizes 2 and 3",
+            MeshError::DeviceIds { .. } | MeshError::NoSuchDevice { .. } | MeshError::DeviceTwice { .. } => {
+                "list each device once, from 0 on, or leave out the list: the devices are then in order"
+            }
+        };
+        Diagnostic::error("mesh", loc, self.to_string()).help(help)
     }
 }
 

@@ -230,7 +230,8 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x
         error[mesh]: the mesh has two axes named "x"
           --> t.mlir:1:18
            | sdy.mesh @mesh = <["x"=2, "x"=4]>
-           |                  ^"#]],
+           |                  ^
+           = help: give each axis a name of its own"#]],
     );
     check(
         "sdy.mesh @mesh = <[\"x\"=99999999, \"y\"=99999999]>",
@@ -238,7 +239,8 @@ func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {\"x
         error[mesh]: the mesh has more than 1048576 devices
           --> t.mlir:1:18
            | sdy.mesh @mesh = <["x"=99999999, "y"=99999999]>
-           |                  ^"#]],
+           |                  ^
+           = help: use a smaller mesh"#]],
     );
 }
 
