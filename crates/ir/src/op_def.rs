@@ -19,6 +19,9 @@ pub trait OpDef: Sync {
     /// Returns the name of the op that ends each of the op's regions: `stablehlo.return`.
     fn region_end(&self) -> &'static str;
 
+    /// Returns true if the op may end the body of a function.
+    fn ends_functions(&self) -> bool;
+
     /// Returns true if the op's regions cannot use values from around the op.
     fn is_isolated(&self) -> bool;
 

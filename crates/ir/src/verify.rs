@@ -12,7 +12,7 @@
 //! - Every op keeps its own constraints, from its row of the op table. An op with a region that does not end in a
 //!   terminator is not checked for them, because it is not known what the region returns.
 
-use crate::{Body, Func, MAX_RANK, MAX_REGION_DEPTH, Module, Op, OpCode, OpView, Region, Type, Value};
+use crate::{Body, Func, MAX_RANK, MAX_REGION_DEPTH, Module, Op, OpCode, OpDef, OpView, Region, Type, Value};
 use shardwise_base::{Diagnostic, Diagnostics, Loc, budget, did_you_mean};
 
 /// Checks a module. Returns the violations of one function after the other, and then those of the rule that no function
@@ -147,13 +147,13 @@ impl Verifier<'_> {
         if let Some(&early) = before.iter().find(|&&op| self.is_terminator(op)) {
             return self.found.push(early_terminator(&self.module.view(self.body(), early)));
         }
-        let view = self.module.view(self.body(), last);
-        let parent = self.body()[region].parent.map(|op| self.module.table.def(self.body()[op].code));
-        let end = parent.map_or("func.return", |def| def.region_end());
+        let def = |op: Op| self.module.table.def(self.body()[op].code);
+        let parent = self.body()[region].parent.map(def);
+        let is_its_end = parent.map_or(def(last).ends_functions(), |p| def(last).name() == p.region_end());
         if !self.is_terminator(last) {
             self.found.push(no_terminator(&self.body()[last].loc, &self.func.name));
-        } else if view.name() != end {
-            self.found.push(other_terminator(&view, parent.map(|def| def.name()), end));
+        } else if !is_its_end {
+            self.found.push(other_terminator(&self.module.view(self.body(), last), parent));
         }
     }
 
@@ -250,8 +250,9 @@ fn no_terminator(loc: &Loc, func: &str) -> Diagnostic {
         .help("end it with `stablehlo.return`, `sdy.return` or `return`")
 }
 
-fn other_terminator(view: &OpView<'_>, parent: Option<&str>, end: &str) -> Diagnostic {
-    let of = parent.map_or("a function".into(), |name| format!("a region of `{name}`"));
+fn other_terminator(view: &OpView<'_>, parent: Option<&dyn OpDef>) -> Diagnostic {
+    let of = parent.map_or("a function".into(), |def| format!("a region of `{}`", def.name()));
+    let end = parent.map_or("return", |def| def.region_end());
     Diagnostic::error("region-terminator", view.loc(), format!("`{}` cannot end {of}", view.name()))
         .help(format!("write `{end}` in its place"))
 }

@@ -265,6 +265,11 @@ impl OpDef for Opcode {
         if is_of_shardy { Opcode::SdyReturn } else { Opcode::RegionReturn }.name()
     }
 
+    // JAX ends the function of an approximate selection with `stablehlo.return`.
+    fn ends_functions(&self) -> bool {
+        matches!(self, Opcode::Return | Opcode::RegionReturn)
+    }
+
     fn is_isolated(&self) -> bool {
         self.schema().role == Role::Isolated
     }

@@ -240,7 +240,7 @@ fn permutes_over_axes_name_axes_that_fit() {
 }
 
 #[test]
-fn a_region_without_a_return_is_reported_once() {
+fn a_region_without_its_return_is_reported_once() {
     let check = |body: &str, expected: &str| {
         codes("%x: tensor<8xf32>, %i: tensor<i1>", "tensor<8xf32>", body, &[expected]);
     };
@@ -259,6 +259,11 @@ fn a_region_without_a_return_is_reported_once() {
     check("return %x : tensor<8xf32>\n%0 = stablehlo.add %x, %x : tensor<8xf32>", "region-terminator");
     check(&branch("%1 = stablehlo.add %x, %x : tensor<8xf32>"), "region-terminator");
     check(&branch("stablehlo.return %i : tensor<i1>"), "if_c2");
+    check(&branch("sdy.return %x : tensor<8xf32>"), "region-terminator");
+    check(&branch("func.return %x : tensor<8xf32>"), "region-terminator");
+    check("sdy.return %x : tensor<8xf32>", "region-terminator");
+    // JAX ends functions like this.
+    codes("%x: tensor<8xf32>", "tensor<8xf32>", "stablehlo.return %x : tensor<8xf32>", &[]);
 }
 
 #[test]
