@@ -7,7 +7,7 @@
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
-use shardwise_base::{Diagnostics, EntityVec, Loc};
+use shardwise_base::{Diagnostics, EntityVec, Loc, budget};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::Constness;
 use smallvec::SmallVec;
@@ -88,6 +88,7 @@ impl<'a> Constants<'a> {
     }
 
     fn op(&mut self, op: Op, region: Region) {
+        budget::poll();
         let view = self.module.view(self.body, op);
         let &[result] = view.results() else { return };
         if !self.makes_constant(&view) {

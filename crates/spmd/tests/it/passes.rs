@@ -37,7 +37,7 @@ func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
     assert_eq!(found.0[0].code, "pass-order");
     assert_eq!(
         found.0[0].notes[0].text.to_string(),
-        "run the passes before it first: import, meshes, simplify, dequantize, propagate, lower, join, reshard, defer"
+        "run the passes before it first: import, meshes, simplify, dequantize, propagate, lower, share, join, reshard, defer"
     );
 }
 
