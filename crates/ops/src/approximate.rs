@@ -95,7 +95,13 @@ impl Facts for ApproxTopK {
         })
     }
     answer!(transpose = none("it is not linear"));
-    answer!(batch = none("write it with `top_k`, which has a batch"));
+    fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
+        if mapped[2..].contains(&true) {
+            return Batched::None("its initial values must be the same for the whole batch");
+        }
+        let dim = selection(op).dim as i64 + 1;
+        Batched::leading_of(op, |i| i < 2, CustomCall::with_config(op, "reduction_dim", Attr::int(dim)))
+    }
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
         Ok(op.results().iter().map(|&v| op.body.ty(v).clone()).collect())
     }

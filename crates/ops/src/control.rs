@@ -629,11 +629,23 @@ impl CustomCall {
     /// Returns the dictionary that a custom call passes to its function: `mhlo.backend_config`, else `backend_config`.
     /// Returns `None` if neither is a dictionary.
     pub(crate) fn config<'a>(op: &OpView<'a>) -> Option<&'a Attrs> {
-        ["mhlo.backend_config", "backend_config"].into_iter().find_map(|name| match op.attr(name) {
-            Some(Attr::Dict(config)) => Some(config),
-            _ => None,
-        })
+        CONFIGS.into_iter().find_map(|name| dictionary(op, name))
     }
+
+    /// Returns the attributes of a custom call with another value in the dictionary of [`CustomCall::config`], or
+    /// unchanged if there is no dictionary.
+    pub(crate) fn with_config(op: &OpView<'_>, field: &str, value: Attr) -> Attrs {
+        let found = CONFIGS.into_iter().find_map(|name| Some((name, dictionary(op, name)?)));
+        let Some((name, config)) = found else { return op.attrs().clone() };
+        op.attrs().clone().with(name, Attr::Dict(config.clone().with(field, value)))
+    }
+}
+
+/// The attributes that may hold what a custom call passes to its function, the one that counts first.
+const CONFIGS: [&str; 2] = ["mhlo.backend_config", "backend_config"];
+
+fn dictionary<'a>(op: &OpView<'a>, name: &str) -> Option<&'a Attrs> {
+    if let Some(Attr::Dict(fields)) = op.attr(name) { Some(fields) } else { None }
 }
 
 impl Facts for CustomCall {

@@ -126,6 +126,25 @@ fn a_scattered_sum_may_start_from_another_value_for_each_index() {
 }
 
 #[test]
+fn an_approximate_selection_has_a_batch() {
+    let selection = |elements: &str, args: &str| {
+        format!(
+            r#"func.func @main({args}) -> (tensor<4x2xf64>, tensor<4x2xi32>) {{
+  %i = stablehlo.iota dim = 1 : tensor<4x5xi32>
+  %n = stablehlo.constant dense<-1> : tensor<i32>
+  %low = stablehlo.constant dense<-1.0> : tensor<f64>
+  %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, {elements}, %n) {{called_computations = [@top_k_gt_f64_comparator], mhlo.backend_config = {{reduction_dim = 1 : i64, top_k = 2 : i64}}}} : (tensor<4x5xf64>, tensor<4x5xi32>, tensor<f64>, tensor<i32>) -> (tensor<4x2xf64>, tensor<4x2xi32>)
+  return %0#0, %0#1 : tensor<4x2xf64>, tensor<4x2xi32>
+}}"#
+        )
+    };
+    check_batch(&selection("%low", "%x: tensor<4x5xf64>"), 0.0);
+    let module = parse(&selection("%init", "%x: tensor<4x5xf64>, %init: tensor<f64>"));
+    let found = vmap(&module, module.main().unwrap(), &[0, 1], 3).unwrap_err();
+    assert_eq!(found.iter().map(|d| d.code).collect::<Vec<_>>(), ["no-batch"], "{found}");
+}
+
+#[test]
 fn an_argument_that_is_not_there() {
     let refused = |args: &str, index: usize| {
         let module = parse(&format!("func.func @main({args}) -> tensor<f64> {{\n  return %a : tensor<f64>\n}}"));
