@@ -160,7 +160,7 @@ fn text_bytes(module: &Module) -> usize {
     ops.flat_map(|op| op.attrs.iter().map(|(_, attr)| of_attr(attr))).fold(0, usize::saturating_add)
 }
 
-/// Writes each pass's result to a file such as `DIR/03_reshard.mlir`, until one cannot be written. Writes nothing if
+/// Writes each pass's result to a file such as `DIR/09_reshard.mlir`, until one cannot be written. Writes nothing if
 /// there is no folder.
 pub struct Dumper<'a> {
     dir: Option<&'a Path>,
