@@ -129,12 +129,13 @@ fn a_scattered_sum_may_start_from_another_value_for_each_index() {
 fn an_approximate_selection_has_a_batch() {
     let selection = |elements: &str, args: &str| {
         format!(
-            r#"func.func @main({args}) -> (tensor<4x2xf64>, tensor<4x2xi32>) {{
+            r#"func.func @main({args}) -> (tensor<4x2xf64>, tensor<4x2xf64>) {{
   %i = stablehlo.iota dim = 1 : tensor<4x5xi32>
   %n = stablehlo.constant dense<-1> : tensor<i32>
   %low = stablehlo.constant dense<-1.0> : tensor<f64>
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, {elements}, %n) {{called_computations = [@top_k_gt_f64_comparator], mhlo.backend_config = {{reduction_dim = 1 : i64, top_k = 2 : i64}}}} : (tensor<4x5xf64>, tensor<4x5xi32>, tensor<f64>, tensor<i32>) -> (tensor<4x2xf64>, tensor<4x2xi32>)
-  return %0#0, %0#1 : tensor<4x2xf64>, tensor<4x2xi32>
+  %1 = stablehlo.convert %0#1 : (tensor<4x2xi32>) -> tensor<4x2xf64>
+  return %0#0, %1 : tensor<4x2xf64>, tensor<4x2xf64>
 }}"#
         )
     };
