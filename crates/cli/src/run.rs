@@ -75,8 +75,8 @@ fn show_results(args: &RunArgs, results: &[Literal]) -> Result<(), Diagnostics> 
 
 /// Returns the results of the program for the inputs that the command names. Prints the warnings of the partitioner,
 /// and writes the stages if `source` has a folder for them. If only the interpreter can run the program, prints what
-/// the program prints instead. Fails if the program has no function, if its inputs are missing, wrong or too large, if a stage
-/// cannot be written, or if the program cannot be partitioned, compiled or run.
+/// the program prints instead. Fails if the program has no function, if its inputs are missing, wrong or too large, if
+/// a stage cannot be written, or if the program cannot be partitioned, compiled or run.
 pub fn results(args: &RunArgs, source: &Source, module: &Module) -> Result<Vec<Literal>, Diagnostics> {
     let inputs = inputs(args, module)?;
     if !runs_as_it_stands(module) {

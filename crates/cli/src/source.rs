@@ -64,8 +64,8 @@ impl Source {
     }
 
     /// Reads and verifies the programs that lines `// -----` separate if `is_split` is true. Parts that are only
-    /// comments are left out. The warnings of the programs are not printed. Otherwise, reads the only program as [`Source::read`] does. Fails if the text cannot be read, or if a
-    /// program is not valid.
+    /// comments are left out. The warnings of the programs are not printed. Otherwise, reads the only program as
+    /// [`Source::read`] does. Fails if the text cannot be read, or if a program is not valid.
     pub fn read_all(&self, is_split: bool) -> Result<Vec<Module>, Diagnostics> {
         if !is_split {
             return Ok(vec![self.read()?]);

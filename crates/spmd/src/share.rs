@@ -1,9 +1,8 @@
 //! Makes equal constants one value.
 //!
 //! Propagation copies a constant for each of its uses, with all that it is computed from, so that a constant does not
-//! connect the layouts of its users. Most copies get equal layouts after all: in a model with many layers, the copies of
-//! a table of sines, one or more for each layer, are all replicated. All later passes would lay out, price and copy each
-//! of them.
+//! connect the layouts of its users. Most copies get equal layouts after all. A model may read a table of sines in each
+//! layer: the copies are all replicated. Without this pass, the later passes would do their work for each copy.
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
