@@ -1,9 +1,10 @@
 //! Discrete Fourier transforms of `f32`, `f64`, `c64` and `c128`: the functions of `jax.numpy.fft` for one dimension and
 //! for complex numbers. Dimensions are always named.
 //!
-//! Transforms are computed in 64 bits and rounded once for each three dimensions. They have derivatives and batches. An array that is sharded over
-//! other dimensions needs no communication. A transform needs its own dimensions whole, so an array that is sharded over
-//! them is gathered first: in Explicit mode, this is communication that the program does not ask for.
+//! Transforms are computed in 64 bits and rounded once for each three dimensions. They have derivatives and batches.
+//! An array that is sharded over other dimensions needs no communication. A transform needs its own dimensions whole,
+//! so an array that is sharded over them is gathered first: in Explicit mode, this is communication that the program
+//! does not ask for.
 //!
 //! The inverse transforms are divided by the number of elements: the default of JAX. Its `norm="ortho"` multiplies a
 //! transform of `n` elements by `1 / sqrt(n)`, and an inverse one by `sqrt(n)`. To transform more or fewer elements than

@@ -37,9 +37,10 @@ pub type RatesOf<'a> = dyn Fn(&Mesh) -> Option<Rates> + 'a;
 ///
 /// # Errors
 /// Fails if a layout is over a mesh of several devices that has another number of devices than the main mesh, or on a
-/// device that the main mesh does not have (`mesh-devices`), if the main mesh cannot express axes that the program requires (`mesh-order`), or if what the
-/// program states of the devices cannot hold: the processes of a collective (`collective-process`), axes that are
-/// manual already (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a sharding group (`sharding-group`).
+/// device that the main mesh does not have (`mesh-devices`), if the main mesh cannot express axes that the program
+/// requires (`mesh-order`), or if what the program states of the devices cannot hold: the processes of a collective
+/// (`collective-process`), axes that are manual already (`sdy-manual-bound`), a sharding rule (`sharding-rule`), a
+/// sharding group (`sharding-group`).
 pub fn unify(module: Module, rates: Option<&RatesOf<'_>>, warnings: &mut Diagnostics) -> Result<Module, Diagnostics> {
     let module = over_main_mesh(&module, rates, warnings)?.unwrap_or(module);
     crate::processes::check(&module)?;
