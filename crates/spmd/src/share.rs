@@ -6,7 +6,7 @@
 
 use crate::rewrite::{facts, is_terminator};
 use rustc_hash::{FxHashMap, FxHasher};
-use shardwise_base::{Diagnostics, EntityVec, Loc, budget};
+use shardwise_base::{Diagnostics, EntityVec, budget};
 use shardwise_ir::{Body, Module, Op, OpView, Region, Value};
 use shardwise_ops::Constness;
 use smallvec::SmallVec;
@@ -29,16 +29,16 @@ pub fn share(mut module: Module) -> Result<Module, Diagnostics> {
     Ok(module)
 }
 
-/// Returns the location and the name, in backticks, of the first constant of the main function that [`share`] would
-/// remove, or `None` if there is none.
-pub(crate) fn first(module: &Module) -> Option<(Loc, String)> {
-    let func = module.main()?;
+/// Returns the first op of the body whose constant [`share`] would remove, or `None` if there is none.
+pub(crate) fn first_repeated(module: &Module, body: &Body) -> Option<Op> {
     module.main_mesh()?;
-    let earlier = Constants::of(module, &func.body).earlier;
-    let is_repeated = |op: &Op| func.body[*op].results.first().is_some_and(|v| earlier.contains_key(v));
-    let op = func.body.walk().into_iter().find(is_repeated)?;
-    let view = module.view(&func.body, op);
-    Some((view.loc().clone(), format!("`{}`", view.name())))
+    let earlier = Constants::of(module, body).earlier;
+    body.walk().into_iter().find(|&op| defines_one_of(body, op, &earlier))
+}
+
+/// Returns true if the first result of the op is a key of `values`.
+fn defines_one_of(body: &Body, op: Op, values: &FxHashMap<Value, Value>) -> bool {
+    body[op].results.first().is_some_and(|v| values.contains_key(v))
 }
 
 /// Replaces values in all operands, and removes the ops that define them.
@@ -51,8 +51,7 @@ fn replace(body: &mut Body, earlier: &FxHashMap<Value, Value>) {
         }
     }
     for region in (0..body.region_count()).map(Region::new) {
-        let is_kept = |op: &Op| !body[*op].results.first().is_some_and(|v| earlier.contains_key(v));
-        let kept: Vec<Op> = body[region].ops.iter().copied().filter(is_kept).collect();
+        let kept: Vec<Op> = body[region].ops.iter().copied().filter(|&op| !defines_one_of(body, op, earlier)).collect();
         if kept.len() < body[region].ops.len() {
             body.region_mut(region).ops = kept;
         }

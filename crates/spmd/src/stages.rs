@@ -90,7 +90,8 @@ guarantees! {
         |m| find_op(m, |v| ShardyCollective::of(v).is_some());
     PLAIN_TYPES: "no type is quantized", until None, |m| find_value(m, |b, v| dequantize::names_quantized(b.ty(v)));
     NO_UNUSED: "every function is public, the main function or referred to", until None, unused;
-    SHARED: "no two constants of one region are equal and have one layout", until Some("share"), share::first;
+    SHARED: "no two constants of one region are equal and have one layout", until Some("share"),
+        |m| main(m).and_then(|f| at(m, f, share::first_repeated(m, &f.body)?));
     JOINED: "no op along a sharded dimension could read what its operands are cut from", until Some("join"),
         join::first;
     LAID_OUT: "every tensor outside of reducers and comparators has a sharding", until Some("axes"), without_sharding;
