@@ -11,6 +11,8 @@ pub(crate) mod functions;
 mod kernel;
 pub(crate) mod lanes;
 pub(crate) mod machine;
+#[cfg(target_arch = "x86_64")]
+mod native;
 pub(crate) mod program;
 mod results;
 mod stages;

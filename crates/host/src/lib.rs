@@ -24,6 +24,8 @@ mod kernels;
 mod matmul;
 mod memory;
 mod movement;
+#[cfg(target_arch = "x86_64")]
+mod native;
 mod operand;
 mod parts;
 mod peak;

@@ -181,7 +181,17 @@ struct Dim {
 }
 
 impl Layout {
+    /// Returns the loops for the block machine, in which short rows may be merged.
     pub fn new(program: &Program) -> Result<Layout, Unfusable> {
+        Layout::of(program, true)
+    }
+
+    /// Returns loops in which each row is one run.
+    pub fn unmerged(program: &Program) -> Result<Layout, Unfusable> {
+        Layout::of(program, false)
+    }
+
+    fn of(program: &Program, merges: bool) -> Result<Layout, Unfusable> {
         let mut dims = flatten(program);
         let reducing = dims.iter().any(|d| d.reduced);
         let rows = dims.last().is_some_and(|d| d.reduced);
@@ -191,7 +201,7 @@ impl Layout {
             return Err(Unfusable::Row);
         }
         dims.sort_by_key(|d| d.reduced);
-        let runs = dims.pop_if(|outer| !reducing && is_merged(program, outer, &row)).unwrap_or_else(one);
+        let runs = dims.pop_if(|outer| merges && !reducing && is_merged(program, outer, &row)).unwrap_or_else(one);
         let walk = |(i, operand): (usize, &Operand)| {
             let unit = if operand.role == Role::Index { 1 } else { operand.elem.size() as isize };
             Walk {

@@ -9,17 +9,21 @@
 use super::bound::{Binding, Bound, TILE, frame_bytes};
 use super::emit::{Base, Code, Phase, Reduction, Template, Unfusable, Walk, emit};
 use super::machine::Machine;
+#[cfg(target_arch = "x86_64")]
+use super::native::Tier;
 use super::program::{Node, Program, Role};
 use super::results::Results;
 use super::stages::Stages;
 use super::tiles::{Tiles, tiles_bytes};
 use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
-use crate::parts::{hold, table_bytes};
+use crate::parts::{Pace, hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use std::marker::PhantomData;
+#[cfg(target_arch = "x86_64")]
+use std::sync::Arc;
 
 /// The largest number of lanes of a part of a kernel that is divided by [`By::Rows`], unless the part is one long row.
 /// Rows are grouped up to it, and longer rows are cut into pieces of this length if the kernel has one phase. Tiles
@@ -54,6 +58,9 @@ pub struct Kernel {
     /// The program that runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short
     /// rows, or of leading dimensions of which few lanes are kept.
     stages: Option<Stages>,
+    /// Machine code that runs in place of both, for short rows that one thread runs.
+    #[cfg(target_arch = "x86_64")]
+    tier: Option<Arc<Tier>>,
 }
 
 impl Program {
@@ -75,13 +82,20 @@ impl Program {
         let memory = (0..code.walks.len()).filter(|&o| code.walks[o].operand.role != Role::Index);
         let operands: Vec<(usize, Reach)> = memory.map(|o| (o, code.reach(o))).collect();
         let slot = |o: usize| operands.iter().position(|operand| operand.0 == o);
-        Ok(Kernel {
+        let mut kernel = Kernel {
             slots: (0..code.walks.len()).map(slot).collect(),
             operands,
             single_output: outputs.len() == 1,
             stages: Stages::new(self),
             code,
-        })
+            #[cfg(target_arch = "x86_64")]
+            tier: None,
+        };
+        #[cfg(target_arch = "x86_64")]
+        if kernel.effort(1) == Effort::Small {
+            kernel.tier = Tier::new(self).map(Arc::new);
+        }
+        Ok(kernel)
     }
 }
 
@@ -154,6 +168,17 @@ impl Kernel {
         self.stages.is_some()
     }
 
+    /// Computes the outputs by machine code. Returns false if there is none.
+    #[cfg(test)]
+    pub(crate) fn run_as_machine_code(&self, operands: &[Operand<'_>]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(tier) = self.tier.as_ref().filter(|tier| tier.is_ready(|| usize::MAX / 2)) {
+            self.run_native(tier, operands);
+            return true;
+        }
+        false
+    }
+
     /// Returns the kernel without stages, which runs row by row.
     #[cfg(test)]
     pub(super) fn without_stages(mut self) -> Kernel {
@@ -189,7 +214,27 @@ impl Kernel {
     /// Panics if the last instance lacks operands, or if an operand does not match the program or has fewer bytes than
     /// its strides reach.
     pub fn run(&self, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(tier) = &self.tier
+            && tier.is_ready(|| self.nanoseconds() * (operands.len() / self.operand_count().max(1)))
+        {
+            return self.run_native(tier, operands);
+        }
         self.run_at(Level::best(), workers, operands, streaming);
+    }
+
+    /// Computes the outputs of all instances by machine code, which must be there.
+    #[cfg(target_arch = "x86_64")]
+    fn run_native(&self, tier: &Tier, operands: &[Operand<'_>]) {
+        let count = self.operand_count().max(1);
+        assert_eq!(operands.len() % count, 0, "as many operands for each instance");
+        let (mut pointers, mut pace) = (Vec::with_capacity(count), Pace::default());
+        for instance in operands.chunks(count) {
+            pointers.clear();
+            self.add_pointers(instance, &mut pointers);
+            tier.run(&self.slots, &pointers);
+            pace.spend(self.nanoseconds());
+        }
     }
 
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {

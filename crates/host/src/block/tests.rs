@@ -23,6 +23,11 @@ impl Random {
         self.0
     }
 
+    /// Returns a random number from 0 to `count - 1`.
+    pub(crate) fn pick(&mut self, count: usize) -> usize {
+        (self.next() >> 20) as usize % count
+    }
+
     /// Returns a random multiple of 1/4 from -32 to 32.
     pub(crate) fn dyadic(&mut self) -> f32 {
         (self.next() % 257) as f32 / 4.0 - 32.0
@@ -43,6 +48,20 @@ fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source
         }
     }
     assert!(all.iter().all(|bits| *bits == all[0]), "levels or workers differ");
+    let mut operands: Vec<Operand> = inputs.iter().copied().map(Operand::Read).collect();
+    let mut native = out.to_vec();
+    bytemuck::cast_slice_mut::<T, u8>(&mut native).fill(7);
+    operands.push(Operand::Write(Target::of(&mut native)));
+    if kernel.run_as_machine_code(&operands) {
+        let is_same = |(a, b): (&T, &T)| bytemuck::bytes_of(a) == bytemuck::bytes_of(b) || (is_nan(a) && is_nan(b));
+        assert!(native.iter().zip(&*out).all(is_same), "machine code: {native:?}, {out:?}");
+    }
+}
+
+/// Returns true if `x` is NaN, whose bits may differ between machine code and the block machine.
+fn is_nan<T: PartialEq>(x: &T) -> bool {
+    let same = x;
+    x != same
 }
 
 fn specials<W: Word>(random: &mut Random) -> W {

@@ -1,11 +1,10 @@
 //! Instructions of small programs as machine code.
 #![forbid(unsafe_code)]
 
-use super::builder::{Builder, Width, flags};
-use super::formulas::formula;
-use super::lanes::{Operands, is_native};
+use super::builder::Builder;
 use crate::block::machine::Op;
 use crate::elem::Elem;
+use crate::native::{Operands, Width, formula, is_native};
 use crate::small::code::Slice;
 use crate::small::words::Place;
 use crate::small::{Action, Input, Ins, Window};
@@ -95,7 +94,7 @@ impl<'c> Builder<'_, 'c> {
         let constant = if b.step == 0 { self.constant(width, b.at as usize) } else { None };
         for (first, lanes) in pieces(width, len) {
             let [a, b] = [a, b].map(|place| self.operand(width, place, first, lanes));
-            let result = self.apply(op, width, Operands { a, b, constant, lanes });
+            let result = self.v.apply(op, width, Operands { a, b, constant, lanes });
             self.store(width, to + first, lanes, result);
         }
     }
@@ -103,7 +102,7 @@ impl<'c> Builder<'_, 'c> {
     fn select(&mut self, width: Width, len: usize, to: usize, places: [Place; 3]) {
         for (first, lanes) in pieces(width, len) {
             let [predicate, a, b] = places.map(|place| self.operand(width, place, first, lanes));
-            let result = self.b.ins().bitselect(predicate, a, b);
+            let result = self.v.b.ins().bitselect(predicate, a, b);
             self.store(width, to + first, lanes, result);
         }
     }
@@ -144,7 +143,7 @@ impl<'c> Builder<'_, 'c> {
                 let mut result = self.load(width, firsts[0] as usize + first, lanes);
                 for &row in &firsts[1..] {
                     let b = self.load(width, row as usize + first, lanes);
-                    result = self.apply(op, width, Operands { a: result, b, constant: None, lanes });
+                    result = self.v.apply(op, width, Operands { a: result, b, constant: None, lanes });
                 }
                 self.store(width, to + k * run + first, lanes, result);
             }
@@ -165,7 +164,7 @@ impl<'c> Builder<'_, 'c> {
                 let row = self.folded(width, op, identity, first as usize, row_len);
                 total = Some(match total {
                     None => row,
-                    Some(a) => self.apply(op, width, Operands { a, b: row, constant: None, lanes: 1 }),
+                    Some(a) => self.v.apply(op, width, Operands { a, b: row, constant: None, lanes: 1 }),
                 });
             }
             self.store(width, to + k, 1, total?);
@@ -179,31 +178,9 @@ impl<'c> Builder<'_, 'c> {
         let mut partials: Vec<Value> = vec![];
         for (first, lanes) in pieces(width, len) {
             let vector = self.load(width, at + first, lanes);
-            partials.push(if lanes < all { self.filled(width, vector, lanes, identity) } else { vector });
+            partials.push(if lanes < all { self.v.filled(width, vector, lanes, identity) } else { vector });
         }
-        let mut live = len.next_power_of_two();
-        while live > all {
-            live /= 2;
-            let high = partials.split_off((live / all).min(partials.len()));
-            for (a, b) in partials.iter_mut().zip(high) {
-                *a = self.apply(op, width, Operands { a: *a, b, constant: None, lanes: all });
-            }
-        }
-        let mut result = partials[0];
-        while live > 1 {
-            live /= 2;
-            let upper: Vec<usize> = (live..2 * live).collect();
-            let b = self.permuted(width, result, &upper);
-            result = self.apply(op, width, Operands { a: result, b, constant: None, lanes: live });
-        }
-        result
-    }
-
-    /// Returns a vector with the first lanes of another one. The others are the identity.
-    fn filled(&mut self, width: Width, vector: Value, lanes: usize, identity: u64) -> Value {
-        let mask = self.vector(width, &vec![u64::MAX; lanes]);
-        let identity = self.all(width, identity);
-        self.b.ins().bitselect(mask, vector, identity)
+        self.v.folded(width, op, partials, len.next_power_of_two())
     }
 
     fn dot(
@@ -218,7 +195,7 @@ impl<'c> Builder<'_, 'c> {
         (run.div_ceil(width.lanes()) * table.len() / 2 <= 4 * MOST).then_some(())?;
         for (k, products) in table.chunks_exact(table.len() / runs).enumerate() {
             for (first, lanes) in pieces(width, run) {
-                let mut sum = self.all(width, 0);
+                let mut sum = self.v.all(width, 0);
                 for pair in products.chunks_exact(2) {
                     let place = |i: usize| Place { elem: Elem::F32, at: pair[i], step: steps[i] };
                     let step = |i: usize| if run == 1 { Place { step: 1, ..place(i) } } else { place(i) };
@@ -234,12 +211,12 @@ impl<'c> Builder<'_, 'c> {
     /// Adds the product of two vectors to a third.
     fn product(&mut self, width: Width, is_float: bool, [a, b, sum]: [Value; 3]) -> Value {
         if !is_float {
-            let product = self.b.ins().imul(a, b);
-            return self.b.ins().iadd(product, sum);
+            let product = self.v.b.ins().imul(a, b);
+            return self.v.b.ins().iadd(product, sum);
         }
-        let [a, b, sum] = [a, b, sum].map(|vector| self.cast(width.floats(), vector));
-        let sum = self.b.ins().fma(a, b, sum);
-        self.cast(width.ints(), sum)
+        let [a, b, sum] = [a, b, sum].map(|vector| self.v.cast(width.floats(), vector));
+        let sum = self.v.b.ins().fma(a, b, sum);
+        self.v.cast(width.ints(), sum)
     }
 
     /// Returns the starts of a slice as integers of 64 bits, before they are clamped.
@@ -253,24 +230,24 @@ impl<'c> Builder<'_, 'c> {
         match place.elem {
             Elem::I64 => word,
             Elem::U64 => {
-                let most = self.b.ins().iconst(types::I64, i64::MAX);
-                self.b.ins().umin(word, most)
+                let most = self.v.b.ins().iconst(types::I64, i64::MAX);
+                self.v.b.ins().umin(word, most)
             }
-            elem if elem.is_signed() => self.b.ins().sextend(types::I64, word),
-            _ => self.b.ins().uextend(types::I64, word),
+            elem if elem.is_signed() => self.v.b.ins().sextend(types::I64, word),
+            _ => self.v.b.ins().uextend(types::I64, word),
         }
     }
 
     /// Returns the number of elements by which a slice moves, given its starts.
     fn moved(&mut self, window: &Window, slice: Slice, starts: &[Value]) -> Value {
-        let mut moved = self.b.ins().iconst(types::I64, i64::from(slice.base));
+        let mut moved = self.v.b.ins().iconst(types::I64, i64::from(slice.base));
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {
             let [zero, most, stride] =
-                [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.b.ins().iconst(types::I64, n));
-            let index = self.b.ins().smax(index, zero);
-            let index = self.b.ins().smin(index, most);
-            let by = self.b.ins().imul(index, stride);
-            moved = self.b.ins().iadd(moved, by);
+                [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.v.b.ins().iconst(types::I64, n));
+            let index = self.v.b.ins().smax(index, zero);
+            let index = self.v.b.ins().smin(index, most);
+            let by = self.v.b.ins().imul(index, stride);
+            moved = self.v.b.ins().iadd(moved, by);
         }
         moved
     }
@@ -285,8 +262,8 @@ impl<'c> Builder<'_, 'c> {
     }
 
     fn moved_address(&mut self, base: Value, size: usize, moved: Value) -> Value {
-        let bytes = self.b.ins().imul_imm_s(moved, size as i64);
-        self.b.ins().iadd(base, bytes)
+        let bytes = self.v.b.ins().imul_imm_s(moved, size as i64);
+        self.v.b.ins().iadd(base, bytes)
     }
 
     fn window(&mut self, width: Width, to: usize, window: &Window) {
@@ -304,7 +281,7 @@ impl<'c> Builder<'_, 'c> {
         for (k, &from) in self.table(&window.table).iter().enumerate() {
             for (first, lanes) in pieces(width, run) {
                 let offset = (from as usize + first) * width.bytes();
-                let vector = self.load_at(width, address, offset, lanes);
+                let vector = self.v.load_at(width, address, offset, lanes);
                 self.store(width, to + k * run + first, lanes, vector);
             }
         }
@@ -330,12 +307,12 @@ impl<'c> Builder<'_, 'c> {
             let places = self.slice_pieces(width, window, k);
             let vectors: Vec<Value> = places.iter().map(|&place| of(self, place)).collect();
             // What is computed in a conditional block is not known after it.
-            let next = self.b.create_block();
+            let next = self.v.b.create_block();
             if is_conditional {
                 let is_inside = self.is_inside(window, &starts);
-                let inside = self.b.create_block();
-                self.b.ins().brif(is_inside, inside, &[], next, &[]);
-                self.b.switch_to_block(inside);
+                let inside = self.v.b.create_block();
+                self.v.b.ins().brif(is_inside, inside, &[], next, &[]);
+                self.v.b.switch_to_block(inside);
             }
             let moved = self.moved(window, slice, &starts);
             let address = self.moved_address(self.area(width), width.bytes(), moved);
@@ -344,14 +321,14 @@ impl<'c> Builder<'_, 'c> {
                 let vector = match combine {
                     None => vector,
                     Some(op) => {
-                        let a = self.load_at(width, address, offset, lanes);
-                        self.apply(op.combination(), width, Operands { a, b: vector, constant: None, lanes })
+                        let a = self.v.load_at(width, address, offset, lanes);
+                        self.v.apply(op.combination(), width, Operands { a, b: vector, constant: None, lanes })
                     }
                 };
-                self.store_at(width, address, offset, lanes, vector);
+                self.v.store_at(width, address, offset, lanes, vector);
             }
-            self.b.ins().jump(next, &[]);
-            self.b.switch_to_block(next);
+            self.v.b.ins().jump(next, &[]);
+            self.v.b.switch_to_block(next);
         }
         self.forget(width, reach);
         Some(())
@@ -369,12 +346,12 @@ impl<'c> Builder<'_, 'c> {
 
     /// Returns a truth value that is true if none of the starts of a slice would be clamped.
     fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
-        let mut result = self.b.ins().iconst(types::I8, 1);
+        let mut result = self.v.b.ins().iconst(types::I8, 1);
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {
-            let most = self.b.ins().iconst(types::I64, i64::from(start.most));
+            let most = self.v.b.ins().iconst(types::I64, i64::from(start.most));
             // A negative start is a large unsigned number.
-            let is_inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, index, most);
-            result = self.b.ins().band(result, is_inside);
+            let is_inside = self.v.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, index, most);
+            result = self.v.b.ins().band(result, is_inside);
         }
         result
     }
@@ -391,8 +368,8 @@ impl<'c> Builder<'_, 'c> {
             }
             let runs = self.table(&window.table).iter();
             for (i, from) in runs.flat_map(|&from| from..from + window.run).enumerate() {
-                let word = self.load_element(width, elem, address, from as usize * elem.size());
-                let vector = self.b.ins().scalar_to_vector(width.ints(), word);
+                let word = self.v.load_element(width, elem, address, from as usize * elem.size());
+                let vector = self.v.b.ins().scalar_to_vector(width.ints(), word);
                 self.store(width, to + i, 1, vector);
             }
         }
@@ -406,17 +383,6 @@ impl<'c> Builder<'_, 'c> {
         self.input(array)
     }
 
-    /// Returns an integer or a truth value in memory as a word.
-    fn load_element(&mut self, width: Width, elem: Elem, address: Value, offset: usize) -> Value {
-        let (address, offset) = self.near(address, offset);
-        let element = self.b.ins().load(integer(elem), flags(), address, offset);
-        match elem {
-            Elem::Bool => self.b.ins().bmask(width.int(), element),
-            elem if elem.is_signed() => self.b.ins().sextend(width.int(), element),
-            _ => self.b.ins().uextend(width.int(), element),
-        }
-    }
-
     /// Copies an array to a window of an input, or returns `None` if the interpreter must do it.
     fn write(&mut self, width: Width, array: u32, update: Place, window: &Window) -> Option<()> {
         let elem = update.elem;
@@ -426,19 +392,14 @@ impl<'c> Builder<'_, 'c> {
         if elem.size() == width.bytes() {
             for (to, first, lanes) in self.slice_pieces(width, window, 0) {
                 let vector = self.operand(width, update, first, lanes);
-                self.store_at(width, address, to * elem.size(), lanes, vector);
+                self.v.store_at(width, address, to * elem.size(), lanes, vector);
             }
             return Some(());
         }
         let runs = self.table(&window.table).iter();
         for (i, to) in runs.flat_map(|&to| to..to + window.run).enumerate() {
-            let mut word = self.scalar(width, update.word(i));
-            if elem == Elem::Bool {
-                word = self.b.ins().band_imm_s(word, 1);
-            }
-            let element = self.b.ins().ireduce(integer(elem), word);
-            let (address, offset) = self.near(address, to as usize * elem.size());
-            self.b.ins().store(flags(), element, address, offset);
+            let word = self.scalar(width, update.word(i));
+            self.v.store_element(width, elem, address, to as usize * elem.size(), word);
         }
         Some(())
     }
@@ -450,14 +411,14 @@ impl<'c> Builder<'_, 'c> {
             let word = self.scalar(narrow, from.word(i));
             let word = match from.elem {
                 elem if elem.is_float() => {
-                    let float = self.b.ins().bitcast(types::F32, MemFlagsData::new(), word);
-                    let float = self.b.ins().fpromote(types::F64, float);
-                    self.b.ins().bitcast(types::I64, MemFlagsData::new(), float)
+                    let float = self.v.b.ins().bitcast(types::F32, MemFlagsData::new(), word);
+                    let float = self.v.b.ins().fpromote(types::F64, float);
+                    self.v.b.ins().bitcast(types::I64, MemFlagsData::new(), float)
                 }
-                elem if elem.is_unsigned() => self.b.ins().uextend(types::I64, word),
-                _ => self.b.ins().sextend(types::I64, word),
+                elem if elem.is_unsigned() => self.v.b.ins().uextend(types::I64, word),
+                _ => self.v.b.ins().sextend(types::I64, word),
             };
-            let vector = self.b.ins().scalar_to_vector(types::I64X2, word);
+            let vector = self.v.b.ins().scalar_to_vector(types::I64X2, word);
             self.store(wide, to + i, 1, vector);
         }
         Some(())
@@ -469,13 +430,13 @@ impl<'c> Builder<'_, 'c> {
         for i in 0..len {
             let word = self.scalar(wide, from.word(i));
             let word = if elem.is_float() {
-                let float = self.b.ins().bitcast(types::F64, MemFlagsData::new(), word);
-                let float = self.b.ins().fdemote(types::F32, float);
-                self.b.ins().bitcast(types::I32, MemFlagsData::new(), float)
+                let float = self.v.b.ins().bitcast(types::F64, MemFlagsData::new(), word);
+                let float = self.v.b.ins().fdemote(types::F32, float);
+                self.v.b.ins().bitcast(types::I32, MemFlagsData::new(), float)
             } else {
-                self.b.ins().ireduce(types::I32, word)
+                self.v.b.ins().ireduce(types::I32, word)
             };
-            let vector = self.b.ins().scalar_to_vector(types::I32X4, word);
+            let vector = self.v.b.ins().scalar_to_vector(types::I32X4, word);
             self.store(narrow, to + i, 1, vector);
         }
         Some(())
@@ -487,16 +448,6 @@ impl<'c> Builder<'_, 'c> {
 fn is_accessed(width: Width, elem: Elem, window: &Window) -> bool {
     let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
     elem.size() == width.bytes() || (is_integer && window.len() <= MOST)
-}
-
-/// Returns the type of the bits of an element of an integer or truth type.
-fn integer(elem: Elem) -> types::Type {
-    match elem.size() {
-        1 => types::I8,
-        2 => types::I16,
-        4 => types::I32,
-        _ => types::I64,
-    }
 }
 
 /// Returns the number of the first element and the number of elements of each vector of an array.

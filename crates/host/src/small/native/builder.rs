@@ -2,55 +2,16 @@
 #![forbid(unsafe_code)]
 
 use super::frame::{Frame, pay, step};
+use crate::native::{Vectors, Width, flags};
 use crate::small::code::POLLED;
 use crate::small::words::Place;
 use crate::small::{Code, Ins};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, Block, Endianness, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
-};
-use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_codegen::ir::{Block, InstBuilder, SigRef, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 use std::ops::Range;
-
-/// The width of words.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Width {
-    pub is_wide: bool,
-}
-
-impl Width {
-    /// Returns the number of lanes of a vector.
-    pub fn lanes(self) -> usize {
-        if self.is_wide { 2 } else { 4 }
-    }
-
-    pub fn bytes(self) -> usize {
-        if self.is_wide { 8 } else { 4 }
-    }
-
-    pub fn bits(self) -> u64 {
-        8 * self.bytes() as u64
-    }
-
-    pub fn int(self) -> Type {
-        if self.is_wide { types::I64 } else { types::I32 }
-    }
-
-    pub fn float(self) -> Type {
-        if self.is_wide { types::F64 } else { types::F32 }
-    }
-
-    pub fn ints(self) -> Type {
-        if self.is_wide { types::I64X2 } else { types::I32X4 }
-    }
-
-    pub fn floats(self) -> Type {
-        if self.is_wide { types::F64X2 } else { types::F32X4 }
-    }
-}
 
 /// Words that follow each other, as the first lanes of a vector. The others may have any bits.
 #[derive(Clone, Copy)]
@@ -71,9 +32,6 @@ struct Known {
 /// The most lanes of a vector.
 const MAX_LANES: usize = 4;
 
-/// The number of bytes of a vector.
-const VECTOR_BYTES: i32 = 16;
-
 impl Known {
     /// Forgets all vectors that have one of these words.
     fn forget(&mut self, words: Range<usize>) {
@@ -92,7 +50,7 @@ impl Known {
 
 /// A function while it is built.
 pub struct Builder<'f, 'c> {
-    pub b: FunctionBuilder<'f>,
+    pub v: Vectors<'f>,
     pub code: &'c Code,
     /// For each width, true for each word that no instruction and no input sets.
     constant: &'c [Vec<bool>; 2],
@@ -117,33 +75,33 @@ impl<'f, 'c> Builder<'f, 'c> {
         let frame = b.block_params(entry)[0];
         let mut field = |offset: usize| b.ins().load(types::I64, flags(), frame, offset as i32);
         let areas = [field(offset_of!(Frame<'_>, narrow)), field(offset_of!(Frame<'_>, wide))];
-        Builder { b, code, constant, frame, areas, known: Default::default(), signature, stop }
+        let v = Vectors { b };
+        Builder { v, code, constant, frame, areas, known: Default::default(), signature, stop }
     }
 
     /// Returns the second argument of the function.
     pub fn argument(&self) -> Value {
-        let entry = self.b.func.layout.entry_block().expect("a block");
-        self.b.block_params(entry)[1]
+        let entry = self.v.b.func.layout.entry_block().expect("a block");
+        self.v.b.block_params(entry)[1]
     }
 
-    /// Ends the function.
-    pub fn finish(mut self, config: TargetFrontendConfig) {
-        self.b.switch_to_block(self.stop);
-        let one = self.b.ins().iconst(types::I32, 1);
-        self.b.ins().return_(&[one]);
-        self.b.seal_all_blocks();
-        self.b.finalize(config);
+    /// Ends the function, and returns it.
+    pub fn finish(mut self) -> FunctionBuilder<'f> {
+        self.v.b.switch_to_block(self.stop);
+        let one = self.v.b.ins().iconst(types::I32, 1);
+        self.v.b.ins().return_(&[one]);
+        self.v.b
     }
 
     /// Adds a return from the function, with the result 0.
     pub fn exit(&mut self) {
-        let zero = self.b.ins().iconst(types::I32, 0);
-        self.b.ins().return_(&[zero]);
+        let zero = self.v.b.ins().iconst(types::I32, 0);
+        self.v.b.ins().return_(&[zero]);
     }
 
     /// Continues in a block that may also be entered from other blocks than the one before it. Forgets all words.
     pub fn start(&mut self, block: Block) {
-        self.b.switch_to_block(block);
+        self.v.b.switch_to_block(block);
         self.start_anew();
     }
 
@@ -154,38 +112,25 @@ impl<'f, 'c> Builder<'f, 'c> {
 
     /// Adds a call of the function at a constant address, and a return from this one if that one has ended the run.
     pub fn call(&mut self, address: usize, argument: u32) {
-        let address = self.b.ins().iconst(types::I64, address as i64);
+        let address = self.v.b.ins().iconst(types::I64, address as i64);
         self.call_at(address, argument);
     }
 
     /// Adds a call of the function whose address is at a constant address, as [`Builder::call`] does, with the argument
     /// 0.
     pub fn call_part(&mut self, address: usize) {
-        let address = self.b.ins().iconst(types::I64, address as i64);
-        let function = self.b.ins().load(types::I64, flags(), address, 0);
+        let address = self.v.b.ins().iconst(types::I64, address as i64);
+        let function = self.v.b.ins().load(types::I64, flags(), address, 0);
         self.call_at(function, 0);
     }
 
     fn call_at(&mut self, function: Value, argument: u32) {
-        let argument = self.b.ins().iconst(types::I32, i64::from(argument));
-        let call = self.b.ins().call_indirect(self.signature, function, &[self.frame, argument]);
-        let ended = self.b.inst_results(call)[0];
-        let next = self.b.create_block();
-        self.b.ins().brif(ended, self.stop, &[], next, &[]);
-        self.b.switch_to_block(next);
-    }
-
-    /// Adds a call of the function at a constant address, which has no effects, and returns its result. The function
-    /// may ignore the last arguments.
-    pub fn call_formula(&mut self, address: usize, arguments: &[Value], result: Type) -> Value {
-        let mut signature = Signature::new(self.b.func.signature.call_conv);
-        let param = |&value: &Value| AbiParam::new(self.b.func.dfg.value_type(value));
-        signature.params.extend(arguments.iter().map(param));
-        signature.returns.push(AbiParam::new(result));
-        let signature = self.b.import_signature(signature);
-        let address = self.b.ins().iconst(types::I64, address as i64);
-        let call = self.b.ins().call_indirect(signature, address, arguments);
-        self.b.inst_results(call)[0]
+        let argument = self.v.b.ins().iconst(types::I32, i64::from(argument));
+        let call = self.v.b.ins().call_indirect(self.signature, function, &[self.frame, argument]);
+        let ended = self.v.b.inst_results(call)[0];
+        let next = self.v.b.create_block();
+        self.v.b.ins().brif(ended, self.stop, &[], next, &[]);
+        self.v.b.switch_to_block(next);
     }
 
     /// Adds a call of the interpreter for instruction number `at`, and forgets the words that the instruction sets.
@@ -200,23 +145,23 @@ impl<'f, 'c> Builder<'f, 'c> {
     /// [`POLLED`] or more.
     pub fn pay(&mut self, instructions: u32) {
         let offset = offset_of!(Frame<'_>, unpaid) as i32;
-        let unpaid = self.b.ins().load(types::I32, flags(), self.frame, offset);
-        let unpaid = self.b.ins().iadd_imm_s(unpaid, i64::from(instructions));
-        self.b.ins().store(flags(), unpaid, self.frame, offset);
-        let (many, next) = (self.b.create_block(), self.b.create_block());
-        let is_many = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, unpaid, i64::from(POLLED));
-        self.b.ins().brif(is_many, many, &[], next, &[]);
-        self.b.switch_to_block(many);
+        let unpaid = self.v.b.ins().load(types::I32, flags(), self.frame, offset);
+        let unpaid = self.v.b.ins().iadd_imm_s(unpaid, i64::from(instructions));
+        self.v.b.ins().store(flags(), unpaid, self.frame, offset);
+        let (many, next) = (self.v.b.create_block(), self.v.b.create_block());
+        let is_many = self.v.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, unpaid, i64::from(POLLED));
+        self.v.b.ins().brif(is_many, many, &[], next, &[]);
+        self.v.b.switch_to_block(many);
         self.call(pay as *const () as usize, 0);
-        self.b.ins().jump(next, &[]);
-        self.b.switch_to_block(next);
+        self.v.b.ins().jump(next, &[]);
+        self.v.b.switch_to_block(next);
     }
 
     /// Returns the address of input number `input`.
     pub fn input(&mut self, input: u32) -> Value {
         let offset = offset_of!(Frame<'_>, inputs) as i32;
-        let inputs = self.b.ins().load(types::I64, flags(), self.frame, offset);
-        self.b.ins().load(types::I64, flags(), inputs, 8 * input as i32)
+        let inputs = self.v.b.ins().load(types::I64, flags(), self.frame, offset);
+        self.v.b.ins().load(types::I64, flags(), inputs, 8 * input as i32)
     }
 
     /// Returns the address of the words of a width.
@@ -239,34 +184,11 @@ impl<'f, 'c> Builder<'f, 'c> {
         is_constant.then(|| self.code.words.get(width.is_wide, word))
     }
 
-    /// Returns a vector with these words as its first lanes, and 0 in the others.
-    pub fn vector(&mut self, width: Width, words: &[u64]) -> Value {
-        let mut bytes: Vec<u8> = vec![];
-        words.iter().for_each(|word| bytes.extend(&word.to_le_bytes()[..width.bytes()]));
-        bytes.resize(16, 0);
-        let constant = self.b.func.dfg.constants.insert(bytes.into());
-        self.b.ins().vconst(width.ints(), constant)
-    }
-
-    /// Returns a vector whose lanes are all one word.
-    pub fn all(&mut self, width: Width, bits: u64) -> Value {
-        self.vector(width, &vec![bits; width.lanes()])
-    }
-
-    /// Returns the bits of a vector as another type.
-    pub fn cast(&mut self, ty: Type, vector: Value) -> Value {
-        let flags = MemFlagsData::new().with_endianness(Endianness::Little);
-        match self.b.func.dfg.value_type(vector) == ty {
-            true => vector,
-            false => self.b.ins().bitcast(ty, flags, vector),
-        }
-    }
-
     /// Returns words that follow each other as the first lanes of a vector.
     pub fn load(&mut self, width: Width, at: usize, lanes: usize) -> Value {
         let constants: Option<Vec<u64>> = (at..at + lanes).map(|word| self.constant(width, word)).collect();
         if let Some(words) = constants {
-            return self.vector(width, &words);
+            return self.v.vector(width, &words);
         }
         match self.known(width).find(at) {
             Some((piece, 0)) if piece.lanes >= lanes => return piece.vector,
@@ -278,68 +200,16 @@ impl<'f, 'c> Builder<'f, 'c> {
             return self.joined(width, &words);
         }
         let (base, offset) = (self.area(width), at * width.bytes());
-        let vector = self.load_at(width, base, offset, lanes);
+        let vector = self.v.load_at(width, base, offset, lanes);
         self.set(width, at, lanes, vector);
         vector
-    }
-
-    /// Returns an address and an offset that lead to the byte `offset` bytes after `base`. The offsets of the bytes of
-    /// a vector there fit into instructions, too.
-    pub fn near(&mut self, base: Value, offset: usize) -> (Value, i32) {
-        match i32::try_from(offset) {
-            Ok(near) if near <= i32::MAX - VECTOR_BYTES => (base, near),
-            _ => {
-                let by = self.b.ins().iconst(types::I64, offset as i64);
-                (self.b.ins().iadd(base, by), 0)
-            }
-        }
-    }
-
-    /// Returns words in memory, from `offset` bytes after `base` on, as the first lanes of a vector.
-    pub fn load_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize) -> Value {
-        let (base, offset) = self.near(base, offset);
-        let float = match lanes * width.bytes() {
-            16 => return self.b.ins().load(width.ints(), flags(), base, offset),
-            4 => types::F32,
-            _ => types::F64,
-        };
-        let first = self.b.ins().load(float, flags(), base, offset);
-        let vector = self.b.ins().scalar_to_vector(vector_of(float), first);
-        if lanes == 3 {
-            let third = self.b.ins().load(types::F32, flags(), base, offset + 8);
-            let vector = self.cast(types::F32X4, vector);
-            let vector = self.b.ins().insertlane(vector, third, 2);
-            return self.cast(width.ints(), vector);
-        }
-        self.cast(width.ints(), vector)
     }
 
     /// Sets words that follow each other to the first lanes of a vector.
     pub fn store(&mut self, width: Width, at: usize, lanes: usize, vector: Value) {
         let (base, offset) = (self.area(width), at * width.bytes());
-        self.store_at(width, base, offset, lanes, vector);
+        self.v.store_at(width, base, offset, lanes, vector);
         self.set(width, at, lanes, vector);
-    }
-
-    /// Stores the first lanes of a vector to memory, from `offset` bytes after `base` on.
-    pub fn store_at(&mut self, width: Width, base: Value, offset: usize, lanes: usize, vector: Value) {
-        let (base, offset) = self.near(base, offset);
-        let float = match lanes * width.bytes() {
-            16 => {
-                self.b.ins().store(flags(), vector, base, offset);
-                return;
-            }
-            4 => types::F32,
-            _ => types::F64,
-        };
-        let whole = self.cast(vector_of(float), vector);
-        let first = self.b.ins().extractlane(whole, 0);
-        self.b.ins().store(flags(), first, base, offset);
-        if lanes == 3 {
-            let whole = self.cast(types::F32X4, vector);
-            let third = self.b.ins().extractlane(whole, 2);
-            self.b.ins().store(flags(), third, base, offset + 8);
-        }
     }
 
     /// Records that words that follow each other are the first lanes of a vector.
@@ -357,63 +227,51 @@ impl<'f, 'c> Builder<'f, 'c> {
             && found.iter().all(|(piece, _)| piece.vector == found[0].0.vector)
         {
             let lanes: Vec<usize> = found.iter().map(|(_, lane)| *lane).collect();
-            return self.permuted(width, found[0].0.vector, &lanes);
+            return self.v.permuted(width, found[0].0.vector, &lanes);
         }
         let first = self.float(width, words[0]);
-        let mut vector = self.b.ins().scalar_to_vector(width.floats(), first);
+        let mut vector = self.v.b.ins().scalar_to_vector(width.floats(), first);
         for (lane, &word) in words.iter().enumerate().skip(1) {
             let float = self.float(width, word);
-            vector = self.b.ins().insertlane(vector, float, lane as u8);
+            vector = self.v.b.ins().insertlane(vector, float, lane as u8);
         }
-        self.cast(width.ints(), vector)
-    }
-
-    /// Returns a vector whose first lanes are lanes of another one.
-    pub fn permuted(&mut self, width: Width, vector: Value, lanes: &[usize]) -> Value {
-        let bytes = (0..width.lanes()).flat_map(|lane| {
-            let from = lanes.get(lane).copied().unwrap_or(lane);
-            (0..width.bytes()).map(move |byte| (from * width.bytes() + byte) as u8)
-        });
-        let mask = self.b.func.dfg.immediates.push(bytes.collect::<Vec<u8>>().into());
-        let vector = self.cast(types::I8X16, vector);
-        let vector = self.b.ins().shuffle(vector, vector, mask);
-        self.cast(width.ints(), vector)
+        self.v.cast(width.ints(), vector)
     }
 
     /// Returns the bits of a word as a float.
     fn float(&mut self, width: Width, word: usize) -> Value {
         if let Some((piece, lane)) = self.known(width).find(word) {
-            let vector = self.cast(width.floats(), piece.vector);
-            return self.b.ins().extractlane(vector, lane as u8);
+            let vector = self.v.cast(width.floats(), piece.vector);
+            return self.v.b.ins().extractlane(vector, lane as u8);
         }
         let base = self.area(width);
-        self.b.ins().load(width.float(), flags(), base, (word * width.bytes()) as i32)
+        self.v.b.ins().load(width.float(), flags(), base, (word * width.bytes()) as i32)
     }
 
     /// Returns a word as an integer.
     pub fn scalar(&mut self, width: Width, word: usize) -> Value {
         if let Some(bits) = self.constant(width, word) {
             let bits = if width.is_wide { bits as i64 } else { i64::from(bits as u32 as i32) };
-            return self.b.ins().iconst(width.int(), bits);
+            return self.v.b.ins().iconst(width.int(), bits);
         }
         if let Some((piece, lane)) = self.known(width).find(word) {
-            return self.b.ins().extractlane(piece.vector, lane as u8);
+            return self.v.b.ins().extractlane(piece.vector, lane as u8);
         }
         let base = self.area(width);
-        self.b.ins().load(width.int(), flags(), base, (word * width.bytes()) as i32)
+        self.v.b.ins().load(width.int(), flags(), base, (word * width.bytes()) as i32)
     }
 
     /// Returns a vector whose lanes are all one word of a program.
     pub fn splat(&mut self, width: Width, word: usize) -> Value {
         if let Some(bits) = self.constant(width, word) {
-            return self.all(width, bits);
+            return self.v.all(width, bits);
         }
         if let Some(&vector) = self.known(width).splats.get(&word) {
             return vector;
         }
         let float = self.float(width, word);
-        let vector = self.b.ins().splat(width.floats(), float);
-        let vector = self.cast(width.ints(), vector);
+        let vector = self.v.b.ins().splat(width.floats(), float);
+        let vector = self.v.cast(width.ints(), vector);
         self.known(width).splats.insert(word, vector);
         vector
     }
@@ -425,13 +283,4 @@ impl<'f, 'c> Builder<'f, 'c> {
             _ => self.load(width, place.at as usize + first, lanes),
         }
     }
-}
-
-/// Returns the flags of an access to memory that the program may access, at any alignment.
-pub fn flags() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
-}
-
-fn vector_of(float: Type) -> Type {
-    if float == types::F64 { types::F64X2 } else { types::F32X4 }
 }

@@ -3,27 +3,19 @@
 #![forbid(unsafe_code)]
 
 use super::builder::Builder;
+use crate::native::{Assembler, Functions};
 use crate::small::words::Place;
 use crate::small::{Code, Input, Ins};
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{
-    AbiParam, Block, BlockCall, Function, InstBuilder, JumpTableData, Signature, UserFuncName, types,
-};
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
-use cranelift_codegen::settings::{self, Configurable, Flags};
-use cranelift_codegen::{Context, ir};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_codegen::ir::{self, Block, BlockCall, InstBuilder, JumpTableData, types};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// The machine code of a program.
-pub struct Functions {
-    pub bytes: Vec<u8>,
-    /// The offset of each function, the main one last.
-    pub offsets: Vec<usize>,
+pub struct Compiled {
+    /// The functions, of which the main one is the last.
+    pub functions: Functions,
     /// A list for the addresses of the other functions. The main one has the address of the list.
-    pub parts: Box<[usize]>,
+    pub _parts: Box<[usize]>,
     /// The number of the first instruction of each block, ascending.
     pub starts: Vec<u32>,
 }
@@ -32,43 +24,38 @@ pub struct Functions {
 /// compile.
 const MOST: usize = 512;
 
-/// Returns the machine code of a program, or `None` if this machine has none, or as [`Compiler::function`] does.
-pub fn functions(code: &Code) -> Option<Functions> {
-    static ISA: OnceLock<Option<OwnedTargetIsa>> = OnceLock::new();
-    let isa = ISA.get_or_init(isa).as_ref()?;
+/// Returns the machine code of a program, or `None` if none can be made, as [`Assembler`] says.
+pub fn compiled(code: &Code) -> Option<Compiled> {
+    let mut assembler = Assembler::new()?;
     let constant = constants(code);
     let starts = starts(code);
     let parts = parts(code, &starts);
-    let mut compiler = Compiler {
-        isa,
-        code,
-        constant: &constant,
-        context: FunctionBuilderContext::new(),
-        codegen: Context::new(),
-        bytes: vec![],
-        offsets: vec![],
-    };
     for part in &parts {
-        compiler.function(|builder| {
+        function(&mut assembler, code, &constant, |builder| {
             part.clone().for_each(|at| builder.instruction(at, &code.instructions[at as usize]));
             builder.exit();
         })?;
     }
-    let addresses = vec![0; parts.len()].into_boxed_slice();
-    compiler.function(|builder| main(builder, &starts, &parts, addresses.as_ptr().addr()))?;
-    let Compiler { bytes, offsets, .. } = compiler;
-    Some(Functions { bytes, offsets, parts: addresses, starts })
+    let mut addresses = vec![0; parts.len()].into_boxed_slice();
+    let list = addresses.as_ptr().addr();
+    function(&mut assembler, code, &constant, |builder| main(builder, &starts, &parts, list))?;
+    let functions = assembler.finish()?;
+    addresses.iter_mut().enumerate().for_each(|(number, part)| *part = functions.address(number).addr());
+    Some(Compiled { functions, _parts: addresses, starts })
 }
 
-/// Returns the instructions of this machine, or `None` if no machine code can be made for it.
-fn isa() -> Option<OwnedTargetIsa> {
-    let mut flags = settings::builder();
-    // The code is built without what optimisations would remove.
-    let verifies = if cfg!(debug_assertions) { "true" } else { "false" };
-    for (name, value) in [("opt_level", "none"), ("enable_verifier", verifies), ("unwind_info", "false")] {
-        flags.set(name, value).expect("a setting of the compiler");
-    }
-    cranelift_native::builder().ok()?.finish(Flags::new(flags)).ok()
+/// Adds a function of the type [`super::frame::Function`]. Returns `None` as [`Assembler::function`] does.
+fn function(
+    assembler: &mut Assembler,
+    code: &Code,
+    constant: &[Vec<bool>; 2],
+    body: impl FnOnce(&mut Builder<'_, '_>),
+) -> Option<()> {
+    assembler.function([&[types::I64, types::I32], &[types::I32]], |b| {
+        let mut builder = Builder::new(b, code, constant);
+        body(&mut builder);
+        builder.finish()
+    })
 }
 
 /// Returns, for each width, true for each word that no instruction and no input sets.
@@ -123,46 +110,10 @@ fn parts(code: &Code, starts: &[u32]) -> Vec<Range<u32>> {
     parts
 }
 
-struct Compiler<'c> {
-    isa: &'c OwnedTargetIsa,
-    code: &'c Code,
-    constant: &'c [Vec<bool>; 2],
-    context: FunctionBuilderContext,
-    codegen: Context,
-    bytes: Vec<u8>,
-    offsets: Vec<usize>,
-}
-
-impl Compiler<'_> {
-    /// Adds a function. Returns `None` if it cannot be compiled, which is a panic in debug builds.
-    fn function(&mut self, body: impl FnOnce(&mut Builder<'_, '_>)) -> Option<()> {
-        let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I32)]);
-        signature.returns.push(AbiParam::new(types::I32));
-        self.codegen.clear();
-        self.codegen.func = Function::with_name_signature(UserFuncName::default(), signature);
-        let b = FunctionBuilder::new(&mut self.codegen.func, &mut self.context);
-        let mut builder = Builder::new(b, self.code, self.constant);
-        body(&mut builder);
-        builder.finish(self.isa.frontend_config());
-        let compiled = match self.codegen.compile(&**self.isa, &mut ControlPlane::default()) {
-            Ok(compiled) => compiled,
-            // The interpreter runs what the compiler refuses.
-            Err(e) if cfg!(debug_assertions) => panic!("{:?}", e.inner),
-            Err(_) => return None,
-        };
-        assert!(compiled.buffer.relocs().is_empty(), "all addresses are constants");
-        self.bytes.resize(self.bytes.len().next_multiple_of(64), 0);
-        self.offsets.push(self.bytes.len());
-        self.bytes.extend(compiled.code_buffer());
-        Some(())
-    }
-}
-
 /// Adds the body of the main function. `addresses` is the address of the list with the addresses of the parts.
 fn main(builder: &mut Builder<'_, '_>, starts: &[u32], parts: &[Range<u32>], addresses: usize) {
-    let blocks: Vec<Block> = starts.iter().map(|_| builder.b.create_block()).collect();
-    let after = builder.b.create_block();
+    let blocks: Vec<Block> = starts.iter().map(|_| builder.v.b.create_block()).collect();
+    let after = builder.v.b.create_block();
     let block_of = |at: u32| starts.binary_search(&at).map_or(after, |block| blocks[block]);
     let first = builder.argument();
     jump_to_one_of(builder, first, &blocks);
@@ -192,7 +143,7 @@ fn main(builder: &mut Builder<'_, '_>, starts: &[u32], parts: &[Range<u32>], add
             at += 1;
         }
         if !is_jump(&builder.code.instructions[end as usize - 1]) {
-            builder.b.ins().jump(block_of(end), &[]);
+            builder.v.b.ins().jump(block_of(end), &[]);
         }
     }
     builder.start(after);
@@ -206,24 +157,24 @@ fn jump(builder: &mut Builder<'_, '_>, at: u32, ins: &Ins, block_of: impl Fn(u32
             if to < at {
                 builder.pay(at - to);
             }
-            builder.b.ins().jump(block_of(to), &[]);
+            builder.v.b.ins().jump(block_of(to), &[]);
         }
         Ins::Unless { predicate, to } => {
             let place = Place { elem: crate::elem::Elem::Bool, at: predicate, step: 0 };
             let is_true = builder.index(place);
-            builder.b.ins().brif(is_true, block_of(at + 1), &[], block_of(to), &[]);
+            builder.v.b.ins().brif(is_true, block_of(at + 1), &[], block_of(to), &[]);
         }
         Ins::Branch { index, is_if, ref targets } => {
             let index = builder.index(index);
             let targets: Vec<Block> = targets.iter().map(|&to| block_of(to)).collect();
             if is_if {
-                builder.b.ins().brif(index, targets[0], &[], targets[1], &[]);
+                builder.v.b.ins().brif(index, targets[0], &[], targets[1], &[]);
                 return;
             }
-            let last = builder.b.ins().iconst(types::I64, targets.len() as i64 - 1);
+            let last = builder.v.b.ins().iconst(types::I64, targets.len() as i64 - 1);
             // A negative index is a large unsigned number.
-            let index = builder.b.ins().umin(index, last);
-            let index = builder.b.ins().ireduce(types::I32, index);
+            let index = builder.v.b.ins().umin(index, last);
+            let index = builder.v.b.ins().ireduce(types::I32, index);
             jump_to_one_of(builder, index, &targets);
         }
         _ => unreachable!("{ins:?} is no jump"),
@@ -232,9 +183,9 @@ fn jump(builder: &mut Builder<'_, '_>, at: u32, ins: &Ins, block_of: impl Fn(u32
 
 /// Adds a jump to the block with this number in the list, or to the last one if there is no such block.
 fn jump_to_one_of(builder: &mut Builder<'_, '_>, index: ir::Value, blocks: &[Block]) {
-    let pool = &mut builder.b.func.dfg.value_lists;
+    let pool = &mut builder.v.b.func.dfg.value_lists;
     let mut calls: Vec<BlockCall> = blocks.iter().map(|&block| BlockCall::new(block, [], pool)).collect();
     let last = calls.pop().expect("at least one block");
-    let table = builder.b.create_jump_table(JumpTableData::new(last, &calls));
-    builder.b.ins().br_table(index, table);
+    let table = builder.v.b.create_jump_table(JumpTableData::new(last, &calls));
+    builder.v.b.ins().br_table(index, table);
 }

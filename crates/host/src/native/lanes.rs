@@ -1,14 +1,14 @@
 //! Operations on the lanes of vectors.
 #![forbid(unsafe_code)]
 
-use super::builder::{Builder, Width};
 use super::formulas::{Formula, formula};
+use super::vectors::{Vectors, Width};
 use crate::block::machine::Op;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 /// Returns true if machine code computes a unary or binary operation on words of this width, and not the interpreter.
-pub fn is_native(op: Op, width: Width) -> bool {
+pub(crate) fn is_native(op: Op, width: Width) -> bool {
     match op {
         Op::RoundAway | Op::RoundF16 => false,
         Op::RoundBf16 | Op::F32FromSigned | Op::F32FromUnsigned => !width.is_wide,
@@ -18,7 +18,7 @@ pub fn is_native(op: Op, width: Width) -> bool {
 
 /// The vectors on which an operation works.
 #[derive(Clone, Copy)]
-pub struct Operands {
+pub(crate) struct Operands {
     pub a: Value,
     /// The second operand of a binary operation, and any vector for unary ones.
     pub b: Value,
@@ -28,7 +28,7 @@ pub struct Operands {
     pub lanes: usize,
 }
 
-impl Builder<'_, '_> {
+impl Vectors<'_> {
     /// Returns the result of an operation for which [`is_native`] is true.
     pub fn apply(&mut self, op: Op, width: Width, of: Operands) -> Value {
         use Op::*;

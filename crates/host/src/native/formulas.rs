@@ -8,7 +8,7 @@ use std::arch::x86_64::{__m128, __m128d};
 
 /// A function that machine code calls.
 #[derive(Clone, Copy)]
-pub struct Formula {
+pub(crate) struct Formula {
     /// The address of the function of one word.
     pub word: usize,
     /// The address of the function of a vector of words, or `None` if there is none.
@@ -51,7 +51,7 @@ macro_rules! of_op {
      binary_functions { $($_op2:ident $binary:ident $_binary_fn:ident $_f32_2:ident $_f64_2:ident $how2:ident,)* }) => {
         /// Returns the function that computes an operation on words of 64 or 32 bits, or `None` for operations without
         /// one.
-        pub fn formula(op: Op, is_wide: bool) -> Option<Formula> {
+        pub(crate) fn formula(op: Op, is_wide: bool) -> Option<Formula> {
             Some(match (op, is_wide) {
                 $((Op::$unary, true) => Formula {
                     word: unary::<functions::$unary, u64> as *const () as usize,

@@ -1,0 +1,136 @@
+//! Machine code for kernels whose rows are short.
+//!
+//! The block machine takes several nanoseconds for each instruction of each row, whatever the row's length, and copies
+//! rows that do not fill a block. Machine code has loops of its own, and keeps values in registers. Its vectors have
+//! 128 bits, so the block machine is faster on long rows.
+//!
+//! A kernel becomes machine code when the block machine has run it for about as long as making the code takes. The
+//! resulting bits are the same: reductions have the order of `shardwise_mathfn::order`.
+#![expect(unsafe_code, reason = "machine code is called")]
+
+mod body;
+#[cfg(test)]
+mod tests;
+
+use super::emit::{Class, Granularity, Layout, classify};
+use super::program::{Node, Program, Role};
+use crate::elem::Elem;
+use crate::native::{Assembler, Functions, Width, formula, is_native};
+use crate::operand::Pointer;
+use cranelift_codegen::ir::types;
+use shardwise_mathfn::order::{CHUNK, SEGMENT};
+use smallvec::SmallVec;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The largest number of lanes of a row of a kernel that becomes machine code.
+const LONG_ROW: usize = 512;
+/// As [`LONG_ROW`], for kernels that compute functions such as exponentials, for which the block machine has vectors of
+/// twice the size.
+const LONG_ROW_OF_FUNCTIONS: usize = 32;
+/// The largest number of nodes of a program that becomes machine code.
+const MOST_NODES: usize = 256;
+/// An estimate of the time that making machine code takes, in nanoseconds: for a kernel, and for each of its nodes.
+const MAKING: [u64; 2] = [100_000, 5_000];
+
+/// The machine code of a kernel, which is made when the block machine has run the kernel as long as making it takes.
+#[derive(Debug)]
+pub struct Tier {
+    program: Program,
+    /// An estimate of the time that the block machine has run the kernel, in nanoseconds.
+    done: AtomicU64,
+    functions: OnceLock<Option<Functions>>,
+}
+
+impl Tier {
+    /// Returns the tier of a program that has been compiled to a kernel, or `None` if the block machine is to run it
+    /// always.
+    pub fn new(program: &Program) -> Option<Tier> {
+        Shape::new(program)?;
+        Some(Tier { program: program.clone(), done: AtomicU64::new(0), functions: OnceLock::new() })
+    }
+
+    /// Returns true if there is machine code, or if the block machine has run the kernel so long that machine code is
+    /// made now. Otherwise, counts an estimate of the time that the block machine takes for the next run.
+    pub fn is_ready(&self, nanoseconds: impl Fn() -> usize) -> bool {
+        if let Some(functions) = self.functions.get() {
+            return functions.is_some();
+        }
+        let making = MAKING[0] + MAKING[1] * self.program.nodes.len() as u64;
+        let next = nanoseconds() as u64;
+        let is_due = self.done.fetch_add(next, Relaxed).saturating_add(next) >= making;
+        is_due && self.functions.get_or_init(|| self.make()).is_some()
+    }
+
+    /// Runs the machine code on an instance. `slots` and `pointers` are those of a [`Binding`](super::bound::Binding):
+    /// [`Kernel::run`] has checked that the operands have all bytes that the kernel reaches.
+    ///
+    /// # Panics
+    /// Panics if there is no machine code.
+    ///
+    /// [`Kernel::run`]: super::Kernel::run
+    pub fn run(&self, slots: &[Option<usize>], pointers: &[Pointer]) {
+        let functions = self.functions.get().and_then(Option::as_ref).expect("machine code");
+        assert_eq!(slots.len(), self.program.operands.len(), "a slot for each operand");
+        let place = |slot: &Option<usize>| slot.map_or(std::ptr::null_mut(), |slot| pointers[slot].0);
+        let places: SmallVec<[*mut u8; 16]> = slots.iter().map(place).collect();
+        // SAFETY: the function has this type. It reads the list, and accesses what the kernel reaches, which the
+        // operands have.
+        unsafe {
+            let function: unsafe extern "sysv64" fn(*const *mut u8) = std::mem::transmute(functions.address(0));
+            function(places.as_ptr());
+        }
+    }
+
+    fn make(&self) -> Option<Functions> {
+        let shape = Shape::new(&self.program)?;
+        let mut assembler = Assembler::new()?;
+        assembler.function([&[types::I64], &[]], |b| body::build(b, &self.program, &shape))?;
+        assembler.finish()
+    }
+}
+
+/// The loops of a program that can become machine code, and what is known of its nodes.
+struct Shape {
+    layout: Layout,
+    classes: Vec<Class>,
+    width: Width,
+}
+
+impl Shape {
+    /// Returns the shape of a program, or `None` if there is no machine code for it or if it would be slower.
+    fn new(program: &Program) -> Option<Shape> {
+        let layout = Layout::unmerged(program).ok()?;
+        let classes = classify(program, &layout).ok()?;
+        let width = Width { is_wide: program.wide };
+        let lanes = layout.row_len;
+        let has_functions = program.nodes.iter().zip(&classes).any(|(node, class)| {
+            let (Node::Unary(op, _) | Node::Binary(op, ..)) = *node else { return false };
+            class.kind == Granularity::Lane && formula(op, width.is_wide).is_some()
+        });
+        let long = if has_functions { LONG_ROW_OF_FUNCTIONS } else { LONG_ROW };
+        let reduced: usize = layout.outer[layout.kept..].iter().product();
+        // Longer rows, and more rows, are reduced in several parts.
+        let is_one_part = lanes <= SEGMENT && reduced <= CHUNK;
+        let has_elements = lanes > 0 && !layout.outer.contains(&0);
+        let is_native = program.nodes.len() <= MOST_NODES
+            && program.nodes.iter().all(|node| has_code(node, width))
+            && program.operands.iter().all(|operand| operand.role == Role::Index || has_form(operand.elem, width));
+        let suits = lanes <= long && is_one_part && has_elements && is_native;
+        suits.then_some(Shape { layout, classes, width })
+    }
+}
+
+/// Returns true if there is machine code for a node.
+fn has_code(node: &Node, width: Width) -> bool {
+    match *node {
+        Node::Unary(op, _) | Node::Binary(op, ..) => is_native(op, width),
+        Node::Reduce { op, .. } => is_native(op.combination(), width),
+        Node::Input(_) | Node::Constant(_) | Node::Index(_) | Node::Select(..) => true,
+    }
+}
+
+/// Returns true if machine code loads and stores elements of this type.
+fn has_form(elem: Elem, width: Width) -> bool {
+    elem != Elem::F16 && !(elem == Elem::BF16 && width.is_wide)
+}

@@ -1,0 +1,222 @@
+//! Random programs as machine code, compared with the block machine.
+
+use crate::block::tests::Random;
+use crate::block::{Binary, Comparison, Operand, Program, Reducer, Unary, Value};
+use crate::elem::Elem;
+use crate::operand::{Source, Target};
+use crate::pool::Workers;
+use crate::simd::Level;
+
+const NARROW: [Elem; 10] = [
+    Elem::F32,
+    Elem::I32,
+    Elem::Bool,
+    Elem::U32,
+    Elem::BF16,
+    Elem::I8,
+    Elem::U8,
+    Elem::I16,
+    Elem::U16,
+    Elem::F32,
+];
+const WIDE: [Elem; 9] =
+    [Elem::F64, Elem::I64, Elem::U64, Elem::F32, Elem::Bool, Elem::I32, Elem::U32, Elem::I8, Elem::U16];
+const UNARY: [Unary; 12] = [
+    Unary::Abs,
+    Unary::Ceil,
+    Unary::CountLeadingZeros,
+    Unary::Exp,
+    Unary::IsFinite,
+    Unary::Neg,
+    Unary::Not,
+    Unary::Popcount,
+    Unary::Rsqrt,
+    Unary::Sign,
+    Unary::Sqrt,
+    Unary::Tanh,
+];
+const BINARY: [Binary; 16] = [
+    Binary::Add,
+    Binary::And,
+    Binary::Compare(Comparison::Eq),
+    Binary::Compare(Comparison::Lt),
+    Binary::Compare(Comparison::Ge),
+    Binary::Div,
+    Binary::Max,
+    Binary::Min,
+    Binary::Mul,
+    Binary::Or,
+    Binary::Rem,
+    Binary::ShiftLeft,
+    Binary::ShiftRightArithmetic,
+    Binary::ShiftRightLogical,
+    Binary::Sub,
+    Binary::Xor,
+];
+const REDUCERS: [Reducer; 6] =
+    [Reducer::Sum, Reducer::Product, Reducer::Max, Reducer::Min, Reducer::And, Reducer::Or];
+
+/// A random program with one output, and its operands.
+struct Case {
+    random: Random,
+    program: Program,
+    sizes: Vec<usize>,
+    is_wide: bool,
+    values: Vec<Value>,
+    inputs: Vec<Vec<u8>>,
+    output: Vec<u8>,
+    elem: Elem,
+}
+
+/// Returns strides of an array that has its own dimensions in any order, the number of its elements, and one more element
+/// between those of its innermost dimension if `is_spread`.
+fn strides(random: &mut Random, sizes: &[usize], has: &[bool], is_spread: bool) -> (Vec<isize>, usize) {
+    let mut order: Vec<usize> = (0..sizes.len()).filter(|&d| has[d]).collect();
+    if random.next().is_multiple_of(3) {
+        order.reverse();
+    }
+    let (mut strides, mut count) = (vec![0; sizes.len()], if is_spread { 2 } else { 1 });
+    for &d in order.iter().rev() {
+        strides[d] = count as isize;
+        count *= sizes[d];
+    }
+    (strides, count)
+}
+
+impl Case {
+    fn new(seed: u64) -> Option<Case> {
+        let mut random = Random(seed);
+        let lens = [1, 2, 3, 4, 5, 8, 9, 17, 33, 70, 81];
+        let sizes: Vec<usize> = (0..1 + random.pick(3)).map(|_| lens[random.pick(lens.len())]).collect();
+        if sizes.iter().product::<usize>() > 20_000 {
+            return None;
+        }
+        let (is_wide, how, edge) = (random.pick(3) == 0, random.pick(3), 1 + random.pick(sizes.len()));
+        let reduced: Vec<usize> = match how {
+            0 => vec![],
+            1 => (edge - 1..sizes.len()).collect(),
+            _ => (0..edge.min(sizes.len() - 1)).collect(),
+        };
+        let program = Program::new(&sizes);
+        let program = if is_wide { program.wide() } else { program };
+        let program = program.reducing(&reduced);
+        let (inputs, output) = (vec![], vec![]);
+        let mut case = Case { random, program, sizes, is_wide, values: vec![], inputs, output, elem: Elem::Bool };
+        case.operands();
+        for _ in 0..1 + case.random.pick(10) {
+            case.operation();
+        }
+        case.finish(&reduced)
+    }
+
+    fn elem(&mut self) -> Elem {
+        let elems: &[Elem] = if self.is_wide { &WIDE } else { &NARROW };
+        elems[self.random.pick(elems.len())]
+    }
+
+    fn operands(&mut self) {
+        for _ in 0..1 + self.random.pick(3) {
+            let (elem, is_spread) = (self.elem(), self.random.pick(6) == 0);
+            let has: Vec<bool> = self.sizes.iter().map(|_| self.random.pick(3) > 0).collect();
+            let (strides, count) = strides(&mut self.random, &self.sizes, &has, is_spread);
+            let bytes = (0..count * elem.size()).map(|_| self.random.next() as u8);
+            let bytes: Vec<u8> = if elem == Elem::Bool { bytes.map(|b| b & 1).collect() } else { bytes.collect() };
+            self.inputs.push(bytes);
+            self.values.push(self.program.input(elem, &strides));
+        }
+        let dim = self.random.pick(self.sizes.len());
+        self.values.push(self.program.index(Elem::I32, dim));
+        let elem = self.elem();
+        self.values.push(self.program.constant(elem, &[1, 0, 0, 0, 0, 0, 0, 0][..elem.size()]));
+    }
+
+    fn value(&mut self) -> Value {
+        self.values[self.random.pick(self.values.len())]
+    }
+
+    /// Returns a value of type `elem`.
+    fn of(&mut self, elem: Elem) -> Value {
+        let value = self.value();
+        self.program.convert(value, elem).expect("a conversion")
+    }
+
+    fn operation(&mut self) {
+        let a = self.value();
+        let result = match self.random.pick(5) {
+            0 => self.program.unary(UNARY[self.random.pick(UNARY.len())], a),
+            1 => {
+                let (predicate, b) = (self.of(Elem::Bool), self.of(a.elem));
+                Some(self.program.select(predicate, a, b))
+            }
+            2 => {
+                let elem = self.elem();
+                self.program.convert(a, elem)
+            }
+            _ => {
+                let b = self.of(a.elem);
+                self.program.binary(BINARY[self.random.pick(BINARY.len())], a, b)
+            }
+        };
+        self.values.extend(result);
+    }
+
+    /// Adds a reduction if there are dimensions for it, and the output.
+    fn finish(mut self, reduced: &[usize]) -> Option<Case> {
+        let mut last = *self.values.last()?;
+        let (mut has, mut is_row_output) = (vec![true; self.sizes.len()], false);
+        if !reduced.is_empty() {
+            let init = self.of(last.elem);
+            let init = if self.random.pick(2) == 0 { init } else { self.program.identity(Reducer::Sum, last.elem)? };
+            last = self.program.reduce(REDUCERS[self.random.pick(REDUCERS.len())], last, init)?;
+            is_row_output = reduced.contains(&(self.sizes.len() - 1)) && self.random.pick(3) > 0;
+            if is_row_output || !reduced.contains(&(self.sizes.len() - 1)) {
+                reduced.iter().for_each(|&d| has[d] = false);
+            } else {
+                let other = self.of(last.elem);
+                last = self.program.binary(Binary::Sub, other, last)?;
+            }
+        }
+        let (strides, count) = strides(&mut self.random, &self.sizes, &has, false);
+        match is_row_output {
+            true => self.program.row_output(last, &strides),
+            false => self.program.output(last, &strides),
+        }
+        (self.output, self.elem) = (vec![7; count * last.elem.size()], last.elem);
+        Some(self)
+    }
+
+    /// Runs the program both ways, and compares the results. Returns false if there is no kernel or no machine code.
+    fn check(&mut self, seed: u64) -> bool {
+        let Ok(kernel) = self.program.compile() else { return false };
+        let mut native = self.output.clone();
+        let mut operands: Vec<Operand<'_>> = self.inputs.iter().map(|bytes| Operand::Read(Source::of(bytes))).collect();
+        operands.push(Operand::Write(Target::of(&mut native)));
+        if !kernel.run_as_machine_code(&operands) {
+            return false;
+        }
+        operands.pop();
+        operands.push(Operand::Write(Target::of(&mut self.output)));
+        kernel.run_at(Level::best(), &Workers::new(1), &operands, false);
+        let elements = native.chunks(self.elem.size()).zip(self.output.chunks(self.elem.size()));
+        for (i, (a, b)) in elements.enumerate() {
+            let is_same = a == b || (is_nan(self.elem, a) && is_nan(self.elem, b));
+            assert!(is_same, "seed {seed}: element {i}: {a:x?}, not {b:x?}: {:?}", self.program);
+        }
+        true
+    }
+}
+
+fn is_nan(elem: Elem, bytes: &[u8]) -> bool {
+    match (elem, bytes) {
+        (Elem::F64, bytes) => f64::from_le_bytes(bytes.try_into().expect("8 bytes")).is_nan(),
+        (Elem::F32, bytes) => f32::from_le_bytes(bytes.try_into().expect("4 bytes")).is_nan(),
+        (Elem::BF16, bytes) => half::bf16::from_le_bytes(bytes.try_into().expect("2 bytes")).is_nan(),
+        _ => false,
+    }
+}
+
+#[test]
+fn programs_have_the_bits_of_the_block_machine() {
+    let count = (1..=3000).filter(|&seed| Case::new(seed * 0x9e37_79b9).is_some_and(|mut case| case.check(seed))).count();
+    assert!(count > 1000, "only {count} programs are machine code");
+}
