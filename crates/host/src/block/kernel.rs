@@ -17,7 +17,7 @@ use super::stages::Stages;
 use super::tiles::{Tiles, tiles_bytes};
 use crate::memory::Scratch;
 use crate::operand::{Pointer, Reach, Source, Target, are_apart};
-use crate::parts::{Pace, hold, table_bytes};
+use crate::parts::{hold, table_bytes};
 use crate::pool::{Effort, Workers, piece};
 use crate::simd::{Level, Word};
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
@@ -29,6 +29,9 @@ use std::sync::Arc;
 /// Rows are grouped up to it, and longer rows are cut into pieces of this length if the kernel has one phase. Tiles
 /// ([`By::Tiles`]) are grouped up to as many elements.
 const PART: usize = 32_768;
+/// A kernel is about this many times faster as machine code.
+#[cfg(target_arch = "x86_64")]
+const NATIVE_SPEED: usize = 2;
 /// If a kernel only reduces rows, and these are longer than this, each segment of a row is a part.
 const LONG_ROW: usize = 4 * SEGMENT;
 
@@ -58,7 +61,7 @@ pub struct Kernel {
     /// The program that runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short
     /// rows, or of leading dimensions of which few lanes are kept.
     stages: Option<Stages>,
-    /// Machine code that runs in place of both, for short rows that one thread runs.
+    /// Machine code that runs in place of both, for short rows.
     #[cfg(target_arch = "x86_64")]
     tier: Option<Arc<Tier>>,
 }
@@ -82,20 +85,15 @@ impl Program {
         let memory = (0..code.walks.len()).filter(|&o| code.walks[o].operand.role != Role::Index);
         let operands: Vec<(usize, Reach)> = memory.map(|o| (o, code.reach(o))).collect();
         let slot = |o: usize| operands.iter().position(|operand| operand.0 == o);
-        let mut kernel = Kernel {
+        Ok(Kernel {
             slots: (0..code.walks.len()).map(slot).collect(),
             operands,
             single_output: outputs.len() == 1,
             stages: Stages::new(self),
             code,
             #[cfg(target_arch = "x86_64")]
-            tier: None,
-        };
-        #[cfg(target_arch = "x86_64")]
-        if kernel.effort(1) == Effort::Small {
-            kernel.tier = Tier::new(self).map(Arc::new);
-        }
-        Ok(kernel)
+            tier: Tier::new(self).map(Arc::new),
+        })
     }
 }
 
@@ -170,10 +168,10 @@ impl Kernel {
 
     /// Computes the outputs by machine code. Returns false if there is none.
     #[cfg(test)]
-    pub(crate) fn run_as_machine_code(&self, operands: &[Operand<'_>]) -> bool {
+    pub(crate) fn run_as_machine_code(&self, workers: &Workers, operands: &[Operand<'_>]) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let Some(tier) = self.tier.as_ref().filter(|tier| tier.is_ready(|| usize::MAX / 2)) {
-            self.run_native(tier, operands);
+            self.run_native(tier, workers, operands);
             return true;
         }
         false
@@ -218,23 +216,29 @@ impl Kernel {
         if let Some(tier) = &self.tier
             && tier.is_ready(|| self.nanoseconds() * (operands.len() / self.operand_count().max(1)))
         {
-            return self.run_native(tier, operands);
+            return self.run_native(tier, workers, operands);
         }
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
     /// Computes the outputs of all instances by machine code, which must be there.
     #[cfg(target_arch = "x86_64")]
-    fn run_native(&self, tier: &Tier, operands: &[Operand<'_>]) {
+    fn run_native(&self, tier: &Tier, workers: &Workers, operands: &[Operand<'_>]) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
-        let (mut pointers, mut pace) = (Vec::with_capacity(count), Pace::default());
-        for instance in operands.chunks(count) {
-            pointers.clear();
-            self.add_pointers(instance, &mut pointers);
-            tier.run(&self.slots, &pointers);
-            pace.spend(self.nanoseconds());
+        let mut pointers = Vec::with_capacity(operands.len());
+        operands.chunks(count).for_each(|instance| self.add_pointers(instance, &mut pointers));
+        if self.is_empty() {
+            return;
         }
+        let (instances, turns) = (operands.len() / count, tier.turns());
+        let effort = effort(self.nanoseconds().saturating_mul(instances) / NATIVE_SPEED);
+        let lanes = self.code.row_len * self.rows() * self.reduced_rows();
+        let group = if effort == Effort::Small { turns } else { (PART / (lanes / turns).max(1)).clamp(1, turns) };
+        let parts = turns.div_ceil(group);
+        workers.run(instances * parts, effort, |part| {
+            tier.run(&self.slots, &pointers[part / parts * count..], piece(turns, group, part % parts));
+        });
     }
 
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
@@ -348,8 +352,7 @@ impl Kernel {
     }
 
     fn effort(&self, instances: usize) -> Effort {
-        let is_small = self.nanoseconds().saturating_mul(instances) < 60_000;
-        if is_small { Effort::Small } else { Effort::Large }
+        effort(self.nanoseconds().saturating_mul(instances))
     }
 
     /// Returns true if the first phase reduces rows and nothing else is computed on lanes.
@@ -374,6 +377,11 @@ impl Kernel {
         let per_row = 8 * self.code.walks.len() + 4 * work;
         moving.max(lanes.saturating_mul(work) / 48 + per_row * self.rows() * self.reduced_rows())
     }
+}
+
+/// Returns whether work that takes this time on one core is divided among threads.
+fn effort(nanoseconds: usize) -> Effort {
+    if nanoseconds < 60_000 { Effort::Small } else { Effort::Large }
 }
 
 /// The largest number of bytes of operands that are taken to be in a core's own caches.

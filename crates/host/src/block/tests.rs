@@ -52,7 +52,7 @@ fn run<T: Pod + PartialEq + std::fmt::Debug>(program: &Program, inputs: &[Source
     let mut native = out.to_vec();
     bytemuck::cast_slice_mut::<T, u8>(&mut native).fill(7);
     operands.push(Operand::Write(Target::of(&mut native)));
-    if kernel.run_as_machine_code(&operands) {
+    if kernel.run_as_machine_code(&Workers::new(2), &operands) {
         let is_same = |(a, b): (&T, &T)| bytemuck::bytes_of(a) == bytemuck::bytes_of(b) || (is_nan(a) && is_nan(b));
         assert!(native.iter().zip(&*out).all(is_same), "machine code: {native:?}, {out:?}");
     }

@@ -56,11 +56,16 @@ fn keeps_bytes(view: &OpView<'_>) -> bool {
 }
 
 /// Returns the step that computes `view`, the last view of a chain, by one move from the array that the first view of
-/// the chain reads. Returns `None` if a view of the chain cannot be read through.
+/// the chain reads. If that is the operand of `view`, and has the same elements in the same order, its buffer is passed
+/// on. Returns `None` if a view of the chain cannot be read through.
 pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let size = element_bytes(view);
     let (value, strides, start): (Value, Vec<isize>, isize) = view_strides(plan, view)?;
     let shape = view.result_shape(0);
+    let is_dense = row_major(shape).iter().zip(&strides).zip(shape).all(|((a, b), &n)| a == b || n == 1);
+    if value == view.operand(0) && has_as_many_elements(view) && is_dense {
+        return alias(plan, view);
+    }
     let elements = Move::new(size, shape, &strides, &row_major(shape));
     let moves = vec![(0, usize::try_from(start).ok()? * size, 0, elements)];
     let kernel = Moves { moves, filler: None, output_bytes: output_bytes(view) };
@@ -68,6 +73,11 @@ pub fn view<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
     let inputs: Vec<Input> = vec![plan.input(value, &points)];
     let output = plan.slot(view.result(0));
     Some(plan.step_with(view, StepKind::Kernel(Box::new(kernel)), inputs, vec![output], points))
+}
+
+fn has_as_many_elements(view: &OpView<'_>) -> bool {
+    let [from, to] = [view.operand_shape(0), view.result_shape(0)].map(|shape| shape.iter().product::<usize>());
+    from == to
 }
 
 fn join(view: &OpView<'_>) -> Option<Moves> {

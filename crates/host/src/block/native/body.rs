@@ -22,14 +22,14 @@ use cranelift_frontend::FunctionBuilder;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Adds the body of a function whose argument is the address of a list with the address of each of the program's
-/// operands. Returns the function.
+/// Adds the body of a function, and returns it. Its arguments are the address of a list, with the address of each of the
+/// program's operands, and the number of turns of the outermost loop over kept dimensions, which is at least one.
 pub fn build<'f>(mut b: FunctionBuilder<'f>, program: &Program, shape: &Shape) -> FunctionBuilder<'f> {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
-    let list = b.block_params(entry)[0];
-    let mut body = Body { v: Vectors { b }, program, shape, rows: HashMap::new(), splats: HashMap::new() };
+    let &[list, turns] = b.block_params(entry) else { unreachable!("two arguments") };
+    let mut body = Body { v: Vectors { b }, program, shape, turns, rows: HashMap::new(), splats: HashMap::new() };
     let places = body.places(list);
     let kept = 0..shape.layout.kept;
     body.nest(kept, places, vec![], &mut |body, places, carried| {
@@ -48,6 +48,8 @@ struct Body<'p, 'f> {
     v: Vectors<'f>,
     program: &'p Program,
     shape: &'p Shape,
+    /// The number of turns of the outermost loop over kept dimensions.
+    turns: Value,
     /// The values that are the same along the current row, by node, each in the first lane of a vector. Unused if
     /// leading dimensions are reduced.
     rows: HashMap<usize, Value>,
@@ -72,6 +74,14 @@ type Turn<'t, 'p, 'f> = &'t mut dyn FnMut(&mut Body<'p, 'f>, &[Value], Vec<Value
 /// Computes the code for a vector of a row, as [`Turn`] does for a turn of a loop. The last argument is the number of
 /// lanes.
 type VectorTurn<'t, 'p, 'f> = &'t mut dyn FnMut(&mut Body<'p, 'f>, &[Value], Vec<Value>, usize) -> Vec<Value>;
+
+/// The number of turns of a loop.
+#[derive(Clone, Copy)]
+enum Count {
+    Known(usize),
+    /// The number that the code has as this value.
+    Given(Value),
+}
 
 /// A reduction of the current row.
 struct RowFold {
@@ -115,29 +125,37 @@ impl<'p, 'f> Body<'p, 'f> {
         }
         let steps: Vec<isize> = self.shape.layout.walks.iter().map(|walk| walk.outer[dims.start]).collect();
         let inner = dims.start + 1..dims.end;
-        self.repeat(self.shape.layout.outer[dims.start], &steps, places, carried, &mut |body, places, carried| {
+        let count = if dims.start == 0 && self.shape.layout.kept > 0 {
+            Count::Given(self.turns)
+        } else {
+            Count::Known(self.shape.layout.outer[dims.start])
+        };
+        self.repeat(count, &steps, places, carried, &mut |body, places, carried| {
             body.nest(inner.clone(), places.to_vec(), carried, turn)
         })
         .1
     }
 
-    /// Adds a loop of `count` turns, which must be at least one. After each turn, the addresses grow by `steps`. Returns
+    /// Adds a loop, which must have at least one turn. After each turn, the addresses grow by `steps`. Returns
     /// the addresses and the passed values after the last turn.
     fn repeat(
         &mut self,
-        count: usize,
+        count: Count,
         steps: &[isize],
         places: Vec<Value>,
         carried: Vec<Value>,
         turn: Turn<'_, 'p, 'f>,
     ) -> (Vec<Value>, Vec<Value>) {
-        if count == 1 {
+        if let Count::Known(1) = count {
             let carried = turn(self, &places, carried);
             return (self.moved(&places, steps, 1), carried);
         }
         let moving: Vec<usize> = (0..steps.len()).filter(|&i| steps[i] != 0).collect();
         let (head, after) = (self.v.b.create_block(), self.v.b.create_block());
-        let left = self.v.b.ins().iconst(types::I64, count as i64);
+        let left = match count {
+            Count::Known(count) => self.v.b.ins().iconst(types::I64, count as i64),
+            Count::Given(count) => count,
+        };
         let first: Vec<Value> = [left].into_iter().chain(moving.iter().map(|&i| places[i])).chain(carried).collect();
         for &value in &first {
             let ty = self.v.b.func.dfg.value_type(value);
@@ -174,7 +192,7 @@ impl<'p, 'f> Body<'p, 'f> {
         let (mut places, mut carried) = (places.to_vec(), carried);
         if len >= all {
             let whole = &mut |body: &mut Body<'p, 'f>, places: &[Value], carried| turn(body, places, carried, all);
-            (places, carried) = self.repeat(len / all, &steps, places, carried, whole);
+            (places, carried) = self.repeat(Count::Known(len / all), &steps, places, carried, whole);
         }
         if !len.is_multiple_of(all) {
             carried = turn(self, &places, carried, len % all);

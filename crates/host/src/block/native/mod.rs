@@ -12,7 +12,7 @@ mod body;
 #[cfg(test)]
 mod tests;
 
-use super::emit::{Class, Granularity, Layout, classify};
+use super::emit::{Class, Granularity, Layout, Walk, classify};
 use super::program::{Node, Program, Role};
 use crate::elem::Elem;
 use crate::native::{Assembler, Functions, Width, formula, is_native};
@@ -20,6 +20,7 @@ use crate::operand::Pointer;
 use cranelift_codegen::ir::types;
 use shardwise_mathfn::order::{CHUNK, SEGMENT};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -37,6 +38,8 @@ const MAKING: [u64; 2] = [100_000, 5_000];
 #[derive(Debug)]
 pub struct Tier {
     program: Program,
+    /// The outermost loop around rows, along which a run can be divided.
+    outermost: Outermost,
     /// An estimate of the time that the block machine has run the kernel, in nanoseconds.
     done: AtomicU64,
     functions: OnceLock<Option<Functions>>,
@@ -46,8 +49,8 @@ impl Tier {
     /// Returns the tier of a program that has been compiled to a kernel, or `None` if the block machine is to run it
     /// always.
     pub fn new(program: &Program) -> Option<Tier> {
-        Shape::new(program)?;
-        Some(Tier { program: program.clone(), done: AtomicU64::new(0), functions: OnceLock::new() })
+        let outermost = Outermost::new(&Shape::new(program)?);
+        Some(Tier { program: program.clone(), outermost, done: AtomicU64::new(0), functions: OnceLock::new() })
     }
 
     /// Returns true if there is machine code, or if the block machine has run the kernel so long that machine code is
@@ -62,31 +65,57 @@ impl Tier {
         is_due && self.functions.get_or_init(|| self.make()).is_some()
     }
 
-    /// Runs the machine code on an instance. `slots` and `pointers` are those of a [`Binding`](super::bound::Binding):
+    /// Returns the number of turns of the outermost loop.
+    pub fn turns(&self) -> usize {
+        self.outermost.size
+    }
+
+    /// Runs some turns of the outermost loop of the machine code on an instance. `slots` and `pointers` are those of a [`Binding`](super::bound::Binding):
     /// [`Kernel::run`] has checked that the operands have all bytes that the kernel reaches.
     ///
     /// # Panics
-    /// Panics if there is no machine code.
+    /// Panics if there is no machine code, or if there are no such turns.
     ///
     /// [`Kernel::run`]: super::Kernel::run
-    pub fn run(&self, slots: &[Option<usize>], pointers: &[Pointer]) {
+    pub fn run(&self, slots: &[Option<usize>], pointers: &[Pointer], turns: Range<usize>) {
         let functions = self.functions.get().and_then(Option::as_ref).expect("machine code");
         assert_eq!(slots.len(), self.program.operands.len(), "a slot for each operand");
-        let place = |slot: &Option<usize>| slot.map_or(std::ptr::null_mut(), |slot| pointers[slot].0);
-        let places: SmallVec<[*mut u8; 16]> = slots.iter().map(place).collect();
+        assert!(turns.start < turns.end && turns.end <= self.turns(), "turns of the outermost loop");
+        let place = |(slot, step): (&Option<usize>, &isize)| {
+            let first = slot.map_or(std::ptr::null_mut(), |slot| pointers[slot].0);
+            first.wrapping_offset(turns.start as isize * step)
+        };
+        let places: SmallVec<[*mut u8; 16]> = slots.iter().zip(&self.outermost.steps).map(place).collect();
         // SAFETY: the function has this type. It reads the list, and accesses what the kernel reaches, which the
         // operands have.
         unsafe {
-            let function: unsafe extern "sysv64" fn(*const *mut u8) = std::mem::transmute(functions.address(0));
-            function(places.as_ptr());
+            let function: unsafe extern "sysv64" fn(*const *mut u8, usize) = std::mem::transmute(functions.address(0));
+            function(places.as_ptr(), turns.len());
         }
     }
 
     fn make(&self) -> Option<Functions> {
         let shape = Shape::new(&self.program)?;
         let mut assembler = Assembler::new()?;
-        assembler.function([&[types::I64], &[]], |b| body::build(b, &self.program, &shape))?;
+        assembler.function([&[types::I64, types::I64], &[]], |b| body::build(b, &self.program, &shape))?;
         assembler.finish()
+    }
+}
+
+/// The outermost loop around the rows of a program. It has one turn if there is none over kept dimensions.
+#[derive(Debug)]
+struct Outermost {
+    size: usize,
+    /// The number of bytes from turn to turn for each of the program's operands, or that of steps of an index.
+    steps: Vec<isize>,
+}
+
+impl Outermost {
+    fn new(shape: &Shape) -> Outermost {
+        let (layout, has_loop) = (&shape.layout, shape.layout.kept > 0);
+        let step = |walk: &Walk| if has_loop { walk.outer[0] } else { 0 };
+        let size = if has_loop { layout.outer[0] } else { 1 };
+        Outermost { size, steps: layout.walks.iter().map(step).collect() }
     }
 }
 

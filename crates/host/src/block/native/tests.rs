@@ -191,7 +191,7 @@ impl Case {
         let mut native = self.output.clone();
         let mut operands: Vec<Operand<'_>> = self.inputs.iter().map(|bytes| Operand::Read(Source::of(bytes))).collect();
         operands.push(Operand::Write(Target::of(&mut native)));
-        if !kernel.run_as_machine_code(&operands) {
+        if !kernel.run_as_machine_code(&Workers::new(2), &operands) {
             return false;
         }
         operands.pop();
