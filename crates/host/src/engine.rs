@@ -27,8 +27,8 @@ pub struct HostEngine {
 }
 
 impl HostEngine {
-    /// Returns an engine whose buffers and scratch memory are guarded and filled with `fill` when they are made. For
-    /// tests, see [`Memory::guarded`].
+    /// Returns an engine whose buffers and scratch memory are guarded and filled with `fill` when they are made. Small
+    /// programs become machine code at once, and kernels do so if `fill` is even. For tests, see [`Memory::guarded`].
     pub fn guarded(fill: u8) -> HostEngine {
         HostEngine { memory: Memory::guarded(fill), ..HostEngine::default() }
     }

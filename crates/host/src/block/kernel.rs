@@ -213,7 +213,7 @@ impl Kernel {
     /// its strides reach.
     pub fn run(&self, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(tier) = &self.tier
+        if let Some(tier) = self.tier.as_ref().filter(|_| !streaming)
             && tier.is_ready(|| self.nanoseconds() * (operands.len() / self.operand_count().max(1)))
         {
             return self.run_native(tier, workers, operands);

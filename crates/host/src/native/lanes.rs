@@ -16,16 +16,36 @@ pub(crate) fn is_native(op: Op, width: Width) -> bool {
     }
 }
 
+/// Returns true if machine code computes an operation lane by lane for which the interpreter has vectors.
+pub(crate) fn is_slow(op: Op, width: Width, second: Second) -> bool {
+    use Op::*;
+    match op {
+        Shl | Shr | Sar => matches!(second, Second::Any),
+        SMax | SMin | UMax | UMin | SLe | SGe | ULt | ULe | UGt | UGe => width.is_wide,
+        FloatFromSigned | FloatFromUnsigned | SignedFromFloat | UnsignedFromFloat | RoundF32 => width.is_wide,
+        _ => false,
+    }
+}
+
 /// The vectors on which an operation works.
 #[derive(Clone, Copy)]
 pub(crate) struct Operands {
     pub a: Value,
     /// The second operand of a binary operation, and any vector for unary ones.
     pub b: Value,
-    /// The bits of each lane of `b`, if it is known that all lanes are one constant.
-    pub constant: Option<u64>,
+    pub second: Second,
     /// The number of lanes that count.
     pub lanes: usize,
+}
+
+/// What is known of the second operand of an operation.
+#[derive(Clone, Copy)]
+pub(crate) enum Second {
+    /// All lanes have these bits.
+    Constant(u64),
+    /// All lanes are one word.
+    Same,
+    Any,
 }
 
 impl Vectors<'_> {
@@ -265,21 +285,35 @@ impl Vectors<'_> {
     fn shift(&mut self, op: Op, width: Width, of: Operands) -> Value {
         use Op::*;
         let bits = width.bits();
-        if let Some(by) = of.constant {
-            let is_arithmetic = matches!(op, Sar | SarImm);
-            if by >= bits && !is_arithmetic {
-                return self.all(width, 0);
+        let is_arithmetic = matches!(op, Sar | SarImm);
+        let shifted = |own: &mut Self, by: Value| match op {
+            Shl | ShlImm => own.b.ins().ishl(of.a, by),
+            Shr | ShrImm => own.b.ins().ushr(of.a, by),
+            _ => own.b.ins().sshr(of.a, by),
+        };
+        match of.second {
+            Second::Constant(by) if by >= bits && !is_arithmetic => return self.all(width, 0),
+            Second::Constant(by) => {
+                let by = self.b.ins().iconst(width.int(), by.min(bits - 1) as i64);
+                return shifted(self, by);
             }
-            let by = self.b.ins().iconst(width.int(), by.min(bits - 1) as i64);
-            return match op {
-                Shl | ShlImm => self.b.ins().ishl(of.a, by),
-                Shr | ShrImm => self.b.ins().ushr(of.a, by),
-                _ => self.b.ins().sshr(of.a, by),
-            };
+            Second::Same => {
+                let by = self.b.ins().extractlane(of.b, 0);
+                let last = self.b.ins().iconst(width.int(), bits as i64 - 1);
+                let limited = self.b.ins().umin(by, last);
+                let result = shifted(self, limited);
+                if is_arithmetic {
+                    return result;
+                }
+                let limited = self.b.ins().splat(width.ints(), limited);
+                let is_outside = self.b.ins().icmp(IntCC::NotEqual, limited, of.b);
+                return self.b.ins().band_not(result, is_outside);
+            }
+            Second::Any => {}
         }
         self.each_lane(width, of, |own, a, by| {
             let most = own.b.ins().iconst(width.int(), bits as i64 - 1);
-            if matches!(op, Sar | SarImm) {
+            if is_arithmetic {
                 let by = own.b.ins().umin(by, most);
                 return own.b.ins().sshr(a, by);
             }

@@ -13,7 +13,7 @@ mod lanes;
 mod vectors;
 
 pub(crate) use formulas::formula;
-pub(crate) use lanes::{Operands, is_native};
+pub(crate) use lanes::{Operands, Second, is_native, is_slow};
 pub(crate) use vectors::{Vectors, Width, flags};
 
 use crate::simd::Level;

@@ -1,7 +1,7 @@
 //! Vectors of words in machine code, and how they are loaded and stored.
 #![forbid(unsafe_code)]
 
-use super::lanes::Operands;
+use super::lanes::{Operands, Second};
 use crate::block::machine::Op;
 use crate::elem::Elem;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -170,7 +170,7 @@ impl Vectors<'_> {
             live /= 2;
             let high = partials.split_off((live / all).min(partials.len()));
             for (a, b) in partials.iter_mut().zip(high) {
-                *a = self.apply(op, width, Operands { a: *a, b, constant: None, lanes: all });
+                *a = self.apply(op, width, Operands { a: *a, b, second: Second::Any, lanes: all });
             }
         }
         let mut result = partials[0];
@@ -178,7 +178,7 @@ impl Vectors<'_> {
             live /= 2;
             let upper: Vec<usize> = (live..2 * live).collect();
             let b = self.permuted(width, result, &upper);
-            result = self.apply(op, width, Operands { a: result, b, constant: None, lanes: live });
+            result = self.apply(op, width, Operands { a: result, b, second: Second::Any, lanes: live });
         }
         result
     }

@@ -16,7 +16,7 @@ use crate::block::emit::{Granularity, operands};
 use crate::block::machine::{Op, PARTIALS};
 use crate::block::program::{Node, Program, Role};
 use crate::elem::Elem;
-use crate::native::{Operands, Vectors, Width, flags};
+use crate::native::{Operands, Second, Vectors, Width, flags};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use std::collections::{BTreeSet, HashMap};
@@ -323,7 +323,7 @@ impl<'p, 'f> Body<'p, 'f> {
     }
 
     fn combined(&mut self, op: Op, a: Value, b: Value, lanes: usize) -> Value {
-        self.v.apply(op.combination(), self.width(), Operands { a, b, constant: None, lanes })
+        self.v.apply(op.combination(), self.width(), Operands { a, b, second: Second::Any, lanes })
     }
 
     /// Returns the value of a node in the first lane of a vector. The node must be the same along the row.
@@ -339,12 +339,12 @@ impl<'p, 'f> Body<'p, 'f> {
             Node::Reduce { .. } => unreachable!("an earlier level has reduced the row"),
             Node::Unary(op, a) => {
                 let a = self.row_value(places, a);
-                self.v.apply(op, width, Operands { a, b: a, constant: None, lanes: 1 })
+                self.v.apply(op, width, Operands { a, b: a, second: Second::Any, lanes: 1 })
             }
             Node::Binary(op, a, b) => {
-                let constant = self.constant(b);
+                let second = self.shape.second(self.program, b);
                 let [a, b] = [a, b].map(|n| self.row_value(places, n));
-                self.v.apply(op, width, Operands { a, b, constant, lanes: 1 })
+                self.v.apply(op, width, Operands { a, b, second, lanes: 1 })
             }
             Node::Select(p, a, b) => {
                 let [p, a, b] = [p, a, b].map(|n| self.row_value(places, n));
@@ -375,13 +375,6 @@ impl<'p, 'f> Body<'p, 'f> {
         }
     }
 
-    fn constant(&self, node: usize) -> Option<u64> {
-        match self.program.nodes[node] {
-            Node::Constant(bits) => Some(bits),
-            _ => None,
-        }
-    }
-
     /// Returns the value of a node for some lanes.
     fn lanes(&mut self, lanes: &mut Lanes<'_>, node: usize) -> Value {
         let width = self.width();
@@ -399,12 +392,12 @@ impl<'p, 'f> Body<'p, 'f> {
             Node::Reduce { .. } => unreachable!("reductions are known"),
             Node::Unary(op, a) => {
                 let a = self.lanes(lanes, a);
-                self.v.apply(op, width, Operands { a, b: a, constant: None, lanes: count })
+                self.v.apply(op, width, Operands { a, b: a, second: Second::Any, lanes: count })
             }
             Node::Binary(op, a, b) => {
-                let constant = self.constant(b);
+                let second = self.shape.second(self.program, b);
                 let [a, b] = [a, b].map(|n| self.lanes(lanes, n));
-                self.v.apply(op, width, Operands { a, b, constant, lanes: count })
+                self.v.apply(op, width, Operands { a, b, second, lanes: count })
             }
             Node::Select(p, a, b) => {
                 let [p, a, b] = [p, a, b].map(|n| self.lanes(lanes, n));
@@ -438,6 +431,10 @@ impl<'p, 'f> Body<'p, 'f> {
         }
         if is_dense && count == 4 {
             return self.v.load_narrow(elem, place);
+        }
+        if stride == 0 {
+            let word = self.v.load_element(width, elem, place, 0);
+            return self.v.b.ins().splat(width.ints(), word);
         }
         let mut vector = None;
         for lane in 0..count {

@@ -4,7 +4,7 @@
 use super::builder::Builder;
 use crate::block::machine::Op;
 use crate::elem::Elem;
-use crate::native::{Operands, Width, formula, is_native};
+use crate::native::{Operands, Second, Width, formula, is_native};
 use crate::small::code::Slice;
 use crate::small::words::Place;
 use crate::small::{Action, Input, Ins, Window};
@@ -69,11 +69,15 @@ impl<'c> Builder<'_, 'c> {
                 return self.dot(width, is_float, [len, to, run].map(|n| n as usize), steps, table);
             }
             Action::Window { to, ref window } if few(window.len() as u32) => self.window(width, to as usize, window),
+            Action::Window { to, ref window } if window.slice_len() == 1 => self.pick(width, to as usize, window),
             Action::Update { at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, None, at as usize, update, window, false);
             }
             Action::Put { combine, at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, combine, at as usize, update, window, true);
+            }
+            Action::Put { combine, at, update, ref window } if window.slice_len() == 1 => {
+                self.place(width, combine, at as usize, update, window);
             }
             Action::Read { elem, array, to, ref window } if few(window.len() as u32) => {
                 return self.read(width, elem, array, to as usize, window);
@@ -86,15 +90,19 @@ impl<'c> Builder<'_, 'c> {
         Some(())
     }
 
-    fn table(&self, range: &Range<u32>) -> &'c [u32] {
+    pub fn table(&self, range: &Range<u32>) -> &'c [u32] {
         self.code.numbers(range)
     }
 
     fn each(&mut self, width: Width, op: Op, len: usize, to: usize, [a, b]: [Place; 2]) {
-        let constant = if b.step == 0 { self.constant(width, b.at as usize) } else { None };
+        let second = match self.constant(width, b.at as usize) {
+            _ if b.step != 0 => Second::Any,
+            Some(bits) => Second::Constant(bits),
+            None => Second::Same,
+        };
         for (first, lanes) in pieces(width, len) {
             let [a, b] = [a, b].map(|place| self.operand(width, place, first, lanes));
-            let result = self.v.apply(op, width, Operands { a, b, constant, lanes });
+            let result = self.v.apply(op, width, Operands { a, b, second, lanes });
             self.store(width, to + first, lanes, result);
         }
     }
@@ -143,7 +151,7 @@ impl<'c> Builder<'_, 'c> {
                 let mut result = self.load(width, firsts[0] as usize + first, lanes);
                 for &row in &firsts[1..] {
                     let b = self.load(width, row as usize + first, lanes);
-                    result = self.v.apply(op, width, Operands { a: result, b, constant: None, lanes });
+                    result = self.v.apply(op, width, Operands { a: result, b, second: Second::Any, lanes });
                 }
                 self.store(width, to + k * run + first, lanes, result);
             }
@@ -164,7 +172,7 @@ impl<'c> Builder<'_, 'c> {
                 let row = self.folded(width, op, identity, first as usize, row_len);
                 total = Some(match total {
                     None => row,
-                    Some(a) => self.v.apply(op, width, Operands { a, b: row, constant: None, lanes: 1 }),
+                    Some(a) => self.v.apply(op, width, Operands { a, b: row, second: Second::Any, lanes: 1 }),
                 });
             }
             self.store(width, to + k, 1, total?);
@@ -227,7 +235,12 @@ impl<'c> Builder<'_, 'c> {
     /// Returns the number that a scalar holds, as [`crate::small::words::Words::index`] does.
     pub fn index(&mut self, place: Place) -> Value {
         let word = self.scalar(Width { is_wide: place.is_wide() }, place.at as usize);
-        match place.elem {
+        self.number(place.elem, word)
+    }
+
+    /// Returns an integer or a truth value, given as a word, as an index.
+    pub fn number(&mut self, elem: Elem, word: Value) -> Value {
+        match elem {
             Elem::I64 => word,
             Elem::U64 => {
                 let most = self.v.b.ins().iconst(types::I64, i64::MAX);
@@ -240,7 +253,13 @@ impl<'c> Builder<'_, 'c> {
 
     /// Returns the number of elements by which a slice moves, given its starts.
     fn moved(&mut self, window: &Window, slice: Slice, starts: &[Value]) -> Value {
-        let mut moved = self.v.b.ins().iconst(types::I64, i64::from(slice.base));
+        let base = self.v.b.ins().iconst(types::I64, i64::from(slice.base));
+        self.moved_from(base, window, starts)
+    }
+
+    /// Returns the number of elements by which a slice moves, given its base and its starts.
+    pub fn moved_from(&mut self, base: Value, window: &Window, starts: &[Value]) -> Value {
+        let mut moved = base;
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {
             let [zero, most, stride] =
                 [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.v.b.ins().iconst(types::I64, n));
@@ -261,7 +280,7 @@ impl<'c> Builder<'_, 'c> {
         self.moved_address(base, size, moved)
     }
 
-    fn moved_address(&mut self, base: Value, size: usize, moved: Value) -> Value {
+    pub fn moved_address(&mut self, base: Value, size: usize, moved: Value) -> Value {
         let bytes = self.v.b.ins().imul_imm_s(moved, size as i64);
         self.v.b.ins().iadd(base, bytes)
     }
@@ -322,7 +341,7 @@ impl<'c> Builder<'_, 'c> {
                     None => vector,
                     Some(op) => {
                         let a = self.v.load_at(width, address, offset, lanes);
-                        self.v.apply(op.combination(), width, Operands { a, b: vector, constant: None, lanes })
+                        self.v.apply(op.combination(), width, Operands { a, b: vector, second: Second::Any, lanes })
                     }
                 };
                 self.v.store_at(width, address, offset, lanes, vector);
@@ -345,7 +364,7 @@ impl<'c> Builder<'_, 'c> {
     }
 
     /// Returns a truth value that is true if none of the starts of a slice would be clamped.
-    fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
+    pub fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
         let mut result = self.v.b.ins().iconst(types::I8, 1);
         for (&index, start) in starts.iter().zip(self.code.starts(window)) {
             let most = self.v.b.ins().iconst(types::I64, i64::from(start.most));

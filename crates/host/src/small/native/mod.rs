@@ -9,6 +9,7 @@ mod actions;
 mod builder;
 mod frame;
 mod program;
+mod slices;
 #[cfg(test)]
 mod tests;
 

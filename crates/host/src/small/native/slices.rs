@@ -1,0 +1,93 @@
+//! Loops over slices of one element each, of which there may be many: gathers and scatters of single elements.
+#![forbid(unsafe_code)]
+
+use super::builder::Builder;
+use crate::block::machine::Op;
+use crate::native::{Operands, Second, Width, flags};
+use crate::small::Window;
+use crate::small::words::Place;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+
+impl Builder<'_, '_> {
+    /// Sets words to slices of one element each.
+    pub fn pick(&mut self, width: Width, to: usize, window: &Window) {
+        let count = self.code.words.counts()[usize::from(width.is_wide)];
+        assert!(self.code.reach(0, window).end <= count, "the window is in the words");
+        let first = self.table(&window.table)[0] as usize;
+        self.each_slice(width, window, to, 1, |own, base, starts, to| {
+            let moved = own.moved_from(base, window, starts);
+            let from = own.moved_address(own.area(width), width.bytes(), moved);
+            let word = own.v.load_at(width, from, first * width.bytes(), 1);
+            own.v.store_at(width, to, 0, 1, word);
+        });
+        self.forget(width, to..to + window.count());
+    }
+
+    /// Copies the elements of `update` to slices of one element each, or combines them with the words there. Slices with
+    /// a start that would be clamped are skipped.
+    pub fn place(&mut self, width: Width, combine: Option<Op>, at: usize, update: Place, window: &Window) {
+        let reach = self.code.reach(at, window);
+        assert!(reach.end <= self.code.words.counts()[usize::from(width.is_wide)], "the window is in the words");
+        let first = at + self.table(&window.table)[0] as usize;
+        self.each_slice(width, window, update.at as usize, update.step as usize, |own, base, starts, update| {
+            let (inside, next) = (own.v.b.create_block(), own.v.b.create_block());
+            let is_inside = own.is_inside(window, starts);
+            own.v.b.ins().brif(is_inside, inside, &[], next, &[]);
+            own.v.b.switch_to_block(inside);
+            let moved = own.moved_from(base, window, starts);
+            let to = own.moved_address(own.area(width), width.bytes(), moved);
+            let mut word = own.v.load_at(width, update, 0, 1);
+            if let Some(op) = combine {
+                let a = own.v.load_at(width, to, first * width.bytes(), 1);
+                word = own.v.apply(op.combination(), width, Operands { a, b: word, second: Second::Any, lanes: 1 });
+            }
+            own.v.store_at(width, to, first * width.bytes(), 1, word);
+            own.v.b.ins().jump(next, &[]);
+            own.v.b.switch_to_block(next);
+        });
+        self.forget(width, reach);
+    }
+
+    /// Adds a loop over the slices of a window, of which there must be at least two. `body` gets the base of a slice, its
+    /// starts before they are clamped, and the address of a word, which is number `word` for the first slice and comes
+    /// `step` words later for each of the next ones.
+    fn each_slice(
+        &mut self,
+        width: Width,
+        window: &Window,
+        word: usize,
+        step: usize,
+        body: impl FnOnce(&mut Self, Value, &[Value], Value),
+    ) {
+        let slices = self.table(&window.slices);
+        assert!(slices.len() >= 4, "at least two slices");
+        // The code has the table as long as machine code is made from it.
+        let slice = self.v.b.ins().iconst(types::I64, slices.as_ptr().addr() as i64);
+        let left = self.v.b.ins().iconst(types::I64, slices.len() as i64 / 2);
+        let area = self.area(width);
+        let word = self.v.b.ins().iadd_imm_s(area, (word * width.bytes()) as i64);
+        let (head, after) = (self.v.b.create_block(), self.v.b.create_block());
+        let arguments = |values: [Value; 3]| values.map(BlockArg::Value);
+        let [slice_now, left_now, word_now] = [0; 3].map(|_| self.v.b.append_block_param(head, types::I64));
+        self.v.b.ins().jump(head, &arguments([slice, left, word]));
+        self.v.b.switch_to_block(head);
+        let base = self.v.b.ins().uload32(flags(), slice_now, 0);
+        let indices = self.v.b.ins().uload32(flags(), slice_now, 4);
+        let starts = self.code.starts(window).iter().map(|start| self.index_at(start.index, indices)).collect::<Vec<_>>();
+        body(self, base, &starts, word_now);
+        let slice = self.v.b.ins().iadd_imm_s(slice_now, 8);
+        let left = self.v.b.ins().iadd_imm_s(left_now, -1);
+        let word = self.v.b.ins().iadd_imm_s(word_now, (step * width.bytes()) as i64);
+        self.v.b.ins().brif(left, head, &arguments([slice, left, word]), after, &[]);
+        self.v.b.switch_to_block(after);
+    }
+
+    /// Returns the number that a scalar holds which comes `later` words after `place`.
+    fn index_at(&mut self, place: Place, later: Value) -> Value {
+        let width = Width { is_wide: place.is_wide() };
+        let address = self.moved_address(self.area(width), width.bytes(), later);
+        let (address, offset) = self.v.near(address, place.at as usize * width.bytes());
+        let word = self.v.b.ins().load(width.int(), flags(), address, offset);
+        self.number(place.elem, word)
+    }
+}
