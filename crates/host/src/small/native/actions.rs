@@ -69,15 +69,17 @@ impl<'c> Builder<'_, 'c> {
                 return self.dot(width, is_float, [len, to, run].map(|n| n as usize), steps, table);
             }
             Action::Window { to, ref window } if few(window.len() as u32) => self.window(width, to as usize, window),
-            Action::Window { to, ref window } if window.slice_len() == 1 => self.pick(width, to as usize, window),
+            Action::Window { to, ref window } if few(window.slice_len() as u32) => {
+                self.load_slices(width, to as usize, window);
+            }
             Action::Update { at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, None, at as usize, update, window, false);
             }
             Action::Put { combine, at, update, ref window } if few(window.len() as u32) => {
                 return self.put(width, combine, at as usize, update, window, true);
             }
-            Action::Put { combine, at, update, ref window } if window.slice_len() == 1 => {
-                self.place(width, combine, at as usize, update, window);
+            Action::Put { combine, at, update, ref window } if few(window.slice_len() as u32) => {
+                return self.put_slices(width, combine, at as usize, update, window);
             }
             Action::Read { elem, array, to, ref window } if few(window.len() as u32) => {
                 return self.read(width, elem, array, to as usize, window);
@@ -355,7 +357,7 @@ impl<'c> Builder<'_, 'c> {
 
     /// Returns, for each vector of a slice, the number of its first element in the array as if the slice were the first
     /// and all starts were 0, the number of that element among those of all slices, and the number of lanes.
-    fn slice_pieces(&self, width: Width, window: &Window, k: usize) -> Vec<(usize, usize, usize)> {
+    pub fn slice_pieces(&self, width: Width, window: &Window, k: usize) -> Vec<(usize, usize, usize)> {
         let (run, first) = (window.run as usize, k * window.slice_len());
         let of_run = |(i, &to): (usize, &u32)| {
             pieces(width, run).map(move |(at, lanes)| (to as usize + at, first + i * run + at, lanes))
@@ -470,6 +472,6 @@ fn is_accessed(width: Width, elem: Elem, window: &Window) -> bool {
 }
 
 /// Returns the number of the first element and the number of elements of each vector of an array.
-fn pieces(width: Width, len: usize) -> impl Iterator<Item = (usize, usize)> {
+pub fn pieces(width: Width, len: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..len).step_by(width.lanes()).map(move |first| (first, width.lanes().min(len - first)))
 }

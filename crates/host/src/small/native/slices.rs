@@ -1,4 +1,4 @@
-//! Loops over slices of one element each, of which there may be many: gathers and scatters of single elements.
+//! Loops over the slices of windows, of which there may be many: gathers and scatters.
 #![forbid(unsafe_code)]
 
 use super::builder::Builder;
@@ -9,43 +9,62 @@ use crate::small::words::Place;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 
 impl Builder<'_, '_> {
-    /// Sets words to slices of one element each.
-    pub fn pick(&mut self, width: Width, to: usize, window: &Window) {
+    /// Sets words to the slices of a window.
+    pub fn load_slices(&mut self, width: Width, to: usize, window: &Window) {
         let count = self.code.words.counts()[usize::from(width.is_wide)];
         assert!(self.code.reach(0, window).end <= count, "the window is in the words");
-        let first = self.table(&window.table)[0] as usize;
-        self.each_slice(width, window, to, 1, |own, base, starts, to| {
+        let pieces = self.slice_pieces(width, window, 0);
+        self.each_slice(width, window, to, window.slice_len(), |own, base, starts, to| {
             let moved = own.moved_from(base, window, starts);
             let from = own.moved_address(own.area(width), width.bytes(), moved);
-            let word = own.v.load_at(width, from, first * width.bytes(), 1);
-            own.v.store_at(width, to, 0, 1, word);
+            for &(element, first, lanes) in &pieces {
+                let vector = own.v.load_at(width, from, element * width.bytes(), lanes);
+                own.v.store_at(width, to, first * width.bytes(), lanes, vector);
+            }
         });
-        self.forget(width, to..to + window.count());
+        self.forget(width, to..to + window.len());
     }
 
-    /// Copies the elements of `update` to slices of one element each, or combines them with the words there. Slices with
-    /// a start that would be clamped are skipped.
-    pub fn place(&mut self, width: Width, combine: Option<Op>, at: usize, update: Place, window: &Window) {
+    /// Copies the elements of `update` to the slices of a window, or combines them with the words there. Slices with a
+    /// start that would be clamped are skipped. Returns `None` if the interpreter must do it.
+    pub fn put_slices(
+        &mut self,
+        width: Width,
+        combine: Option<Op>,
+        at: usize,
+        update: Place,
+        window: &Window,
+    ) -> Option<()> {
         let reach = self.code.reach(at, window);
+        (!update.overlaps(window.len(), reach.start as u32, reach.len())).then_some(())?;
         assert!(reach.end <= self.code.words.counts()[usize::from(width.is_wide)], "the window is in the words");
-        let first = at + self.table(&window.table)[0] as usize;
-        self.each_slice(width, window, update.at as usize, update.step as usize, |own, base, starts, update| {
+        let pieces = self.slice_pieces(width, window, 0);
+        let one = if update.step == 0 { Some(self.splat(width, update.at as usize)) } else { None };
+        self.each_slice(width, window, update.at as usize, window.slice_len(), |own, base, starts, update| {
             let (inside, next) = (own.v.b.create_block(), own.v.b.create_block());
             let is_inside = own.is_inside(window, starts);
             own.v.b.ins().brif(is_inside, inside, &[], next, &[]);
             own.v.b.switch_to_block(inside);
             let moved = own.moved_from(base, window, starts);
             let to = own.moved_address(own.area(width), width.bytes(), moved);
-            let mut word = own.v.load_at(width, update, 0, 1);
-            if let Some(op) = combine {
-                let a = own.v.load_at(width, to, first * width.bytes(), 1);
-                word = own.v.apply(op.combination(), width, Operands { a, b: word, second: Second::Any, lanes: 1 });
+            for &(element, first, lanes) in &pieces {
+                let offset = (at + element) * width.bytes();
+                let mut vector = match one {
+                    Some(vector) => vector,
+                    None => own.v.load_at(width, update, first * width.bytes(), lanes),
+                };
+                if let Some(op) = combine {
+                    let a = own.v.load_at(width, to, offset, lanes);
+                    let of = Operands { a, b: vector, second: Second::Any, lanes };
+                    vector = own.v.apply(op.combination(), width, of);
+                }
+                own.v.store_at(width, to, offset, lanes, vector);
             }
-            own.v.store_at(width, to, first * width.bytes(), 1, word);
             own.v.b.ins().jump(next, &[]);
             own.v.b.switch_to_block(next);
         });
         self.forget(width, reach);
+        Some(())
     }
 
     /// Adds a loop over the slices of a window, of which there must be at least two. `body` gets the base of a slice, its

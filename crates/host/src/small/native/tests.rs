@@ -231,44 +231,45 @@ fn inputs_for_reading_are_not_written() {
     Program::new(code).run(&mut [Bytes::Read(&[0; 64])], &mut [], true);
 }
 
-/// Gathers and scatters 100 single elements of a matrix, at indices of every type of which some are outside.
+/// Gathers and scatters 100 slices of a matrix, at indices of several types of which some are outside.
 #[test]
-fn many_slices_of_one_element_have_the_bits_of_the_interpreter() {
+fn many_slices_have_the_bits_of_the_interpreter() {
     const COUNT: usize = 100;
     for (elem, index) in [(Elem::F32, Elem::I32), (Elem::F64, Elem::I64), (Elem::I16, Elem::U64), (Elem::U32, Elem::U8)] {
-        for combine in [None, Some(Op::SumI), Some(Op::MaxU)] {
+        for (combine, columns) in [(None, 1), (Some(Op::SumI), 1), (Some(Op::MaxU), 3), (None, 2)] {
+            let len = 2 * columns * COUNT;
             let (mut code, size) = (Code::default(), if elem.is_wide() { 8 } else { elem.size() });
-            let [array, update] = [7 * 9, COUNT].map(|len| code.place(elem, len));
+            let [array, update] = [7 * 9, len].map(|len| code.place(elem, len));
             let indices = code.place(index, 2 * COUNT);
-            let lens = [7 * 9, COUNT, 2 * COUNT];
+            let lens = [7 * 9, len, 2 * COUNT];
             code.inputs = [array, update, indices].into_iter().zip(lens).map(|(p, len)| Input::Words(p, len)).collect();
             let copy = code.place(elem, 7 * 9);
             code.push(Ins::on(elem.is_wide(), Action::Move { len: 7 * 9, to: copy.at, from: array }));
             let starts = code.starts.len() as u32;
-            for (dim, (most, stride)) in [(6, 9), (8, 1)].into_iter().enumerate() {
+            for (dim, (most, stride)) in [(5, 9), (9 - columns as u32, 1)].into_iter().enumerate() {
                 let index = Place { at: indices.at + dim as u32, ..indices };
                 code.starts.push(crate::small::Start { index, most, stride });
             }
             let slices = code.table((0..COUNT as u32).flat_map(|k| [0, 2 * k]));
             let window = |code: &mut Code, at: u32| {
-                let table = code.table([at]);
-                Window { run: 1, table, starts: starts..starts + 2, slices: slices.clone() }
+                let table = code.table([at, at + 9]);
+                Window { run: columns as u32, table, starts: starts..starts + 2, slices: slices.clone() }
             };
-            let (to, put) = (code.place(elem, COUNT), window(&mut code, 0));
+            let (to, put) = (code.place(elem, len), window(&mut code, 0));
             let action = Action::Put { combine, at: copy.at, update, window: put };
             code.push(Ins::on(elem.is_wide(), action));
             let picked = window(&mut code, copy.at);
             code.push(Ins::on(elem.is_wide(), Action::Window { to: to.at, window: picked }));
-            code.outputs = vec![Output::Words(to, COUNT)];
+            code.outputs = vec![Output::Words(to, len)];
             let index_bytes = |seed: u64| -> Vec<u8> {
                 let numbers = (0..2 * COUNT as u64).map(|i| ((i * i * 7 + i + seed) % 12) as i64 - 1);
                 numbers.flat_map(|n| n.to_le_bytes().into_iter().take(index.size())).collect()
             };
             let raw = |len: usize, seed: u64| (0..len * elem.size()).map(|i| (i as u64 * 37 + seed) as u8).collect();
-            let inputs = |seed: u64| vec![raw(7 * 9, seed), raw(COUNT, seed + 3), index_bytes(seed)];
+            let inputs = |seed: u64| vec![raw(7 * 9, seed), raw(len, seed + 3), index_bytes(seed)];
             let inputs: Vec<Vec<Vec<u8>>> = (0..10).map(inputs).collect();
-            compare(code, &inputs, COUNT * size, |got, want| {
-                assert_eq!(got, want, "{elem:?} at {index:?}, {combine:?}");
+            compare(code, &inputs, len * size, |got, want| {
+                assert_eq!(got, want, "{columns} columns of {elem:?} at {index:?}, {combine:?}");
             });
         }
     }
