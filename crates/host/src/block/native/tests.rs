@@ -7,18 +7,8 @@ use crate::operand::{Source, Target};
 use crate::pool::Workers;
 use crate::simd::Level;
 
-const NARROW: [Elem; 10] = [
-    Elem::F32,
-    Elem::I32,
-    Elem::Bool,
-    Elem::U32,
-    Elem::BF16,
-    Elem::I8,
-    Elem::U8,
-    Elem::I16,
-    Elem::U16,
-    Elem::F32,
-];
+const NARROW: [Elem; 10] =
+    [Elem::F32, Elem::I32, Elem::Bool, Elem::U32, Elem::BF16, Elem::I8, Elem::U8, Elem::I16, Elem::U16, Elem::F32];
 const WIDE: [Elem; 9] =
     [Elem::F64, Elem::I64, Elem::U64, Elem::F32, Elem::Bool, Elem::I32, Elem::U32, Elem::I8, Elem::U16];
 const UNARY: [Unary; 12] = [
@@ -53,8 +43,7 @@ const BINARY: [Binary; 16] = [
     Binary::Sub,
     Binary::Xor,
 ];
-const REDUCERS: [Reducer; 6] =
-    [Reducer::Sum, Reducer::Product, Reducer::Max, Reducer::Min, Reducer::And, Reducer::Or];
+const REDUCERS: [Reducer; 6] = [Reducer::Sum, Reducer::Product, Reducer::Max, Reducer::Min, Reducer::And, Reducer::Or];
 
 /// A random program with one output, and its operands.
 struct Case {
@@ -217,6 +206,7 @@ fn is_nan(elem: Elem, bytes: &[u8]) -> bool {
 
 #[test]
 fn programs_have_the_bits_of_the_block_machine() {
-    let count = (1..=3000).filter(|&seed| Case::new(seed * 0x9e37_79b9).is_some_and(|mut case| case.check(seed))).count();
+    let count =
+        (1..=3000).filter(|&seed| Case::new(seed * 0x9e37_79b9).is_some_and(|mut case| case.check(seed))).count();
     assert!(count > 1000, "only {count} programs are machine code");
 }

@@ -92,7 +92,8 @@ impl Builder<'_, '_> {
         self.v.b.switch_to_block(head);
         let base = self.v.b.ins().uload32(flags(), slice_now, 0);
         let indices = self.v.b.ins().uload32(flags(), slice_now, 4);
-        let starts = self.code.starts(window).iter().map(|start| self.index_at(start.index, indices)).collect::<Vec<_>>();
+        let starts =
+            self.code.starts(window).iter().map(|start| self.index_at(start.index, indices)).collect::<Vec<_>>();
         body(self, base, &starts, word_now);
         let slice = self.v.b.ins().iadd_imm_s(slice_now, 8);
         let left = self.v.b.ins().iadd_imm_s(left_now, -1);

@@ -235,7 +235,8 @@ fn inputs_for_reading_are_not_written() {
 #[test]
 fn many_slices_have_the_bits_of_the_interpreter() {
     const COUNT: usize = 100;
-    for (elem, index) in [(Elem::F32, Elem::I32), (Elem::F64, Elem::I64), (Elem::I16, Elem::U64), (Elem::U32, Elem::U8)] {
+    for (elem, index) in [(Elem::F32, Elem::I32), (Elem::F64, Elem::I64), (Elem::I16, Elem::U64), (Elem::U32, Elem::U8)]
+    {
         for (combine, columns) in [(None, 1), (Some(Op::SumI), 1), (Some(Op::MaxU), 3), (None, 2)] {
             let len = 2 * columns * COUNT;
             let (mut code, size) = (Code::default(), if elem.is_wide() { 8 } else { elem.size() });
