@@ -158,6 +158,7 @@ pub(super) fn emit(program: &Program) -> Result<Code, Unfusable> {
 }
 
 /// The loops of the code, which result from flattening the program's space, and the strides of the operands in them.
+#[derive(Debug)]
 pub(super) struct Layout {
     pub outer: Vec<usize>,
     pub kept: usize,

@@ -3,7 +3,8 @@
 //! A kernel is divided into parts by its shape alone: pieces of a long row, groups of short rows, or, if leading
 //! dimensions are reduced, chunks of them for each tile of lanes. Before a row runs, the addresses of its operands are
 //! written into the code. If rows that are reduced are short, or if few lanes of leading dimensions are kept, the
-//! kernel runs in [`Stages`] instead, each of which is one pass over a tile of many rows.
+//! kernel runs in [`Stages`] instead, each of which is one pass over a tile of many rows. Machine code is divided along
+//! its outermost loop.
 #![forbid(unsafe_code)]
 
 use super::bound::{Binding, Bound, TILE, frame_bytes};
@@ -61,7 +62,7 @@ pub struct Kernel {
     /// The program that runs in place of `code`, if [`Stages::new`] finds that this is better: for reductions of short
     /// rows, or of leading dimensions of which few lanes are kept.
     stages: Option<Stages>,
-    /// Machine code that runs in place of both, for short rows.
+    /// Machine code that runs in place of both, if the kernel has run often.
     #[cfg(target_arch = "x86_64")]
     tier: Option<Arc<Tier>>,
 }
@@ -166,12 +167,12 @@ impl Kernel {
         self.stages.is_some()
     }
 
-    /// Computes the outputs by machine code. Returns false if there is none.
+    /// Computes the outputs by machine code, in parts of at most `part` lanes. Returns false if there is none.
     #[cfg(test)]
-    pub(crate) fn run_as_machine_code(&self, workers: &Workers, operands: &[Operand<'_>]) -> bool {
+    pub(crate) fn run_as_machine_code(&self, workers: &Workers, operands: &[Operand<'_>], part: usize) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let Some(tier) = self.tier.as_ref().filter(|tier| tier.is_ready(|| usize::MAX / 2)) {
-            self.run_native(tier, workers, operands);
+            self.run_native(tier, workers, operands, Effort::Large, part);
             return true;
         }
         false
@@ -213,17 +214,21 @@ impl Kernel {
     /// its strides reach.
     pub fn run(&self, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(tier) = self.tier.as_ref().filter(|_| !streaming)
-            && tier.is_ready(|| self.nanoseconds() * (operands.len() / self.operand_count().max(1)))
-        {
-            return self.run_native(tier, workers, operands);
+        if let Some(tier) = self.tier.as_ref().filter(|_| !streaming) {
+            let nanoseconds = || self.nanoseconds().saturating_mul(operands.len() / self.operand_count().max(1));
+            if tier.is_ready(nanoseconds) {
+                let effort = effort(nanoseconds() / NATIVE_SPEED);
+                let part = if effort == Effort::Small { usize::MAX } else { PART };
+                return self.run_native(tier, workers, operands, effort, part);
+            }
         }
         self.run_at(Level::best(), workers, operands, streaming);
     }
 
-    /// Computes the outputs of all instances by machine code, which must be there.
+    /// Computes the outputs of all instances by machine code, which must be there. The work is divided into parts of at
+    /// most `part` lanes, but of at least one turn of the outermost loop.
     #[cfg(target_arch = "x86_64")]
-    fn run_native(&self, tier: &Tier, workers: &Workers, operands: &[Operand<'_>]) {
+    fn run_native(&self, tier: &Tier, workers: &Workers, operands: &[Operand<'_>], effort: Effort, part: usize) {
         let count = self.operand_count().max(1);
         assert_eq!(operands.len() % count, 0, "as many operands for each instance");
         let mut pointers = Vec::with_capacity(operands.len());
@@ -232,9 +237,8 @@ impl Kernel {
             return;
         }
         let (instances, turns) = (operands.len() / count, tier.turns());
-        let effort = effort(self.nanoseconds().saturating_mul(instances) / NATIVE_SPEED);
         let lanes = self.code.row_len * self.rows() * self.reduced_rows();
-        let group = if effort == Effort::Small { turns } else { (PART / (lanes / turns).max(1)).clamp(1, turns) };
+        let group = (part / (lanes / turns).max(1)).clamp(1, turns);
         let parts = turns.div_ceil(group);
         workers.run(instances * parts, effort, |part| {
             tier.run(&self.slots, &pointers[part / parts * count..], piece(turns, group, part % parts));

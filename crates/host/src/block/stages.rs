@@ -418,7 +418,7 @@ impl Stager {
 }
 
 /// Returns, for each node, whether an output depends on it.
-fn live(program: &Program) -> Vec<bool> {
+pub(super) fn live(program: &Program) -> Vec<bool> {
     let mut live = vec![false; program.nodes.len()];
     let held = program.operands.iter().filter_map(|operand| match operand.role {
         Role::Output(n) | Role::RowOutput(n) => Some(n),

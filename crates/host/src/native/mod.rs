@@ -1,8 +1,8 @@
 //! Machine code that is made while a program runs.
 //!
 //! An interpreter takes several nanoseconds for an instruction, because the processor cannot predict where its `match`
-//! jumps. Machine code has no such jump. It is made for what runs often: small programs (`crate::small`) and kernels of
-//! short rows (`crate::block`).
+//! jumps. Machine code has no such jump. It is made for what runs often: small programs (`crate::small`) and fused kernels
+//! of simple operations (`crate::block`).
 //!
 //! `vectors` has the vectors of words that the code computes with, `lanes` the operations on them, and `formulas` the
 //! functions that are called for some operations.
@@ -14,7 +14,7 @@ mod vectors;
 
 pub(crate) use formulas::formula;
 pub(crate) use lanes::{Operands, Second, is_native, is_slow};
-pub(crate) use vectors::{Vectors, Width, flags};
+pub(crate) use vectors::{VECTOR_BYTES, Vectors, Width, flags};
 
 use crate::simd::Level;
 use cranelift_codegen::Context;

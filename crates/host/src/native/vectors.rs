@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{AbiParam, Endianness, InstBuilder, MemFlagsData, Sig
 use cranelift_frontend::FunctionBuilder;
 
 /// The width of words.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
     pub is_wide: bool,
 }
@@ -46,7 +46,7 @@ impl Width {
 }
 
 /// The number of bytes of a vector.
-const VECTOR_BYTES: i32 = 16;
+pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// A function of machine code while it is built. Vectors have the types of integers.
 pub(crate) struct Vectors<'f> {
@@ -94,7 +94,7 @@ impl Vectors<'_> {
     /// a vector there fit into instructions, too.
     pub fn near(&mut self, base: Value, offset: usize) -> (Value, i32) {
         match i32::try_from(offset) {
-            Ok(near) if near <= i32::MAX - VECTOR_BYTES => (base, near),
+            Ok(near) if near <= i32::MAX - VECTOR_BYTES as i32 => (base, near),
             _ => {
                 let by = self.b.ins().iconst(types::I64, offset as i64);
                 (self.b.ins().iadd(base, by), 0)
@@ -258,7 +258,7 @@ impl Vectors<'_> {
         let size = elem.size();
         // The bytes of each word that are stored.
         let first = if elem == Elem::BF16 { 2 } else { 0 };
-        let bytes = (0..VECTOR_BYTES as usize).map(|i| ((i / size * 4 + first + i % size) % 16) as u8);
+        let bytes = (0..VECTOR_BYTES).map(|i| ((i / size * 4 + first + i % size) % 16) as u8);
         let mask = self.b.func.dfg.immediates.push(bytes.collect::<Vec<u8>>().into());
         let bytes = self.cast(types::I8X16, words);
         let bytes = self.b.ins().shuffle(bytes, bytes, mask);

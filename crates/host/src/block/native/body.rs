@@ -15,8 +15,9 @@ use super::Shape;
 use crate::block::emit::{Granularity, operands};
 use crate::block::machine::{Op, PARTIALS};
 use crate::block::program::{Node, Program, Role};
+use crate::block::stages::live;
 use crate::elem::Elem;
-use crate::native::{Operands, Second, Vectors, Width, flags};
+use crate::native::{Operands, Second, VECTOR_BYTES, Vectors, Width, flags};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use std::collections::{BTreeSet, HashMap};
@@ -94,21 +95,15 @@ struct RowFold {
     partials: Option<StackSlot>,
 }
 
-/// The number of bytes of a vector.
-const VECTOR: usize = 16;
-
 impl<'p, 'f> Body<'p, 'f> {
     fn width(&self) -> Width {
         self.shape.width
     }
 
-    /// Returns the address of the first element of each operand, or the first number of an index.
+    /// Returns the address of the first element of each operand, or the first number of an index, from a list.
     fn places(&mut self, list: Value) -> Vec<Value> {
-        let mut place = |(i, is_index): (usize, bool)| match is_index {
-            true => self.v.b.ins().iconst(types::I64, 0),
-            false => self.v.b.ins().load(types::I64, flags(), list, 8 * i as i32),
-        };
-        self.program.operands.iter().map(|o| o.role == Role::Index).enumerate().map(&mut place).collect()
+        let mut place = |i: usize| self.v.b.ins().load(types::I64, flags(), list, 8 * i as i32);
+        (0..self.program.operands.len()).map(&mut place).collect()
     }
 
     /// Adds loops over these dimensions around the rows, the first one outermost. Returns the values that the last turn
@@ -217,18 +212,9 @@ impl<'p, 'f> Body<'p, 'f> {
     }
 
     /// Returns the nodes on which an output depends, ascending.
-    fn needed(&self) -> BTreeSet<usize> {
-        let roots = self.program.operands.iter().filter_map(|operand| match operand.role {
-            Role::Output(n) | Role::RowOutput(n) => Some(n),
-            Role::Input | Role::Index => None,
-        });
-        let (mut open, mut live): (Vec<usize>, _) = (roots.collect(), BTreeSet::new());
-        while let Some(n) = open.pop() {
-            if live.insert(n) {
-                open.extend(operands(self.program.nodes[n]));
-            }
-        }
-        live
+    fn needed(&self) -> Vec<usize> {
+        let live = live(self.program);
+        (0..live.len()).filter(|&n| live[n]).collect()
     }
 
     /// Returns true if the node is a reduction of lanes of this level.
@@ -483,7 +469,7 @@ impl<'p, 'f> Body<'p, 'f> {
         }
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, PARTIALS as u32, 4);
         let slot = self.v.b.create_sized_stack_slot(data);
-        for offset in (0..self.live(true) * self.width().bytes()).step_by(VECTOR) {
+        for offset in (0..self.live(true) * self.width().bytes()).step_by(VECTOR_BYTES) {
             self.v.b.ins().stack_store(types::I64, all, slot, offset as i32);
         }
         RowFold { op, identity, first: self.v.b.ins().iconst(types::I64, 0), partials: Some(slot) }
@@ -498,7 +484,7 @@ impl<'p, 'f> Body<'p, 'f> {
         let partials = self.v.load_at(width, place, 0, all);
         let partials = self.combined(fold.op, partials, element, all);
         self.v.store_at(width, place, 0, all, partials);
-        let next = self.v.b.ins().iadd_imm_s(passed, VECTOR as i64);
+        let next = self.v.b.ins().iadd_imm_s(passed, VECTOR_BYTES as i64);
         self.v.b.ins().band_imm_s(next, PARTIALS as i64 - 1)
     }
 
@@ -508,7 +494,7 @@ impl<'p, 'f> Body<'p, 'f> {
         let partials = match fold.partials {
             None => vec![passed],
             Some(slot) => {
-                let offsets = (0..live * width.bytes()).step_by(VECTOR);
+                let offsets = (0..live * width.bytes()).step_by(VECTOR_BYTES);
                 offsets.map(|offset| self.v.b.ins().stack_load(types::I64, width.ints(), slot, offset as i32)).collect()
             }
         };

@@ -45,7 +45,7 @@ const BINARY: [Binary; 16] = [
 ];
 const REDUCERS: [Reducer; 6] = [Reducer::Sum, Reducer::Product, Reducer::Max, Reducer::Min, Reducer::And, Reducer::Or];
 
-/// A random program with one output, and its operands.
+/// A random program, and its operands.
 struct Case {
     random: Random,
     program: Program,
@@ -53,8 +53,8 @@ struct Case {
     is_wide: bool,
     values: Vec<Value>,
     inputs: Vec<Vec<u8>>,
-    output: Vec<u8>,
-    elem: Elem,
+    /// The type and the bytes of each output.
+    outputs: Vec<(Elem, Vec<u8>)>,
 }
 
 /// Returns strides of an array that has its own dimensions in any order, the number of its elements, and one more element
@@ -89,8 +89,7 @@ impl Case {
         let program = Program::new(&sizes);
         let program = if is_wide { program.wide() } else { program };
         let program = program.reducing(&reduced);
-        let (inputs, output) = (vec![], vec![]);
-        let mut case = Case { random, program, sizes, is_wide, values: vec![], inputs, output, elem: Elem::Bool };
+        let mut case = Case { random, program, sizes, is_wide, values: vec![], inputs: vec![], outputs: vec![] };
         case.operands();
         for _ in 0..1 + case.random.pick(10) {
             case.operation();
@@ -165,34 +164,59 @@ impl Case {
                 last = self.program.binary(Binary::Sub, other, last)?;
             }
         }
-        let (strides, count) = strides(&mut self.random, &self.sizes, &has, false);
-        match is_row_output {
-            true => self.program.row_output(last, &strides),
-            false => self.program.output(last, &strides),
+        self.output(last, &has, is_row_output);
+        if reduced.is_empty() && self.random.pick(3) == 0 {
+            let other = self.value();
+            self.output(other, &has, false);
         }
-        (self.output, self.elem) = (vec![7; count * last.elem.size()], last.elem);
         Some(self)
+    }
+
+    fn output(&mut self, value: Value, has: &[bool], is_row_output: bool) {
+        let (strides, count) = strides(&mut self.random, &self.sizes, has, false);
+        match is_row_output {
+            true => self.program.row_output(value, &strides),
+            false => self.program.output(value, &strides),
+        }
+        self.outputs.push((value.elem, vec![7; count * value.elem.size()]));
     }
 
     /// Runs the program both ways, and compares the results. Returns false if there is no kernel or no machine code.
     fn check(&mut self, seed: u64) -> bool {
         let Ok(kernel) = self.program.compile() else { return false };
-        let mut native = self.output.clone();
-        let mut operands: Vec<Operand<'_>> = self.inputs.iter().map(|bytes| Operand::Read(Source::of(bytes))).collect();
-        operands.push(Operand::Write(Target::of(&mut native)));
-        if !kernel.run_as_machine_code(&Workers::new(2), &operands) {
+        let (workers, part) = (Workers::new(2), [1, 100, usize::MAX][self.random.pick(3)]);
+        let mut native = self.outputs.clone();
+        if !kernel.run_as_machine_code(&workers, &operands(&self.inputs, &mut native), part) {
             return false;
         }
-        operands.pop();
-        operands.push(Operand::Write(Target::of(&mut self.output)));
-        kernel.run_at(Level::best(), &Workers::new(1), &operands, false);
-        let elements = native.chunks(self.elem.size()).zip(self.output.chunks(self.elem.size()));
-        for (i, (a, b)) in elements.enumerate() {
-            let is_same = a == b || (is_nan(self.elem, a) && is_nan(self.elem, b));
-            assert!(is_same, "seed {seed}: element {i}: {a:x?}, not {b:x?}: {:?}", self.program);
+        kernel.run_at(Level::best(), &workers, &operands(&self.inputs, &mut self.outputs), false);
+        self.compare(&native, seed);
+        for (i, input) in self.inputs.iter().enumerate() {
+            if kernel.in_place(self.inputs.len(), i) && input.len() == self.outputs[0].1.len() {
+                let mut native = vec![(self.outputs[0].0, input.clone())];
+                let mut operands = operands(&self.inputs, &mut native);
+                operands[i] = Operand::InPlace;
+                kernel.run_as_machine_code(&workers, &operands, part);
+                self.compare(&native, seed);
+            }
         }
         true
     }
+
+    fn compare(&self, native: &[(Elem, Vec<u8>)], seed: u64) {
+        for ((elem, native), (_, want)) in native.iter().zip(&self.outputs) {
+            let elements = native.chunks(elem.size()).zip(want.chunks(elem.size()));
+            for (i, (a, b)) in elements.enumerate() {
+                let is_same = a == b || (is_nan(*elem, a) && is_nan(*elem, b));
+                assert!(is_same, "seed {seed}: element {i}: {a:x?}, not {b:x?}: {:?}", self.program);
+            }
+        }
+    }
+}
+
+fn operands<'a>(inputs: &'a [Vec<u8>], outputs: &'a mut [(Elem, Vec<u8>)]) -> Vec<Operand<'a>> {
+    let inputs = inputs.iter().map(|bytes| Operand::Read(Source::of(bytes)));
+    inputs.chain(outputs.iter_mut().map(|(_, bytes)| Operand::Write(Target::of(bytes)))).collect()
 }
 
 fn is_nan(elem: Elem, bytes: &[u8]) -> bool {

@@ -27,7 +27,8 @@ pub(super) struct Native {
 }
 
 impl Native {
-    /// Returns the machine code of a program, or `None` as [`program::compiled`] does.
+    /// Returns the machine code of a program, or `None` as [`program::compiled`] does. It reads tables of `code`, which
+    /// must not change and must live as long.
     pub fn new(code: &Code) -> Option<Native> {
         Some(Native { compiled: program::compiled(code)?, words: code.words.counts() })
     }
@@ -41,7 +42,8 @@ impl Native {
         let (inputs, unpaid, (narrow, wide)) = (run.inputs(), *run.unpaid(), run.words().addresses());
         let mut frame = Frame { narrow, wide, inputs: inputs.as_ptr(), unpaid, interpreter: run, ended_by: None };
         // SAFETY: the memory has a function of this type there. It accesses words of the program, of which there are as
-        // many as when it was made, and elements of the inputs, which have the program's sizes.
+        // many as when it was made, tables of its code, which live as long as this machine code, and elements of the
+        // inputs, which have the program's sizes.
         let ended = unsafe {
             let function: Function = std::mem::transmute(functions.address(functions.count() - 1));
             function(&raw mut frame, block as u32)

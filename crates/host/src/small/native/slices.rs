@@ -80,25 +80,25 @@ impl Builder<'_, '_> {
     ) {
         let slices = self.table(&window.slices);
         assert!(slices.len() >= 4, "at least two slices");
-        // The code has the table as long as machine code is made from it.
-        let slice = self.v.b.ins().iconst(types::I64, slices.as_ptr().addr() as i64);
-        let left = self.v.b.ins().iconst(types::I64, slices.len() as i64 / 2);
+        // The program has the table, which does not change, as long as the machine code.
+        let table = self.v.b.ins().iconst(types::I64, slices.as_ptr().addr() as i64);
+        let count = self.v.b.ins().iconst(types::I64, slices.len() as i64 / 2);
         let area = self.area(width);
-        let word = self.v.b.ins().iadd_imm_s(area, (word * width.bytes()) as i64);
+        let first = self.v.b.ins().iadd_imm_s(area, (word * width.bytes()) as i64);
         let (head, after) = (self.v.b.create_block(), self.v.b.create_block());
         let arguments = |values: [Value; 3]| values.map(BlockArg::Value);
-        let [slice_now, left_now, word_now] = [0; 3].map(|_| self.v.b.append_block_param(head, types::I64));
-        self.v.b.ins().jump(head, &arguments([slice, left, word]));
+        let [slice, left, word] = [0; 3].map(|_| self.v.b.append_block_param(head, types::I64));
+        self.v.b.ins().jump(head, &arguments([table, count, first]));
         self.v.b.switch_to_block(head);
-        let base = self.v.b.ins().uload32(flags(), slice_now, 0);
-        let indices = self.v.b.ins().uload32(flags(), slice_now, 4);
+        let base = self.v.b.ins().uload32(flags(), slice, 0);
+        let indices = self.v.b.ins().uload32(flags(), slice, 4);
         let starts =
             self.code.starts(window).iter().map(|start| self.index_at(start.index, indices)).collect::<Vec<_>>();
-        body(self, base, &starts, word_now);
-        let slice = self.v.b.ins().iadd_imm_s(slice_now, 8);
-        let left = self.v.b.ins().iadd_imm_s(left_now, -1);
-        let word = self.v.b.ins().iadd_imm_s(word_now, (step * width.bytes()) as i64);
-        self.v.b.ins().brif(left, head, &arguments([slice, left, word]), after, &[]);
+        body(self, base, &starts, word);
+        let next_slice = self.v.b.ins().iadd_imm_s(slice, 8);
+        let left = self.v.b.ins().iadd_imm_s(left, -1);
+        let next_word = self.v.b.ins().iadd_imm_s(word, (step * width.bytes()) as i64);
+        self.v.b.ins().brif(left, head, &arguments([next_slice, left, next_word]), after, &[]);
         self.v.b.switch_to_block(after);
     }
 
