@@ -87,12 +87,7 @@ impl Fetch<'_> {
             let places = Places::new(round, &make::type_of(b, self.x).shape, &self.block, self.device_count());
             let received = self.received(round, &places, b);
             let is_all = places.is_complete() && round.shape[..] == self.block[..];
-            result = Some(if is_all {
-                received
-            } else {
-                let result = result.unwrap_or_else(|| make::full(b, &self.block, &Literal::zeros(dtype, vec![])));
-                self.placed(round, &places, received, result, b)
-            });
+            result = Some(if is_all { received } else { self.placed(round, &places, received, result, b) });
         }
         result.unwrap_or_else(|| make::full(b, &self.block, &Literal::zeros(dtype, vec![])))
     }
@@ -117,14 +112,28 @@ impl Fetch<'_> {
         self.windows.permute(part, Permutation::of_pairs(along, pairs), b)
     }
 
-    fn placed(&mut self, round: &Round, places: &Places, received: Value, result: Value, b: &mut Builder<'_>) -> Value {
+    /// Builds the device's block with the received boxes in place of what it has there. `result` is the block so far, or
+    /// `None` if it is still zeros.
+    fn placed(
+        &mut self,
+        round: &Round,
+        places: &Places,
+        received: Value,
+        result: Option<Value>,
+        b: &mut Builder<'_>,
+    ) -> Value {
+        let zero = Literal::zeros(make::type_of(b, self.x).dtype, vec![]);
         let starts = self.numbers(&places.placed, b);
         let mut part = self.shifted(round, places, received, b);
         if !places.is_complete() {
-            let before = make::dynamic_slice(b, result, &starts, &round.shape);
+            let before = match result {
+                Some(result) => make::dynamic_slice(b, result, &starts, &round.shape),
+                None => make::full(b, &round.shape, &zero),
+            };
             let is_valid = self.is_valid(round, places, b);
             part = make::select(b, is_valid, part, before);
         }
+        let result = result.unwrap_or_else(|| make::full(b, &self.block, &zero));
         make::dynamic_update_slice(b, result, part, &starts)
     }
 

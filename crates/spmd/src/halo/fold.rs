@@ -56,7 +56,7 @@ impl Fold<'_> {
         let left = make::broadcast_scalar(b, left, &ty.shape);
         let position = make::iota(b, TensorType::new(dtype, ty.shape.clone()), self.dim);
         let is_inside = make::compare(b, "LT", position, left);
-        let init = make::broadcast_scalar(b, self.inits[input], &ty.shape);
+        let init = self.windows.fill(self.inits[input], &ty.shape, b);
         make::select(b, is_inside, block, init)
     }
 
@@ -78,7 +78,7 @@ impl Fold<'_> {
         let edge = make::number(b, DType::I32, edge);
         let has_source = make::compare(b, side, index, edge);
         let shape = make::type_of(b, own).shape.clone();
-        let init = make::broadcast_scalar(b, self.inits[input], &shape);
+        let init = self.windows.fill(self.inits[input], &shape, b);
         make::select(b, has_source, received, init)
     }
 
@@ -108,7 +108,7 @@ impl Fold<'_> {
         let edge = make::broadcast_scalar(b, edge, &shape);
         let position = make::iota(b, TensorType::new(DType::I32, shape.clone()), self.dim);
         let is_kept = make::compare(b, side, position, edge);
-        let init = make::broadcast_scalar(b, init, &shape);
+        let init = self.windows.fill(init, &shape, b);
         make::select(b, is_kept, all, init)
     }
 

@@ -455,17 +455,29 @@ impl Exchanges<'_> {
     }
 }
 
-/// Sets the layouts of the results in the builder's region that have none: those of the rank of `like` are laid out as
-/// it is, the others are replicated.
+/// Sets the layouts of the results in the builder's region that have none, as [`lay_out_like`] does.
 fn lay_out_rest(like: &Sharding, b: &mut Builder<'_>) {
-    let ops = &b.body[b.region].ops;
-    let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
-    for v in made {
-        if b.body.sharding(v).is_none() {
-            let rank = b.body.ty(v).shape().len();
-            let own = if rank == like.rank() { like.clone() } else { Sharding::replicated(&like.mesh, rank) };
-            b.set_sharding(v, Some(own));
+    for op in b.body[b.region].ops.clone() {
+        lay_out_like(like, op, |body, v| body.sharding(v).is_none(), &[], b);
+    }
+}
+
+/// Sets the layouts of those results of an op that are `wanted`: those of the rank of `like` are split as it is, the
+/// others are replicated. Floats, complex numbers and `fills` are unreduced as `like` is, and others only if an operand
+/// is unreduced: positions and masks are no sums.
+fn lay_out_like(like: &Sharding, op: Op, wanted: impl Fn(&Body, Value) -> bool, fills: &[Value], b: &mut Builder<'_>) {
+    let is_sum = |v: &Value| b.body.sharding(*v).is_some_and(|s| !s.unreduced.is_empty());
+    let has_sum = b.body[op].operands.iter().any(is_sum);
+    for v in b.body[op].results.to_vec() {
+        if !wanted(b.body, v) {
+            continue;
         }
+        let ty = b.body.ty(v);
+        let rank = ty.shape().len();
+        let is_sum =
+            has_sum || fills.contains(&v) || ty.as_tensor().is_some_and(|t| t.dtype.is_float() || t.dtype.is_complex());
+        let own = if rank == like.rank() { like.clone() } else { Sharding::replicated(&like.mesh, rank) };
+        b.set_sharding(v, Some(own.with_unreduced(if is_sum { like.unreduced.clone() } else { vec![] })));
     }
 }
 

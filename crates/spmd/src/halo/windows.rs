@@ -1,9 +1,9 @@
 //! Builds the ops by which each device fetches its window.
 
-use super::Fetch;
 use super::rounds::{Exchange, Need, Part, Place, Round};
 use super::shared::Span;
-use shardwise_base::{AxisRef, DType, Literal, Mesh, Reason, Sharding};
+use super::{Fetch, lay_out_like};
+use shardwise_base::{AxisRef, DType, Literal, Mesh, Reason};
 use shardwise_ir::{Builder, TensorType, Value};
 use shardwise_ops::collective::{AxisList, Permutation};
 use shardwise_ops::reducer::nothing;
@@ -17,11 +17,13 @@ pub(super) struct Windows {
     reason: Option<Arc<Reason>>,
     /// The device's position along the axes, or `None` until it is needed.
     index: Option<Value>,
+    /// The values that stand for elements which no device has.
+    fills: Vec<Value>,
 }
 
 impl Windows {
     pub fn new(mesh: &Arc<Mesh>, axes: &[AxisRef], reason: Option<Arc<Reason>>) -> Windows {
-        Windows { along: AxisList::new(mesh, axes), reason, index: None }
+        Windows { along: AxisList::new(mesh, axes), reason, index: None, fills: vec![] }
     }
 
     /// Builds the device's windows, in order.
@@ -58,18 +60,20 @@ impl Windows {
         window
     }
 
-    /// Sets the layouts of the results of the ops from position `first` on in the builder's region: those of the rank
-    /// of `like` are laid out as it is, the others are replicated. Does nothing if `like` has no layout.
+    /// Sets the layouts of the results of the ops from position `first` on in the builder's region, as
+    /// [`lay_out_like`] does. Does nothing if `like` has no layout.
     pub fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
         let Some(sharding) = b.body.sharding(like).cloned() else { return };
-        let ops = &b.body[b.region].ops[first..];
-        let made: Vec<Value> = ops.iter().flat_map(|&op| b.body[op].results.iter().copied()).collect();
-        for v in made {
-            let rank = b.body.ty(v).shape().len();
-            let own =
-                if rank == sharding.rank() { sharding.clone() } else { Sharding::replicated(&sharding.mesh, rank) };
-            b.set_sharding(v, Some(own));
+        for op in b.body[b.region].ops[first..].to_vec() {
+            lay_out_like(&sharding, op, |_, _| true, &self.fills, b);
         }
+    }
+
+    /// Builds an array all of whose elements are a scalar, which stands for elements that no device has.
+    pub fn fill(&mut self, scalar: Value, shape: &[usize], b: &mut Builder<'_>) -> Value {
+        let fill = make::broadcast_scalar(b, scalar, shape);
+        self.fills.push(fill);
+        fill
     }
 
     /// Returns the axes along which the devices that fetch from each other are numbered. For windows these split one
@@ -224,10 +228,13 @@ impl Line<'_> {
         make::select(b, is_inside, window, outside)
     }
 
-    fn array(&self, outside: Outside, b: &mut Builder<'_>) -> Value {
+    fn array(&mut self, outside: Outside, b: &mut Builder<'_>) -> Value {
         match outside {
             Outside::Any | Outside::Zero => self.zeros(self.need.len, b),
-            Outside::Scalar(v) => make::broadcast_scalar(b, v, &self.with_len(self.need.len)),
+            Outside::Scalar(v) => {
+                let shape = self.with_len(self.need.len);
+                self.windows.fill(v, &shape, b)
+            }
             Outside::Array(v) => v,
         }
     }

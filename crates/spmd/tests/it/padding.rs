@@ -73,3 +73,33 @@ func.func @main(%a: tensor<3x4xcomplex<f32>> {sdy.sharding = #sdy.sharding<@mesh
     let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
     same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), text);
 }
+
+/// Tests that windows which devices fetch of unreduced values are unreduced, too, and that their masks are not.
+#[test]
+fn windows_of_summands_are_summands() {
+    let complex = |shape: [usize; 2]| Literal::from_fn(shape, |i| Complex32::new(i as f32, 1.0 - i as f32));
+    let integers = |shape: [usize; 2]| Literal::from_fn(shape, |i| i as i32 - 3);
+    for (ty, zero, array) in
+        [("i32", "0", &integers as &dyn Fn([usize; 2]) -> Literal), ("complex<f32>", "(0.0, 0.0)", &complex)]
+    {
+        let text = format!(
+            r#"sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<8x4x{ty}> {{sdy.sharding = #sdy.sharding<@mesh, [{{"y"}}, {{"x"}}]>}}, %b: tensor<4x2x{ty}> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}) -> (tensor<8x2x{ty}> {{sdy.sharding = #sdy.sharding<@mesh, [{{"y"}}, {{}}]>}}) {{
+  %zero = stablehlo.constant dense<{zero}> : tensor<{ty}>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"y"}}, {{}}], unreduced={{"x"}}>]>}} : (tensor<8x4x{ty}>, tensor<4x2x{ty}>) -> tensor<8x2x{ty}>
+  %1 = stablehlo.pad %0, %zero, low = [1, 0], high = [-1, 0], interior = [0, 0] {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"y"}}, {{}}], unreduced={{"x"}}>]>}} : (tensor<8x2x{ty}>, tensor<{ty}>) -> tensor<8x2x{ty}>
+  return %1 : tensor<8x2x{ty}>
+}}"#
+        );
+        let module = parse("shift.mlir", &text, &OPS).unwrap_or_else(|e| panic!("{e}"));
+        let args = [array([8, 4]), array([4, 2])];
+        let partitioned = partition(&module, &mut Options::default()).unwrap_or_else(|e| panic!("{e}"));
+        let body = &partitioned.module.main().unwrap().body;
+        let has = |code| body.walk().into_iter().any(|op| Opcode::of(body[op].code) == code);
+        assert!(
+            has(Opcode::CollectivePermute) && has(Opcode::Compare),
+            "devices send their last row, of which one has none"
+        );
+        same(&per_device(&partitioned, &args), &run(&module, &args).unwrap_or_else(|e| panic!("{e}")), &text);
+    }
+}

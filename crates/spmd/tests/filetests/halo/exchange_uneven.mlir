@@ -25,26 +25,26 @@ module {
       %7 = stablehlo.reshape %6 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<1xi32>) -> tensor<i32>
       %8 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
       %9 = stablehlo.dynamic_slice %arg1, %7, %8, sizes = [2, 64] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<4x64xf32>, tensor<i32>, tensor<i32>) -> tensor<2x64xf32>
-      %10 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<6x64xf32>
-      %11 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[4, 4, 4, 0, 4, 4]> : tensor<6xi64>
-      %12 = stablehlo.dynamic_slice %11, %3, sizes = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xi64>, tensor<i32>) -> tensor<1xi64>
-      %13 = stablehlo.convert %12 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xi64>) -> tensor<1xi32>
-      %14 = stablehlo.reshape %13 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<1xi32>) -> tensor<i32>
-      %15 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-      %16 = stablehlo.dynamic_slice %10, %14, %15, sizes = [2, 64] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x64xf32>, tensor<i32>, tensor<i32>) -> tensor<2x64xf32>
-      %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
-      %18 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[0, 0, 2, 2, 0, 0]> : tensor<6xi64>
-      %19 = stablehlo.dynamic_slice %18, %3, sizes = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xi64>, tensor<i32>) -> tensor<1xi64>
-      %20 = stablehlo.convert %19 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xi64>) -> tensor<1xi32>
-      %21 = stablehlo.reshape %20 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<1xi32>) -> tensor<i32>
-      %22 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi32>
-      %23 = stablehlo.broadcast_in_dim %17, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<2x64xi32>
-      %24 = stablehlo.broadcast_in_dim %21, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<2x64xi32>
-      %25 = stablehlo.compare GE, %22, %23, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x64xi32>, tensor<2x64xi32>) -> tensor<2x64xi1>
-      %26 = stablehlo.compare LT, %22, %24, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x64xi32>, tensor<2x64xi32>) -> tensor<2x64xi1>
-      %27 = stablehlo.and %25, %26 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi1>
-      %28 = stablehlo.select %27, %9, %16 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi1>, tensor<2x64xf32>
-      %29 = stablehlo.dynamic_update_slice %10, %28, %14, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x64xf32>, tensor<2x64xf32>, tensor<i32>, tensor<i32>) -> tensor<6x64xf32>
+      %10 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[4, 4, 4, 0, 4, 4]> : tensor<6xi64>
+      %11 = stablehlo.dynamic_slice %10, %3, sizes = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xi64>, tensor<i32>) -> tensor<1xi64>
+      %12 = stablehlo.convert %11 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xi64>) -> tensor<1xi32>
+      %13 = stablehlo.reshape %12 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<1xi32>) -> tensor<i32>
+      %14 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+      %15 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<2x64xf32>
+      %16 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} dense<0> : tensor<i32>
+      %17 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[0, 0, 2, 2, 0, 0]> : tensor<6xi64>
+      %18 = stablehlo.dynamic_slice %17, %3, sizes = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xi64>, tensor<i32>) -> tensor<1xi64>
+      %19 = stablehlo.convert %18 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xi64>) -> tensor<1xi32>
+      %20 = stablehlo.reshape %19 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, []>]>} : (tensor<1xi32>) -> tensor<i32>
+      %21 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi32>
+      %22 = stablehlo.broadcast_in_dim %16, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<2x64xi32>
+      %23 = stablehlo.broadcast_in_dim %20, dims = [] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<i32>) -> tensor<2x64xi32>
+      %24 = stablehlo.compare GE, %21, %22, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x64xi32>, tensor<2x64xi32>) -> tensor<2x64xi1>
+      %25 = stablehlo.compare LT, %21, %23, SIGNED {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<2x64xi32>, tensor<2x64xi32>) -> tensor<2x64xi1>
+      %26 = stablehlo.and %24, %25 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi1>
+      %27 = stablehlo.select %26, %9, %15 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : tensor<2x64xi1>, tensor<2x64xf32>
+      %28 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} dense<0.000000e+00> : tensor<6x64xf32>
+      %29 = stablehlo.dynamic_update_slice %28, %27, %13, %14 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}]>]>} : (tensor<6x64xf32>, tensor<2x64xf32>, tensor<i32>, tensor<i32>) -> tensor<6x64xf32>
       %30 = stablehlo.constant {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} dense<[0, 0, 0, 0, 0, 2]> : tensor<6xi64>
       %31 = stablehlo.dynamic_slice %30, %3, sizes = [1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<6xi64>, tensor<i32>) -> tensor<1xi64>
       %32 = stablehlo.convert %31 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : (tensor<1xi64>) -> tensor<1xi32>
