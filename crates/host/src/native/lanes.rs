@@ -92,8 +92,8 @@ impl Vectors<'_> {
         }
     }
 
-    /// Adds calls of a function: one call if it takes vectors, and otherwise one for each lane. A single word of 64 bits
-    /// takes less time alone.
+    /// Adds calls of a function: one call if it takes vectors, and otherwise one for each lane. A single word of 64
+    /// bits takes less time alone.
     fn formula(&mut self, width: Width, formula: Formula, of: Operands) -> Value {
         if let Some(address) = formula.vector.filter(|_| of.lanes > 1 || !width.is_wide) {
             let [a, b] = [of.a, of.b].map(|vector| self.cast(width.floats(), vector));

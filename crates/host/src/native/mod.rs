@@ -1,8 +1,8 @@
 //! Machine code that is made while a program runs.
 //!
 //! An interpreter takes several nanoseconds for an instruction, because the processor cannot predict where its `match`
-//! jumps. Machine code has no such jump. It is made for what runs often: small programs (`crate::small`) and fused kernels
-//! of simple operations (`crate::block`).
+//! jumps. Machine code has no such jump. It is made for what runs often: small programs (`crate::small`) and fused
+//! kernels of simple operations (`crate::block`).
 //!
 //! `vectors` has the vectors of words that the code computes with, `lanes` the operations on them, and `formulas` the
 //! functions that are called for some operations.

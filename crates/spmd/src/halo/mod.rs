@@ -468,7 +468,8 @@ fn lay_out_rest(like: &Sharding, b: &mut Builder<'_>) {
 fn lay_out_like(like: &Sharding, op: Op, wanted: impl Fn(&Body, Value) -> bool, fills: &[Value], b: &mut Builder<'_>) {
     let is_sum = |v: &Value| b.body.sharding(*v).is_some_and(|s| !s.unreduced.is_empty());
     let has_sum = b.body[op].operands.iter().any(is_sum);
-    for v in b.body[op].results.to_vec() {
+    let results = b.body[op].results.clone();
+    for v in results {
         if !wanted(b.body, v) {
             continue;
         }

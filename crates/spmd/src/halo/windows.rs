@@ -64,7 +64,8 @@ impl Windows {
     /// [`lay_out_like`] does. Does nothing if `like` has no layout.
     pub fn lay_out(&self, like: Value, first: usize, b: &mut Builder<'_>) {
         let Some(sharding) = b.body.sharding(like).cloned() else { return };
-        for op in b.body[b.region].ops[first..].to_vec() {
+        let made = b.body[b.region].ops[first..].to_vec();
+        for op in made {
             lay_out_like(&sharding, op, |_, _| true, &self.fills, b);
         }
     }

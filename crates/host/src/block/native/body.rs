@@ -23,8 +23,8 @@ use cranelift_frontend::FunctionBuilder;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Adds the body of a function, and returns it. Its arguments are the address of a list, with the address of each of the
-/// program's operands, and the number of turns of the outermost loop over kept dimensions, which is at least one.
+/// Adds the body of a function, and returns it. Its arguments are the address of a list, with the address of each of
+/// the program's operands, and the number of turns of the outermost loop over kept dimensions, which is at least one.
 pub fn build<'f>(mut b: FunctionBuilder<'f>, program: &Program, shape: &Shape) -> FunctionBuilder<'f> {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
@@ -279,7 +279,8 @@ impl<'p, 'f> Body<'p, 'f> {
         }
     }
 
-    /// Adds the code for one index of the kept dimensions around the lanes of a program that reduces leading dimensions.
+    /// Adds the code for one index of the kept dimensions around the lanes, of a program that reduces leading
+    /// dimensions.
     fn columns(&mut self, places: &[Value]) {
         let needed = self.needed();
         let reductions: Vec<usize> = needed.into_iter().filter(|&n| self.is_reduced(n, 0)).collect();

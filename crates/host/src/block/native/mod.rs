@@ -155,7 +155,8 @@ impl Shape {
         inner.iter().fold(self.layout.row_len, |lanes, &size| lanes.saturating_mul(size))
     }
 
-    /// Returns the number of bytes from turn to turn of the outermost loop for an operand, or that of steps of an index.
+    /// Returns the number of bytes from turn to turn of the outermost loop for an operand, or that of steps of an
+    /// index.
     fn step(&self, operand: usize) -> isize {
         if self.layout.kept > 0 { self.layout.walks[operand].outer[0] } else { 0 }
     }
@@ -165,8 +166,8 @@ impl Shape {
     }
 }
 
-/// Returns the largest number of lanes of a row with which the program becomes machine code. Returns `None` if it computes
-/// functions such as exponentials on lanes: the block machine has vectors of twice the size for them.
+/// Returns the largest number of lanes of a row with which the program becomes machine code. Returns `None` if it
+/// computes functions such as exponentials on lanes: the block machine has vectors of twice the size for them.
 fn most_lanes(program: &Program, layout: &Layout, classes: &[Class]) -> Option<usize> {
     let width = Width { is_wide: program.wide };
     let mut most = MOST_LANES[usize::from(Level::best() == Level::Avx512)];

@@ -1,8 +1,8 @@
 //! Machine code for small programs that run often.
 //!
-//! It computes the same words at the same places as the interpreter, so a run can change from the interpreter to machine
-//! code wherever a block of instructions starts. Instructions that have no form here are steps of the interpreter, which
-//! the machine code calls.
+//! It computes the same words at the same places as the interpreter, so a run can change from the interpreter to
+//! machine code wherever a block of instructions starts. Instructions that have no form here are steps of the
+//! interpreter, which the machine code calls.
 #![expect(unsafe_code, reason = "machine code is called")]
 
 mod actions;

@@ -67,9 +67,9 @@ impl Builder<'_, '_> {
         Some(())
     }
 
-    /// Adds a loop over the slices of a window, of which there must be at least two. `body` gets the base of a slice, its
-    /// starts before they are clamped, and the address of a word, which is number `word` for the first slice and comes
-    /// `step` words later for each of the next ones.
+    /// Adds a loop over the slices of a window, of which there must be at least two. `body` gets the base of a slice,
+    /// its starts before they are clamped, and the address of a word, which is number `word` for the first slice and
+    /// comes `step` words later for each of the next ones.
     fn each_slice(
         &mut self,
         width: Width,
