@@ -182,12 +182,13 @@ struct Dim {
 }
 
 impl Layout {
-    /// Returns the loops for the block machine, in which short rows may be merged.
+    /// Returns the loops for the block machine, in which short rows may be merged. Fails with [`Unfusable::Row`] if the
+    /// reduced dimensions are not one row.
     pub fn new(program: &Program) -> Result<Layout, Unfusable> {
         Layout::of(program, true)
     }
 
-    /// Returns loops in which each row is one run.
+    /// Returns loops in which each row is one run. Fails as [`Layout::new`] does.
     pub fn unmerged(program: &Program) -> Result<Layout, Unfusable> {
         Layout::of(program, false)
     }

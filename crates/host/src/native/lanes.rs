@@ -38,7 +38,7 @@ pub(crate) struct Operands {
     pub lanes: usize,
 }
 
-/// What is known of the second operand of an operation.
+/// The facts that are known of the second operand of an operation.
 #[derive(Clone, Copy)]
 pub(crate) enum Second {
     /// All lanes have these bits.
@@ -90,6 +90,28 @@ impl Vectors<'_> {
             SDiv | UDiv | SRem | URem => self.each_lane(width, of, |own, a, b| own.divide(op, width, a, b)),
             _ => self.unary(op, width, of),
         }
+    }
+
+    /// Folds the upper half of partial results into the lower until one is left, in the first lane of the result. They
+    /// are the first `live` lanes of the vectors, which is a power of two. The other lanes are the identity, and so are
+    /// those of vectors that are missing.
+    pub fn folded(&mut self, width: Width, op: Op, mut partials: Vec<Value>, mut live: usize) -> Value {
+        let all = width.lanes();
+        while live > all {
+            live /= 2;
+            let high = partials.split_off((live / all).min(partials.len()));
+            for (a, b) in partials.iter_mut().zip(high) {
+                *a = self.apply(op, width, Operands { a: *a, b, second: Second::Any, lanes: all });
+            }
+        }
+        let mut result = partials[0];
+        while live > 1 {
+            live /= 2;
+            let upper: Vec<usize> = (live..2 * live).collect();
+            let b = self.permuted(width, result, &upper);
+            result = self.apply(op, width, Operands { a: result, b, second: Second::Any, lanes: live });
+        }
+        result
     }
 
     /// Adds calls of a function: one call if it takes vectors, and otherwise one for each lane. A single word of 64

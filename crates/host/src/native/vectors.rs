@@ -1,8 +1,6 @@
 //! Vectors of words in machine code, and how they are loaded and stored.
 #![forbid(unsafe_code)]
 
-use super::lanes::{Operands, Second};
-use crate::block::machine::Op;
 use crate::elem::Elem;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, Endianness, InstBuilder, MemFlagsData, Signature, Type, Value, types};
@@ -159,28 +157,6 @@ impl Vectors<'_> {
         let mask = self.vector(width, &vec![u64::MAX; lanes]);
         let identity = self.all(width, identity);
         self.b.ins().bitselect(mask, vector, identity)
-    }
-
-    /// Folds the upper half of partial results into the lower until one is left, in the first lane of the result. They
-    /// are the first `live` lanes of the vectors, which is a power of two. The other lanes are the identity, and so are
-    /// those of vectors that are missing.
-    pub fn folded(&mut self, width: Width, op: Op, mut partials: Vec<Value>, mut live: usize) -> Value {
-        let all = width.lanes();
-        while live > all {
-            live /= 2;
-            let high = partials.split_off((live / all).min(partials.len()));
-            for (a, b) in partials.iter_mut().zip(high) {
-                *a = self.apply(op, width, Operands { a: *a, b, second: Second::Any, lanes: all });
-            }
-        }
-        let mut result = partials[0];
-        while live > 1 {
-            live /= 2;
-            let upper: Vec<usize> = (live..2 * live).collect();
-            let b = self.permuted(width, result, &upper);
-            result = self.apply(op, width, Operands { a: result, b, second: Second::Any, lanes: live });
-        }
-        result
     }
 
     /// Returns a real element in memory as a word, except one of type `f16`.

@@ -11,7 +11,7 @@
 //! [`Class::level`]: crate::block::emit::Class
 #![forbid(unsafe_code)]
 
-use super::Shape;
+use super::shape::Shape;
 use crate::block::emit::{Granularity, operands};
 use crate::block::machine::{Op, PARTIALS};
 use crate::block::program::{Node, Program, Role};
@@ -54,7 +54,7 @@ struct Body<'p, 'f> {
     /// The values that are the same along the current row, by node, each in the first lane of a vector. Unused if
     /// leading dimensions are reduced.
     rows: HashMap<usize, Value>,
-    /// The same, in all lanes of a vector.
+    /// The values that are the same along the current row and that lanes need, each in all lanes of a vector.
     splats: HashMap<usize, Value>,
 }
 
