@@ -229,10 +229,7 @@ impl Kernel {
     /// most `part` lanes, but of at least one turn of the outermost loop.
     #[cfg(target_arch = "x86_64")]
     fn run_native(&self, tier: &Tier, workers: &Workers, operands: &[Operand<'_>], effort: Effort, part: usize) {
-        let count = self.operand_count().max(1);
-        assert_eq!(operands.len() % count, 0, "as many operands for each instance");
-        let mut pointers = Vec::with_capacity(operands.len());
-        operands.chunks(count).for_each(|instance| self.add_pointers(instance, &mut pointers));
+        let (pointers, count) = (self.pointers(operands), self.operand_count().max(1));
         if self.is_empty() {
             return;
         }
@@ -246,16 +243,22 @@ impl Kernel {
     }
 
     pub(crate) fn run_at(&self, level: Level, workers: &Workers, operands: &[Operand<'_>], streaming: bool) {
-        let count = self.operand_count().max(1);
-        assert_eq!(operands.len() % count, 0, "as many operands for each instance");
-        let mut pointers = Vec::with_capacity(operands.len());
-        operands.chunks(count).for_each(|instance| self.add_pointers(instance, &mut pointers));
+        let pointers = self.pointers(operands);
         let machine = Machine::new(level, self.code.wide);
         if self.code.wide {
             Job::<u64>::new(self, machine, &pointers, streaming).run(workers);
         } else {
             Job::<u32>::new(self, machine, &pointers, streaming).run(workers);
         }
+    }
+
+    /// Returns the addresses of the operands of all instances. Panics as [`Kernel::run`] does.
+    fn pointers(&self, operands: &[Operand<'_>]) -> Vec<Pointer> {
+        let count = self.operand_count().max(1);
+        assert_eq!(operands.len() % count, 0, "as many operands for each instance");
+        let mut pointers = Vec::with_capacity(operands.len());
+        operands.chunks(count).for_each(|instance| self.add_pointers(instance, &mut pointers));
+        pointers
     }
 
     /// Adds the addresses of an instance's operands to `pointers`. Panics if an operand is not of the kind that the

@@ -246,17 +246,10 @@ impl Vectors<'_> {
 
     /// Returns a vector whose first `of.lanes` lanes are the results of `f` for these lanes of both operands.
     fn each_lane(&mut self, width: Width, of: Operands, f: impl Fn(&mut Self, Value, Value) -> Value) -> Value {
-        let mut vector = None;
-        for lane in 0..of.lanes as u8 {
-            let a = self.b.ins().extractlane(of.a, lane);
-            let b = self.b.ins().extractlane(of.b, lane);
-            let word = f(self, a, b);
-            vector = Some(match vector {
-                None => self.b.ins().scalar_to_vector(width.ints(), word),
-                Some(vector) => self.b.ins().insertlane(vector, word, lane),
-            });
-        }
-        vector.expect("at least one lane")
+        self.by_lane(width, of.lanes, |own, lane| {
+            let [a, b] = [of.a, of.b].map(|vector| own.b.ins().extractlane(vector, lane as u8));
+            f(own, a, b)
+        })
     }
 
     /// Returns a mask with all bits of each lane for which a comparison is true.

@@ -3,7 +3,9 @@
 
 use crate::elem::Elem;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AbiParam, Endianness, InstBuilder, MemFlagsData, Signature, Type, Value, types};
+use cranelift_codegen::ir::{
+    AbiParam, Block, BlockArg, Endianness, InstBuilder, MemFlagsData, Signature, Type, Value, types,
+};
 use cranelift_frontend::FunctionBuilder;
 
 /// The width of words.
@@ -41,6 +43,11 @@ impl Width {
     pub fn floats(self) -> Type {
         if self.is_wide { types::F64X2 } else { types::F32X4 }
     }
+
+    /// Returns the number of the first element and the number of elements of each vector of `len` elements.
+    pub fn pieces(self, len: usize) -> impl Iterator<Item = (usize, usize)> {
+        (0..len).step_by(self.lanes()).map(move |first| (first, self.lanes().min(len - first)))
+    }
 }
 
 /// The number of bytes of a vector.
@@ -51,7 +58,54 @@ pub(crate) struct Vectors<'f> {
     pub b: FunctionBuilder<'f>,
 }
 
+/// A loop while it is built.
+pub(crate) struct Loop {
+    head: Block,
+    after: Block,
+    /// The number of turns that are left, with the current one.
+    left: Value,
+    /// The values that are passed from turn to turn, in the current turn.
+    pub passed: Vec<Value>,
+}
+
 impl Vectors<'_> {
+    /// Starts a loop of `turns` turns, which must be at least one, and passes values to the first one.
+    pub fn start_loop(&mut self, turns: Value, passed: &[Value]) -> Loop {
+        let (head, after) = (self.b.create_block(), self.b.create_block());
+        let left = self.b.append_block_param(head, types::I64);
+        let param = |&value: &Value| {
+            let ty = self.b.func.dfg.value_type(value);
+            self.b.append_block_param(head, ty)
+        };
+        let params = passed.iter().map(param).collect();
+        self.b.ins().jump(head, &arguments(turns, passed));
+        self.b.switch_to_block(head);
+        Loop { head, after, left, passed: params }
+    }
+
+    /// Ends a loop, and passes values to its next turn. What follows comes after the loop.
+    pub fn end_loop(&mut self, turns: &Loop, passed: &[Value]) {
+        let left = self.b.ins().iadd_imm_s(turns.left, -1);
+        self.b.ins().brif(left, turns.head, &arguments(left, passed), turns.after, &[]);
+        self.b.switch_to_block(turns.after);
+    }
+
+    /// Returns the address that is `bytes` bytes later.
+    pub fn later(&mut self, address: Value, bytes: isize) -> Value {
+        if bytes == 0 { address } else { self.b.ins().iadd_imm_s(address, bytes as i64) }
+    }
+
+    /// Returns a vector whose first lanes are the words that `f` returns for them.
+    pub fn by_lane(&mut self, width: Width, lanes: usize, mut f: impl FnMut(&mut Self, usize) -> Value) -> Value {
+        let first = f(self, 0);
+        let mut vector = self.b.ins().scalar_to_vector(width.ints(), first);
+        for lane in 1..lanes {
+            let word = f(self, lane);
+            vector = self.b.ins().insertlane(vector, word, lane as u8);
+        }
+        vector
+    }
+
     /// Adds a call of the function at a constant address, which has no effects, and returns its result. The function
     /// may ignore the last arguments.
     pub fn call_formula(&mut self, address: usize, arguments: &[Value], result: Type) -> Value {
@@ -264,4 +318,8 @@ fn integer(elem: Elem) -> types::Type {
         4 => types::I32,
         _ => types::I64,
     }
+}
+
+fn arguments(left: Value, passed: &[Value]) -> Vec<BlockArg> {
+    [left].iter().chain(passed).map(|&value| BlockArg::Value(value)).collect()
 }

@@ -18,7 +18,7 @@ use crate::block::program::{Node, Program, Role};
 use crate::block::stages::live;
 use crate::elem::Elem;
 use crate::native::{Operands, Second, VECTOR_BYTES, Vectors, Width, flags};
-use cranelift_codegen::ir::{BlockArg, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -84,10 +84,18 @@ enum Count {
     Given(Value),
 }
 
-/// A reduction of the current row.
-struct RowFold {
+/// A reduction of the program: the number of its node, and the fields of the node.
+#[derive(Clone, Copy)]
+struct Reduction {
+    node: usize,
     op: Op,
     identity: u64,
+    of: usize,
+}
+
+/// A reduction of the current row.
+struct RowFold {
+    reduction: Reduction,
     /// The value that is passed to the first vector: the partial results, if their order does not matter, and otherwise
     /// the offset of those of the vector in `partials`.
     first: Value,
@@ -143,41 +151,28 @@ impl<'p, 'f> Body<'p, 'f> {
     ) -> (Vec<Value>, Vec<Value>) {
         if let Count::Known(1) = count {
             let carried = turn(self, &places, carried);
-            return (self.moved(&places, steps, 1), carried);
+            return (self.moved(&places, steps), carried);
         }
         let moving: Vec<usize> = (0..steps.len()).filter(|&i| steps[i] != 0).collect();
-        let (head, after) = (self.v.b.create_block(), self.v.b.create_block());
-        let left = match count {
+        let count = match count {
             Count::Known(count) => self.v.b.ins().iconst(types::I64, count as i64),
             Count::Given(count) => count,
         };
-        let first: Vec<Value> = [left].into_iter().chain(moving.iter().map(|&i| places[i])).chain(carried).collect();
-        for &value in &first {
-            let ty = self.v.b.func.dfg.value_type(value);
-            self.v.b.append_block_param(head, ty);
-        }
-        self.v.b.ins().jump(head, &arguments(&first));
-        self.v.b.switch_to_block(head);
-        let params = self.v.b.block_params(head).to_vec();
+        let passed = |places: &[Value], carried: Vec<Value>| -> Vec<Value> {
+            moving.iter().map(|&i| places[i]).chain(carried).collect()
+        };
+        let turns = self.v.start_loop(count, &passed(&places, carried));
         let mut here = places;
-        moving.iter().zip(&params[1..]).for_each(|(&i, param)| here[i] = *param);
-        let carried = turn(self, &here, params[1 + moving.len()..].to_vec());
-        let here = self.moved(&here, steps, 1);
-        let left = self.v.b.ins().iadd_imm_s(params[0], -1);
-        let next: Vec<Value> =
-            [left].into_iter().chain(moving.iter().map(|&i| here[i])).chain(carried.iter().copied()).collect();
-        self.v.b.ins().brif(left, head, &arguments(&next), after, &[]);
-        self.v.b.switch_to_block(after);
+        moving.iter().zip(&turns.passed).for_each(|(&i, param)| here[i] = *param);
+        let carried = turn(self, &here, turns.passed[moving.len()..].to_vec());
+        let here = self.moved(&here, steps);
+        self.v.end_loop(&turns, &passed(&here, carried.clone()));
         (here, carried)
     }
 
-    /// Returns addresses that are `times` steps further.
-    fn moved(&mut self, places: &[Value], steps: &[isize], times: usize) -> Vec<Value> {
-        let by = |(place, step): (&Value, &isize)| match step.wrapping_mul(times as isize) {
-            0 => *place,
-            by => self.v.b.ins().iadd_imm_s(*place, by as i64),
-        };
-        places.iter().zip(steps).map(by).collect()
+    /// Returns addresses that are one step further.
+    fn moved(&mut self, places: &[Value], steps: &[isize]) -> Vec<Value> {
+        places.iter().zip(steps).map(|(&place, &step)| self.v.later(place, step)).collect()
     }
 
     /// Adds code that runs `turn` for each vector of a row.
@@ -199,27 +194,27 @@ impl<'p, 'f> Body<'p, 'f> {
     fn row(&mut self, places: &[Value]) {
         self.rows.clear();
         self.splats.clear();
-        let needed = self.needed();
-        let last = needed.iter().map(|&n| self.shape.classes[n].level).max().unwrap_or(0);
+        let last = self.shape.classes.iter().map(|class| class.level).max().unwrap_or(0);
         for level in 0..=last {
             self.row_outputs(places, level);
-            let outputs = self.outputs(|n| self.shape.classes[n].level == level);
-            let reductions: Vec<usize> = needed.iter().copied().filter(|&n| self.is_reduced(n, level)).collect();
+            let (outputs, reductions) =
+                (self.outputs(|n| self.shape.classes[n].level == level), self.reductions(level));
             if !outputs.is_empty() || !reductions.is_empty() {
                 self.pass(places, &outputs, &reductions);
             }
         }
     }
 
-    /// Returns the nodes on which an output depends, ascending.
-    fn needed(&self) -> Vec<usize> {
+    /// Returns the reductions of lanes of a level, if an output depends on them.
+    fn reductions(&self, level: usize) -> Vec<Reduction> {
         let live = live(self.program);
-        (0..live.len()).filter(|&n| live[n]).collect()
-    }
-
-    /// Returns true if the node is a reduction of lanes of this level.
-    fn is_reduced(&self, node: usize, level: usize) -> bool {
-        matches!(self.program.nodes[node], Node::Reduce { of, .. } if self.shape.classes[of].level == level)
+        let wanted = |(node, reduce): (usize, &Node)| match *reduce {
+            Node::Reduce { op, identity, of } if live[node] && self.shape.classes[of].level == level => {
+                Some(Reduction { node, op, identity, of })
+            }
+            _ => None,
+        };
+        self.program.nodes.iter().enumerate().filter_map(wanted).collect()
     }
 
     /// Returns the outputs on lanes whose node `is_wanted`: the number of each operand, and its node.
@@ -244,29 +239,26 @@ impl<'p, 'f> Body<'p, 'f> {
     }
 
     /// Passes over a row once: writes outputs, and computes reductions.
-    fn pass(&mut self, places: &[Value], outputs: &[(usize, usize)], reductions: &[usize]) {
-        let of = |&n: &usize| match self.program.nodes[n] {
-            Node::Reduce { op, identity, of } => (op, identity, of),
-            ref other => unreachable!("{other:?} is no reduction"),
-        };
-        let reduced: Vec<(Op, u64, usize)> = reductions.iter().map(of).collect();
-        self.splats(places, outputs.iter().map(|o| o.1).chain(reduced.iter().map(|r| r.2)));
-        let folds: Vec<RowFold> = reduced.iter().map(|&(op, identity, _)| self.start(op, identity)).collect();
+    fn pass(&mut self, places: &[Value], outputs: &[(usize, usize)], reductions: &[Reduction]) {
+        self.splats(places, outputs.iter().map(|o| o.1).chain(reductions.iter().map(|r| r.of)));
+        let folds: Vec<RowFold> = reductions.iter().map(|&reduction| self.start(reduction)).collect();
         let first = folds.iter().map(|fold| fold.first).collect();
         let width = self.width();
         let totals = self.vectors(places, first, &mut |body, places, mut carried, count| {
             let mut lanes = Lanes { places, count, known: HashMap::new() };
-            for ((fold, &(_, _, of)), value) in folds.iter().zip(&reduced).zip(&mut carried) {
-                let element = body.lanes(&mut lanes, of);
-                let element = if count < width.lanes() { body.filled(element, count, fold.identity) } else { element };
+            for (fold, value) in folds.iter().zip(&mut carried) {
+                let mut element = body.lanes(&mut lanes, fold.reduction.of);
+                if count < width.lanes() {
+                    element = body.v.filled(width, element, count, fold.reduction.identity);
+                }
                 *value = body.fold(fold, *value, element);
             }
             body.write(&mut lanes, outputs);
             carried
         });
-        for ((&n, fold), total) in reductions.iter().zip(&folds).zip(totals) {
+        for (fold, total) in folds.iter().zip(totals) {
             let total = self.total(fold, total);
-            self.rows.insert(n, total);
+            self.rows.insert(fold.reduction.node, total);
         }
     }
 
@@ -282,31 +274,22 @@ impl<'p, 'f> Body<'p, 'f> {
     /// Adds the code for one index of the kept dimensions around the lanes, of a program that reduces leading
     /// dimensions.
     fn columns(&mut self, places: &[Value]) {
-        let needed = self.needed();
-        let reductions: Vec<usize> = needed.into_iter().filter(|&n| self.is_reduced(n, 0)).collect();
-        let outputs = self.outputs(|_| true);
+        let (reductions, outputs) = (self.reductions(0), self.outputs(|_| true));
         let dims = self.shape.layout.kept..self.shape.layout.outer.len();
         self.vectors(places, vec![], &mut |body, places, carried, count| {
-            let identities = reductions.iter().map(|&n| body.identity(n)).collect();
+            let identities = reductions.iter().map(|r| body.v.all(body.shape.width, r.identity)).collect();
             let totals = body.nest(dims.clone(), places.to_vec(), identities, &mut |body, places, mut totals| {
                 let mut lanes = Lanes { places, count, known: HashMap::new() };
-                for (&n, total) in reductions.iter().zip(&mut totals) {
-                    let Node::Reduce { op, of, .. } = body.program.nodes[n] else { unreachable!("a reduction") };
-                    let b = body.lanes(&mut lanes, of);
-                    *total = body.combined(op, *total, b, count);
+                for (reduction, total) in reductions.iter().zip(&mut totals) {
+                    let b = body.lanes(&mut lanes, reduction.of);
+                    *total = body.combined(reduction.op, *total, b, count);
                 }
                 totals
             });
-            let known = reductions.iter().copied().zip(totals).collect();
+            let known = reductions.iter().map(|r| r.node).zip(totals).collect();
             body.write(&mut Lanes { places, count, known }, &outputs);
             carried
         });
-    }
-
-    /// Returns the identity of a reduction in all lanes.
-    fn identity(&mut self, reduction: usize) -> Value {
-        let Node::Reduce { identity, .. } = self.program.nodes[reduction] else { unreachable!("a reduction") };
-        self.v.all(self.width(), identity)
     }
 
     fn combined(&mut self, op: Op, a: Value, b: Value, lanes: usize) -> Value {
@@ -323,20 +306,7 @@ impl<'p, 'f> Body<'p, 'f> {
             Node::Constant(bits) => return self.v.all(width, bits),
             Node::Input(o) => self.load(self.program.operands[o].elem, places[o], 0, 1),
             Node::Index(o) => self.index(places[o], 0),
-            Node::Reduce { .. } => unreachable!("an earlier level has reduced the row"),
-            Node::Unary(op, a) => {
-                let a = self.row_value(places, a);
-                self.v.apply(op, width, Operands { a, b: a, second: Second::Any, lanes: 1 })
-            }
-            Node::Binary(op, a, b) => {
-                let second = self.shape.second(self.program, b);
-                let [a, b] = [a, b].map(|n| self.row_value(places, n));
-                self.v.apply(op, width, Operands { a, b, second, lanes: 1 })
-            }
-            Node::Select(p, a, b) => {
-                let [p, a, b] = [p, a, b].map(|n| self.row_value(places, n));
-                self.v.b.ins().bitselect(p, a, b)
-            }
+            _ => self.operation(node, 1, |own, n| own.row_value(places, n)),
         };
         self.rows.insert(node, value);
         value
@@ -376,23 +346,25 @@ impl<'p, 'f> Body<'p, 'f> {
                 self.load(walk.operand.elem, lanes.places[o], walk.inner, count)
             }
             Node::Index(o) => self.index(lanes.places[o], self.shape.layout.walks[o].inner),
-            Node::Reduce { .. } => unreachable!("reductions are known"),
-            Node::Unary(op, a) => {
-                let a = self.lanes(lanes, a);
-                self.v.apply(op, width, Operands { a, b: a, second: Second::Any, lanes: count })
-            }
-            Node::Binary(op, a, b) => {
-                let second = self.shape.second(self.program, b);
-                let [a, b] = [a, b].map(|n| self.lanes(lanes, n));
-                self.v.apply(op, width, Operands { a, b, second, lanes: count })
-            }
-            Node::Select(p, a, b) => {
-                let [p, a, b] = [p, a, b].map(|n| self.lanes(lanes, n));
-                self.v.b.ins().bitselect(p, a, b)
-            }
+            _ => self.operation(node, count, |own, n| own.lanes(lanes, n)),
         };
         lanes.known.insert(node, value);
         value
+    }
+
+    /// Returns the result of an operation on the first `count` lanes, given the values of the nodes that it is applied
+    /// to. Panics for other nodes: reductions are known when they are used.
+    fn operation(&mut self, node: usize, count: usize, mut value: impl FnMut(&mut Self, usize) -> Value) -> Value {
+        let (op, [a, b], second) = match self.program.nodes[node] {
+            Node::Unary(op, a) => (op, [value(self, a); 2], Second::Any),
+            Node::Binary(op, a, b) => (op, [a, b].map(|n| value(self, n)), self.shape.second(self.program, b)),
+            Node::Select(p, a, b) => {
+                let [p, a, b] = [p, a, b].map(|n| value(self, n));
+                return self.v.b.ins().bitselect(p, a, b);
+            }
+            ref other => unreachable!("{other:?} is no operation"),
+        };
+        self.v.apply(op, self.width(), Operands { a, b, second, lanes: count })
     }
 
     /// Returns the numbers of an index for the lanes of a vector, given that of its first lane and the distance from
@@ -423,16 +395,10 @@ impl<'p, 'f> Body<'p, 'f> {
             let word = self.v.load_element(width, elem, place, 0);
             return self.v.b.ins().splat(width.ints(), word);
         }
-        let mut vector = None;
-        for lane in 0..count {
-            let place = self.moved(&[place], &[stride], lane)[0];
-            let word = self.v.load_element(width, elem, place, 0);
-            vector = Some(match vector {
-                None => self.v.b.ins().scalar_to_vector(width.ints(), word),
-                Some(vector) => self.v.b.ins().insertlane(vector, word, lane as u8),
-            });
-        }
-        vector.expect("at least one lane")
+        self.v.by_lane(width, count, |v, lane| {
+            let place = v.later(place, stride * lane as isize);
+            v.load_element(width, elem, place, 0)
+        })
     }
 
     /// Writes the first lanes of a vector as elements at distances of `stride` bytes.
@@ -446,44 +412,40 @@ impl<'p, 'f> Body<'p, 'f> {
             return self.v.store_narrow(elem, place, value);
         }
         for lane in 0..count {
-            let place = self.moved(&[place], &[stride], lane)[0];
+            let place = self.v.later(place, stride * lane as isize);
             let word = self.v.b.ins().extractlane(value, lane as u8);
             self.v.store_element(width, elem, place, 0, word);
         }
     }
 
-    fn filled(&mut self, vector: Value, count: usize, identity: u64) -> Value {
-        self.v.filled(self.shape.width, vector, count, identity)
-    }
-
     /// Returns the number of partial results of a row that may not be the identity, which is a power of two.
-    fn live(&self, is_ordered: bool) -> usize {
+    fn live_partials(&self, is_ordered: bool) -> usize {
         let most = if is_ordered { PARTIALS / self.width().bytes() } else { self.width().lanes() };
         self.shape.layout.row_len.next_power_of_two().min(most)
     }
 
     /// Starts the reduction of a row.
-    fn start(&mut self, op: Op, identity: u64) -> RowFold {
-        let all = self.v.all(self.width(), identity);
-        if !is_ordered(op) {
-            return RowFold { op, identity, first: all, partials: None };
+    fn start(&mut self, reduction: Reduction) -> RowFold {
+        let all = self.v.all(self.width(), reduction.identity);
+        if !is_ordered(reduction.op) {
+            return RowFold { reduction, first: all, partials: None };
         }
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, PARTIALS as u32, 4);
         let slot = self.v.b.create_sized_stack_slot(data);
-        for offset in (0..self.live(true) * self.width().bytes()).step_by(VECTOR_BYTES) {
+        for offset in (0..self.live_partials(true) * self.width().bytes()).step_by(VECTOR_BYTES) {
             self.v.b.ins().stack_store(types::I64, all, slot, offset as i32);
         }
-        RowFold { op, identity, first: self.v.b.ins().iconst(types::I64, 0), partials: Some(slot) }
+        RowFold { reduction, first: self.v.b.ins().iconst(types::I64, 0), partials: Some(slot) }
     }
 
     /// Folds a vector into the partial results, and returns the value for the next vector.
     fn fold(&mut self, fold: &RowFold, passed: Value, element: Value) -> Value {
         let (width, all) = (self.width(), self.width().lanes());
-        let Some(slot) = fold.partials else { return self.combined(fold.op, passed, element, all) };
+        let Some(slot) = fold.partials else { return self.combined(fold.reduction.op, passed, element, all) };
         let start = self.v.b.ins().stack_addr(types::I64, slot, 0);
         let place = self.v.b.ins().iadd(start, passed);
         let partials = self.v.load_at(width, place, 0, all);
-        let partials = self.combined(fold.op, partials, element, all);
+        let partials = self.combined(fold.reduction.op, partials, element, all);
         self.v.store_at(width, place, 0, all, partials);
         let next = self.v.b.ins().iadd_imm_s(passed, VECTOR_BYTES as i64);
         self.v.b.ins().band_imm_s(next, PARTIALS as i64 - 1)
@@ -491,7 +453,7 @@ impl<'p, 'f> Body<'p, 'f> {
 
     /// Returns the result of the reduction of a row in the first lane of a vector.
     fn total(&mut self, fold: &RowFold, passed: Value) -> Value {
-        let (width, live) = (self.width(), self.live(fold.partials.is_some()));
+        let (width, live) = (self.width(), self.live_partials(fold.partials.is_some()));
         let partials = match fold.partials {
             None => vec![passed],
             Some(slot) => {
@@ -499,15 +461,11 @@ impl<'p, 'f> Body<'p, 'f> {
                 offsets.map(|offset| self.v.b.ins().stack_load(types::I64, width.ints(), slot, offset as i32)).collect()
             }
         };
-        self.v.folded(width, fold.op.combination(), partials, live)
+        self.v.folded(width, fold.reduction.op.combination(), partials, live)
     }
 }
 
 /// Returns true if the result of a reduction depends on the order in which it combines its elements.
 fn is_ordered(op: Op) -> bool {
     matches!(op, Op::SumF | Op::ProdF)
-}
-
-fn arguments(values: &[Value]) -> Vec<BlockArg> {
-    values.iter().map(|&value| BlockArg::Value(value)).collect()
 }

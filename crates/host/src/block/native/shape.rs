@@ -11,15 +11,16 @@ use shardwise_mathfn::order::{CHUNK, SEGMENT};
 /// The largest number of lanes of a row of a kernel that becomes machine code, with AVX2 and with AVX-512: the block
 /// machine is faster on longer rows, because its vectors are larger.
 const MOST_LANES: [usize; 2] = [1 << 14, 256];
-/// As [`MOST_LANES`], for reductions of rows.
+/// The largest number of lanes of a row that a kernel in machine code reduces.
 const MOST_REDUCED_LANES: usize = 512;
-/// As [`MOST_LANES`], for reductions of leading dimensions. Machine code passes over all reduced rows for each vector,
-/// whose cache lines may not stay in the caches until the next vector if rows are long.
+/// The largest number of lanes of a row of a kernel in machine code that reduces leading dimensions. The code passes
+/// over all reduced rows for each vector. If rows are long, their cache lines may be gone when it comes to the next
+/// vector.
 const MOST_COLUMNS: usize = 128;
-/// As [`MOST_LANES`], for kernels with operations that [`is_slow`].
+/// The largest number of lanes of a row of a kernel in machine code for some of whose operations [`is_slow`] is true.
 const MOST_SLOW_LANES: usize = 64;
 /// The largest work of a turn of the outermost loop, as the number of its lanes times that of the program's nodes. The
-/// budget is not polled during a turn, which takes about a millisecond then.
+/// budget is not polled during a turn. A turn with this work takes about a millisecond.
 const MOST_WORK: usize = 1 << 20;
 /// The largest number of nodes of a program that becomes machine code.
 const MOST_NODES: usize = 256;

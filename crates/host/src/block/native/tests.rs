@@ -57,8 +57,8 @@ struct Case {
     outputs: Vec<(Elem, Vec<u8>)>,
 }
 
-/// Returns strides of an array that has its own dimensions in any order, and the number of its elements. If `is_spread`,
-/// the array has one more element behind each.
+/// Returns strides of an array that has its own dimensions in any order, and the number of its elements. The array has
+/// one more element behind each if `is_spread`.
 fn strides(random: &mut Random, sizes: &[usize], has: &[bool], is_spread: bool) -> (Vec<isize>, usize) {
     let mut order: Vec<usize> = (0..sizes.len()).filter(|&d| has[d]).collect();
     if random.next().is_multiple_of(3) {

@@ -2,13 +2,12 @@
 #![forbid(unsafe_code)]
 
 use super::builder::Builder;
+use super::slices::Put;
 use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::native::{Operands, Second, Width, formula, is_native};
-use crate::small::code::Slice;
 use crate::small::words::Place;
 use crate::small::{Action, Input, Ins, Window};
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use std::ops::Range;
 
@@ -73,13 +72,16 @@ impl<'c> Builder<'_, 'c> {
                 self.load_slices(width, to as usize, window);
             }
             Action::Update { at, update, ref window } if few(window.len() as u32) => {
-                return self.put(width, None, at as usize, update, window, false);
+                let put = Put { window, at: at as usize, combine: None, is_conditional: false };
+                return self.put(width, put, update);
             }
             Action::Put { combine, at, update, ref window } if few(window.len() as u32) => {
-                return self.put(width, combine, at as usize, update, window, true);
+                let put = Put { window, at: at as usize, combine, is_conditional: true };
+                return self.put(width, put, update);
             }
             Action::Put { combine, at, update, ref window } if few(window.slice_len() as u32) => {
-                return self.put_slices(width, combine, at as usize, update, window);
+                let put = Put { window, at: at as usize, combine, is_conditional: true };
+                return self.put_slices(width, put, update);
             }
             Action::Read { elem, array, to, ref window } if few(window.len() as u32) => {
                 return self.read(width, elem, array, to as usize, window);
@@ -102,7 +104,7 @@ impl<'c> Builder<'_, 'c> {
             Some(bits) => Second::Constant(bits),
             None => Second::Same,
         };
-        for (first, lanes) in pieces(width, len) {
+        for (first, lanes) in width.pieces(len) {
             let [a, b] = [a, b].map(|place| self.operand(width, place, first, lanes));
             let result = self.v.apply(op, width, Operands { a, b, second, lanes });
             self.store(width, to + first, lanes, result);
@@ -110,7 +112,7 @@ impl<'c> Builder<'_, 'c> {
     }
 
     fn select(&mut self, width: Width, len: usize, to: usize, places: [Place; 3]) {
-        for (first, lanes) in pieces(width, len) {
+        for (first, lanes) in width.pieces(len) {
             let [predicate, a, b] = places.map(|place| self.operand(width, place, first, lanes));
             let result = self.v.b.ins().bitselect(predicate, a, b);
             self.store(width, to + first, lanes, result);
@@ -137,8 +139,8 @@ impl<'c> Builder<'_, 'c> {
 
     fn move_words(&mut self, width: Width, len: usize, to: usize, from: Place) {
         let of = |own: &mut Self, (first, lanes)| own.operand(width, from, first, lanes);
-        let vectors: Vec<Value> = pieces(width, len).map(|piece| of(self, piece)).collect();
-        for ((first, lanes), vector) in pieces(width, len).zip(vectors) {
+        let vectors: Vec<Value> = width.pieces(len).map(|piece| of(self, piece)).collect();
+        for ((first, lanes), vector) in width.pieces(len).zip(vectors) {
             self.store(width, to + first, lanes, vector);
         }
     }
@@ -149,7 +151,7 @@ impl<'c> Builder<'_, 'c> {
         let op = op.combination();
         (len / run * run.div_ceil(width.lanes()) * rows <= 4 * MOST).then_some(())?;
         for (k, firsts) in table.chunks_exact(rows).enumerate() {
-            for (first, lanes) in pieces(width, run) {
+            for (first, lanes) in width.pieces(run) {
                 let mut result = self.load(width, firsts[0] as usize + first, lanes);
                 for &row in &firsts[1..] {
                     let b = self.load(width, row as usize + first, lanes);
@@ -186,7 +188,7 @@ impl<'c> Builder<'_, 'c> {
     fn folded(&mut self, width: Width, op: Op, identity: u64, at: usize, len: usize) -> Value {
         let all = width.lanes();
         let mut partials: Vec<Value> = vec![];
-        for (first, lanes) in pieces(width, len) {
+        for (first, lanes) in width.pieces(len) {
             let vector = self.load(width, at + first, lanes);
             partials.push(if lanes < all { self.v.filled(width, vector, lanes, identity) } else { vector });
         }
@@ -204,7 +206,7 @@ impl<'c> Builder<'_, 'c> {
         let runs = len / run;
         (run.div_ceil(width.lanes()) * table.len() / 2 <= 4 * MOST).then_some(())?;
         for (k, products) in table.chunks_exact(table.len() / runs).enumerate() {
-            for (first, lanes) in pieces(width, run) {
+            for (first, lanes) in width.pieces(run) {
                 let mut sum = self.v.all(width, 0);
                 for pair in products.chunks_exact(2) {
                     let place = |i: usize| Place { elem: Elem::F32, at: pair[i], step: steps[i] };
@@ -229,11 +231,6 @@ impl<'c> Builder<'_, 'c> {
         self.v.cast(width.ints(), sum)
     }
 
-    /// Returns the starts of a slice as integers of 64 bits, before they are clamped.
-    fn starts(&mut self, window: &Window, slice: Slice) -> Vec<Value> {
-        self.code.starts(window).iter().map(|start| self.index(start.index_of(slice))).collect()
-    }
-
     /// Returns the number that a scalar holds, as [`crate::small::words::Words::index`] does.
     pub fn index(&mut self, place: Place) -> Value {
         let word = self.scalar(Width { is_wide: place.is_wide() }, place.at as usize);
@@ -251,130 +248,6 @@ impl<'c> Builder<'_, 'c> {
             elem if elem.is_signed() => self.v.b.ins().sextend(types::I64, word),
             _ => self.v.b.ins().uextend(types::I64, word),
         }
-    }
-
-    /// Returns the number of elements by which a slice moves, given its starts.
-    fn moved(&mut self, window: &Window, slice: Slice, starts: &[Value]) -> Value {
-        let base = self.v.b.ins().iconst(types::I64, i64::from(slice.base));
-        self.moved_from(base, window, starts)
-    }
-
-    /// Returns the number of elements by which a slice moves, given its base and its starts.
-    pub fn moved_from(&mut self, base: Value, window: &Window, starts: &[Value]) -> Value {
-        let mut moved = base;
-        for (&index, start) in starts.iter().zip(self.code.starts(window)) {
-            let [zero, most, stride] =
-                [0, i64::from(start.most), i64::from(start.stride)].map(|n| self.v.b.ins().iconst(types::I64, n));
-            let index = self.v.b.ins().smax(index, zero);
-            let index = self.v.b.ins().smin(index, most);
-            let by = self.v.b.ins().imul(index, stride);
-            moved = self.v.b.ins().iadd(moved, by);
-        }
-        moved
-    }
-
-    /// Returns the address from which the numbers in the window's table count for slice number `k`. `base` is this
-    /// address for the first slice if all starts are 0, and `size` is the number of bytes of an element.
-    fn address(&mut self, base: Value, size: usize, window: &Window, k: usize) -> Value {
-        let slice = self.code.slice(window, k);
-        let starts = self.starts(window, slice);
-        let moved = self.moved(window, slice, &starts);
-        self.moved_address(base, size, moved)
-    }
-
-    pub fn moved_address(&mut self, base: Value, size: usize, moved: Value) -> Value {
-        let bytes = self.v.b.ins().imul_imm_s(moved, size as i64);
-        self.v.b.ins().iadd(base, bytes)
-    }
-
-    fn window(&mut self, width: Width, to: usize, window: &Window) {
-        let count = self.code.words.counts()[usize::from(width.is_wide)];
-        assert!(self.code.reach(0, window).end <= count, "the window is in the words");
-        for k in 0..window.count() {
-            let address = self.address(self.area(width), width.bytes(), window, k);
-            self.load_slice(width, address, to + k * window.slice_len(), window);
-        }
-    }
-
-    /// Sets words to the runs of a slice. The numbers in the window's table count from an address.
-    fn load_slice(&mut self, width: Width, address: Value, to: usize, window: &Window) {
-        let run = window.run as usize;
-        for (k, &from) in self.table(&window.table).iter().enumerate() {
-            for (first, lanes) in pieces(width, run) {
-                let offset = (from as usize + first) * width.bytes();
-                let vector = self.v.load_at(width, address, offset, lanes);
-                self.store(width, to + k * run + first, lanes, vector);
-            }
-        }
-    }
-
-    /// Copies an array to a window, or combines it with the words there. A slice with a start that would be clamped is
-    /// skipped if `is_conditional`, and otherwise starts are clamped. Returns `None` if the interpreter must do it.
-    fn put(
-        &mut self,
-        width: Width,
-        combine: Option<Op>,
-        at: usize,
-        update: Place,
-        window: &Window,
-        is_conditional: bool,
-    ) -> Option<()> {
-        let reach = self.code.reach(at, window);
-        (!update.overlaps(window.len(), reach.start as u32, reach.len())).then_some(())?;
-        for k in 0..window.count() {
-            let slice = self.code.slice(window, k);
-            let starts = self.starts(window, slice);
-            let of = |own: &mut Self, (_, first, lanes)| own.operand(width, update, first, lanes);
-            let places = self.slice_pieces(width, window, k);
-            let vectors: Vec<Value> = places.iter().map(|&place| of(self, place)).collect();
-            // What is computed in a conditional block is not known after it.
-            let next = self.v.b.create_block();
-            if is_conditional {
-                let is_inside = self.is_inside(window, &starts);
-                let inside = self.v.b.create_block();
-                self.v.b.ins().brif(is_inside, inside, &[], next, &[]);
-                self.v.b.switch_to_block(inside);
-            }
-            let moved = self.moved(window, slice, &starts);
-            let address = self.moved_address(self.area(width), width.bytes(), moved);
-            for (&(to, _, lanes), vector) in places.iter().zip(vectors) {
-                let offset = (at + to) * width.bytes();
-                let vector = match combine {
-                    None => vector,
-                    Some(op) => {
-                        let a = self.v.load_at(width, address, offset, lanes);
-                        self.v.apply(op.combination(), width, Operands { a, b: vector, second: Second::Any, lanes })
-                    }
-                };
-                self.v.store_at(width, address, offset, lanes, vector);
-            }
-            self.v.b.ins().jump(next, &[]);
-            self.v.b.switch_to_block(next);
-        }
-        self.forget(width, reach);
-        Some(())
-    }
-
-    /// Returns, for each vector of a slice, the number of its first element in the array as if the slice were the first
-    /// and all starts were 0, the number of that element among those of all slices, and the number of lanes.
-    pub fn slice_pieces(&self, width: Width, window: &Window, k: usize) -> Vec<(usize, usize, usize)> {
-        let (run, first) = (window.run as usize, k * window.slice_len());
-        let of_run = |(i, &to): (usize, &u32)| {
-            pieces(width, run).map(move |(at, lanes)| (to as usize + at, first + i * run + at, lanes))
-        };
-        self.table(&window.table).iter().enumerate().flat_map(of_run).collect()
-    }
-
-    /// Returns a truth value that is true if none of the starts of a slice would be clamped.
-    pub fn is_inside(&mut self, window: &Window, starts: &[Value]) -> Value {
-        let mut result = self.v.b.ins().iconst(types::I8, 1);
-        for (&index, start) in starts.iter().zip(self.code.starts(window)) {
-            let most = self.v.b.ins().iconst(types::I64, i64::from(start.most));
-            // A negative start is a large unsigned number.
-            let is_inside = self.v.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, index, most);
-            result = self.v.b.ins().band(result, is_inside);
-        }
-        result
     }
 
     /// Sets words to a window of an input, or returns `None` if the interpreter must do it.
@@ -469,9 +342,4 @@ impl<'c> Builder<'_, 'c> {
 fn is_accessed(width: Width, elem: Elem, window: &Window) -> bool {
     let is_integer = elem == Elem::Bool || elem.is_signed() || elem.is_unsigned();
     elem.size() == width.bytes() || (is_integer && window.len() <= MOST)
-}
-
-/// Returns the number of the first element and the number of elements of each vector of an array.
-pub fn pieces(width: Width, len: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..len).step_by(width.lanes()).map(move |first| (first, width.lanes().min(len - first)))
 }
