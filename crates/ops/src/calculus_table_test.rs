@@ -146,7 +146,7 @@ fn check(opcode: Opcode, module: &Module, types: &[Type]) -> bool {
     if let Transposed::By(_) = facts.transpose(&op) {
         let of: Vec<usize> = smooth.iter().copied().filter(|&i| linear.includes(i)).collect();
         match linear {
-            Linear::Each => of.iter().for_each(|&i| check_transpose(module, &x, &[i])),
+            Linear::Each | Linear::EachOf(_) => of.iter().for_each(|&i| check_transpose(module, &x, &[i])),
             Linear::No => {}
             _ => check_transpose(module, &x, &of),
         }

@@ -120,6 +120,9 @@ pub enum Linear {
     UpToZeros,
     /// The op is linear in each operand by itself: `multiply`, `dot_general`.
     Each,
+    /// The op is linear in each of these operands by itself (a bit for each), and in no others: `ragged_dot` in its
+    /// factors.
+    EachOf(u32),
     /// The op is jointly linear in these operands only (a bit for each): `select` in its branches, `divide` in its
     /// numerator.
     In(u32),
@@ -128,14 +131,18 @@ pub enum Linear {
 impl Linear {
     /// Returns true if an op with `count` operands is linear in the summands, taken together: the operands for which
     /// `is_summand` returns true. The operands in which the op is jointly linear must all be summands or zeros
-    /// (`is_zero`), and no other operand may be a summand. An op that is linear in each operand by itself must have
-    /// exactly one summand. The signs of zeros are not considered.
+    /// (`is_zero`), and no other operand may be a summand. An op that is linear in operands by themselves must have
+    /// exactly one summand, which is one of these. The signs of zeros are not considered.
     pub fn holds_for(self, count: usize, is_summand: impl Fn(usize) -> bool, is_zero: impl Fn(usize) -> bool) -> bool {
         let is_part = |i: usize| is_summand(i) || is_zero(i);
         match self {
             Linear::No => false,
             Linear::Jointly | Linear::UpToZeros => (0..count).all(is_part),
             Linear::Each => (0..count).filter(|&i| is_summand(i)).count() == 1,
+            Linear::EachOf(_) => {
+                let mut summands = (0..count).filter(|&i| is_summand(i));
+                summands.next().is_some_and(|i| self.includes(i)) && summands.next().is_none()
+            }
             Linear::In(_) => (0..count).all(|i| if self.includes(i) { is_part(i) } else { !is_summand(i) }),
         }
     }
@@ -146,7 +153,9 @@ impl Linear {
         match self {
             Linear::No => false,
             Linear::Jointly | Linear::UpToZeros | Linear::Each => true,
-            Linear::In(mask) => u32::try_from(i).is_ok_and(|i| mask.checked_shr(i).is_some_and(|bits| bits & 1 == 1)),
+            Linear::In(mask) | Linear::EachOf(mask) => {
+                u32::try_from(i).is_ok_and(|i| mask.checked_shr(i).is_some_and(|bits| bits & 1 == 1))
+            }
         }
     }
 }

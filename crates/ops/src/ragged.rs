@@ -440,9 +440,7 @@ impl Facts for RaggedDot {
     answer!(class = Other);
     answer!(localize = same_op);
     fn linear(&self, op: &OpView<'_>) -> Linear {
-        // The op is linear in each factor, but not in the sizes of the groups. No value says so, and only the left
-        // factor is stated.
-        if linear_product(op) == Linear::Each { Linear::In(1) } else { Linear::No }
+        if linear_product(op) == Linear::Each { Linear::EachOf(0b11) } else { Linear::No }
     }
     fn explicit(&self, _: &OpView<'_>) -> ExplicitPolicy {
         ExplicitPolicy::AskSums("a contracted dimension that is sharded alike on both sides leaves a sum to be taken")

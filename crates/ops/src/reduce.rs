@@ -238,6 +238,9 @@ impl Facts for Reduce {
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        if self.linear(op) == Linear::No {
+            return Transposed::None("it is not linear");
+        }
         let dims = Reduce::dims(op);
         Transposed::by(move |cx| {
             let count = cx.op.results().len();

@@ -321,7 +321,7 @@ pub(crate) fn is_linear_in(view: &OpView<'_>, is_open: &dyn Fn(usize) -> bool) -
         Linear::No | Linear::Jointly => true,
         Linear::UpToZeros => has_one_zero(view.result_type(0)),
         // A summand may be zero where the other factor is infinite. `select` is left out, too.
-        Linear::Each | Linear::In(_) => !is_arithmetic(view),
+        Linear::Each | Linear::EachOf(_) | Linear::In(_) => !is_arithmetic(view),
     };
     let is_plain = facts.semantics(view) == Semantics::Pure && matches!(facts.data_flow(view), DataFlow::None);
     (is_plain || Opcode::of_view(view) == Opcode::Reshard)

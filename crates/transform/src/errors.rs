@@ -33,12 +33,29 @@ pub(crate) fn no_transpose(op: &OpView<'_>, why: &str) -> Diagnostic {
         .help("use forward mode (`jvp`), or give the function a derivative of its own")
 }
 
+pub(crate) fn not_linear(op: &OpView<'_>) -> Diagnostic {
+    let message = format!("{} has no derivative in reverse mode, because it is not linear in tangents here", shown(op));
+    Diagnostic::error("no-transpose", op.loc(), message)
+        .note("the tangents that a rule of `custom_jvp` returns must be linear in the tangents that it takes")
+        .help(
+            "use forward mode (`jvp`), or mend the rule: it may multiply tangents by values, add, move and select them",
+        )
+}
+
 pub(crate) fn unknown_length(op: &OpView<'_>) -> Diagnostic {
     let message =
         "this loop cannot be linearized or differentiated in reverse mode, because its number of steps is not known";
     Diagnostic::error("loop-length", op.loc(), message)
         .note("the steps are run again for the derivative, with values that are kept of each")
         .help("use `scan` or `fori_loop` with a constant number of steps, or forward mode (`jvp`)")
+}
+
+pub(crate) fn too_many_turns(op: &OpView<'_>, count: i64) -> Diagnostic {
+    let message = "this loop cannot be linearized or differentiated in reverse mode, because it has too many steps";
+    Diagnostic::error("loop-length", op.loc(), message)
+        .facts(format!("{count} steps"))
+        .note("the steps are run again for the derivative, with values that are kept of each")
+        .help("use fewer steps, or forward mode (`jvp`)")
 }
 
 pub(crate) fn two_meshes(op: &OpView<'_>, first: &Mesh, other: &Mesh) -> Diagnostic {

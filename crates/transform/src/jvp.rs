@@ -1,6 +1,6 @@
 //! Forward mode: the function with the tangents of its results.
 
-use crate::custom::{inlined, refuse_linear_calls};
+use crate::custom::{inlined, refuse_linear_calls, without_calls};
 use crate::depends::{Depends, callee};
 use crate::errors;
 use shardwise_base::{Diagnostics, EntityVec, Sharding};
@@ -206,12 +206,14 @@ impl<'s> Scope<'s> {
         values.iter().map(|&v| self.tangents[v]).collect()
     }
 
-    /// Sets the tangents of the op's results. A tangent without a layout or states gets those of its result. A result
-    /// that is neither a float nor a complex number gets no tangent.
+    /// Sets the tangents of the op's results. A new tangent without a layout or states gets those of its result. One
+    /// that is also the tangent of an operand keeps its own, because a result may vary where its tangent does not. A
+    /// result that is neither a float nor a complex number gets no tangent.
     fn set_tangents(&mut self, op: &OpView<'s>, tangents: Vec<Option<Value>>, b: &mut Builder<'_>) {
         for (&v, tangent) in op.results().iter().zip(tangents) {
             let tangent = tangent.filter(|_| is_smooth(op.body.ty(v)));
-            if let Some(to) = tangent {
+            let is_new = || !op.operands().iter().any(|&u| self.tangents[u] == tangent);
+            if let Some(to) = tangent.filter(|_| is_new()) {
                 let (from, to) = (op.body.value(v), b.body.value_mut(to));
                 if to.sharding.is_none() {
                     to.sharding = from.sharding.clone();
@@ -238,9 +240,9 @@ impl<'s> Scope<'s> {
             };
         }
         match linear {
-            Linear::Each => {
+            Linear::Each | Linear::EachOf(_) => {
                 let mut sums: Vec<Option<Value>> = vec![None; op.results().len()];
-                for &i in &active {
+                for &i in active.iter().filter(|&&i| linear.includes(i)) {
                     let mut operands = self.cloner.values(op.operands());
                     operands[i] = self.tangents[op.operand(i)].expect("it is active");
                     let made = same_op(op, &operands, &mut self.cloner, b);
@@ -370,7 +372,9 @@ impl<'s> Scope<'s> {
         let results = op.results();
         let (made, tangents) = match custom.rule {
             Rule::Jvp(rule) => {
-                let mut made = inlined(rule, &[args, tangents, captured].concat(), b);
+                let linear: Vec<usize> = (args.len()..args.len() + tangents.len()).collect();
+                let rule = without_calls(self.module, rule, &linear);
+                let mut made = inlined(&rule, &[args, tangents, captured].concat(), b);
                 let tangents = made.split_off(results.len());
                 (made, tangents)
             }

@@ -9,6 +9,7 @@
 //! return them ([`keep_rows`]): a loop stacks the values of its turns, and a branch that runs also returns zeros for
 //! the values of the other branches. Values that ops without flops make from fewer bytes are made again.
 
+mod check;
 mod linear;
 
 pub use linear::{linearize, linearize_of};
@@ -181,12 +182,13 @@ impl<'s> Reverse<'s> {
     }
 
     /// Finds the linear values, those that depend on these tangents, and plans the sums of their cotangents. Fails as
-    /// [`Sums::plan`] does.
+    /// [`Reverse::check`] and [`Sums::plan`] do.
     fn mark(&mut self, tangents: &[Value]) -> Result<(), Diagnostics> {
         let mut depends = Depends::new(self.module, self.source, |op, v| is_smooth(op.body.ty(v)));
         tangents.iter().for_each(|&v| depends.values[v] = true);
         depends.region(self.source.entry());
         self.linear = depends.values;
+        self.check()?;
         self.sums = Sums::plan(self.module, self.source, &self.linear)?;
         Ok(())
     }
@@ -608,6 +610,20 @@ impl<'s> Reverse<'s> {
         }
     }
 
+    /// Returns the turns of a loop, for each of which values may be kept. Fails with `loop-length` if their number is not
+    /// known, or if it is so large that no array can have a row for each.
+    fn turns(&self, op: &OpView<'s>) -> Result<Turns, Diagnostics> {
+        let Some(turns) = Turns::of(op) else { return Err(errors::unknown_length(op).into()) };
+        let mut inner = vec![];
+        self.source.walk_region(op.regions()[1], &mut inner);
+        let values = inner.iter().flat_map(|&op| &self.source[op].results).chain(&self.source[op.regions()[1]].args);
+        let bytes = values.filter_map(|&v| self.source.ty(v).as_tensor()).map(|ty| u128::from(ty.bytes())).max();
+        match bytes.unwrap_or(0) * turns.count as u128 > isize::MAX as u128 {
+            true => Err(errors::too_many_turns(op, turns.count).into()),
+            false => Ok(turns),
+        }
+    }
+
     fn captured(&self, op: &OpView<'s>) -> Vec<Value> {
         op.captured().into_iter().filter(|&v| self.linear[v]).collect()
     }
@@ -616,7 +632,7 @@ impl<'s> Reverse<'s> {
     /// carried values and of the values that the turns use from outside. Fails if the number of turns is not known, or
     /// if an op has no transpose.
     fn back_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let Some(turns) = Turns::of(op) else { return Err(errors::unknown_length(op).into()) };
+        let turns = self.turns(op)?;
         let turn = op.regions()[1];
         let (args, next) = (&self.source[turn].args, self.source.region_results(turn));
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();

@@ -462,7 +462,7 @@ impl<'s> Sums<'s> {
         let (args, next) = (&body[turn].args, body.region_results(turn).to_vec());
         let carried: Vec<usize> = (0..args.len()).filter(|&i| linear[args[i]]).collect();
         for &i in &carried {
-            let axes = self.pending[op.result(i)].clone();
+            let axes = self.passed(op.result(i), args[i]);
             self.add(args[i], &axes);
         }
         loop {

@@ -219,3 +219,74 @@ fn functions_that_do_not_fit_are_refused() {
     let gradient = value_and_gradient(&parse(&program), parse(&program).main().unwrap(), &[0]);
     assert!(gradient.is_err(), "the result is no scalar");
 }
+
+/// Checks that reverse mode refuses rules that are not linear in tangents, however they use them.
+#[test]
+fn rules_that_are_not_linear_have_no_reverse_mode() {
+    let uses = [
+        ("%5 = stablehlo.multiply %dx, %dx : tensor<3xf64>", "multiply"),
+        ("%5 = stablehlo.divide %x, %dx : tensor<3xf64>", "divide"),
+        ("%5 = stablehlo.sine %dx : tensor<3xf64>", "sine"),
+        ("%5 = stablehlo.maximum %dx, %x : tensor<3xf64>", "maximum"),
+        (
+            "%a = stablehlo.compare GT, %dx, %x : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xi1>
+  %5 = stablehlo.select %a, %x, %dx : tensor<3xi1>, tensor<3xf64>",
+            "compare",
+        ),
+        (
+            "%a = stablehlo.constant dense<1.0> : tensor<f64>
+  %b = stablehlo.reduce(%dx init: %a) applies stablehlo.multiply across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+  %5 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f64>) -> tensor<3xf64>",
+            "reduce",
+        ),
+        (
+            "%a = stablehlo.convert %dx : (tensor<3xf64>) -> tensor<3xi32>
+  %5 = stablehlo.convert %a : (tensor<3xi32>) -> tensor<3xf64>",
+            "convert",
+        ),
+    ];
+    for (line, op) in uses {
+        let source = program("jvp", 2.0).replace("%5 = stablehlo.multiply %4, %dx : tensor<3xf64>", line);
+        let module = parse(&source);
+        assert_eq!(verify(&module).to_string(), "", "{source}");
+        let wrong = vjp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
+        assert!(wrong.contains("no-transpose") && wrong.contains(op), "{wrong}");
+        assert!(jvp(&module, module.main().unwrap(), &[0]).is_ok());
+    }
+    // An op whose results nothing uses does no harm.
+    let unused = program("jvp", 2.0)
+        .replace("%7 = stablehlo.add", "%8 = stablehlo.sine %dx : tensor<3xf64>\n  %7 = stablehlo.add");
+    check(&unused);
+}
+
+/// Checks a rule that passes tangents to functions, one of which has a rule of its own and a loop.
+#[test]
+fn rules_may_pass_tangents_to_functions() {
+    let source = program("jvp", 2.0).replace(
+        "%5 = stablehlo.multiply %4, %dx : tensor<3xf64>",
+        r#"%8 = stablehlo.composite "test.twice" %dx {decomposition = @twice} : (tensor<3xf64>) -> tensor<3xf64>
+  %9 = stablehlo.divide %4, %3 : tensor<3xf64>
+  %5 = stablehlo.multiply %9, %8 : tensor<3xf64>"#,
+    );
+    let functions = r#"
+func.func private @twice(%x: tensor<3xf64>) -> tensor<3xf64> {
+  %from = stablehlo.constant dense<0> : tensor<i32>
+  %zero = stablehlo.constant dense<0.0> : tensor<3xf64>
+  %w:2 = stablehlo.while(%i = %from, %sum = %zero) : tensor<i32>, tensor<3xf64> cond {
+    %to = stablehlo.constant dense<2> : tensor<i32>
+    %p = stablehlo.compare LT, %i, %to : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %next = func.call @sum(%sum, %x) : (tensor<3xf64>, tensor<3xf64>) -> tensor<3xf64>
+    stablehlo.return %j, %next : tensor<i32>, tensor<3xf64>
+  }
+  return %w#1 : tensor<3xf64>
+}
+func.func private @sum(%x: tensor<3xf64>, %y: tensor<3xf64>) -> tensor<3xf64> {
+  %0 = stablehlo.add %x, %y : tensor<3xf64>
+  return %0 : tensor<3xf64>
+}"#;
+    check(&(source + functions));
+}

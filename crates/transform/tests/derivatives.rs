@@ -420,6 +420,33 @@ fn windows() {
     }
 }
 
+/// Checks windows of all elements up to each one, and from each one on, of lines that are not short. One element is 0.
+#[test]
+fn running_windows_of_many_elements() {
+    for (kind, init) in [("multiply", "1.0"), ("maximum", "0xFFF0000000000000"), ("minimum", "0x7FF0000000000000")] {
+        for padding in ["[[18, 0], [0, 0]]", "[[0, 18], [0, 0]]"] {
+            let source = format!(
+                "func.func @main(%arg0: tensor<19x2xf64>) -> tensor<19x2xf64> {{
+  %c = stablehlo.constant dense<{init}> : tensor<f64>
+  %a = stablehlo.constant dense<0.0> : tensor<f64>
+  %b = stablehlo.slice %arg0 [0:18, 0:2] : (tensor<19x2xf64>) -> tensor<18x2xf64>
+  %x = stablehlo.pad %b, %a, low = [1, 0], high = [0, 0], interior = [0, 0] : (tensor<18x2xf64>, tensor<f64>) -> tensor<19x2xf64>
+  %0 = \"stablehlo.reduce_window\"(%x, %c) <{{window_dimensions = array<i64: 19, 1>, padding = dense<{padding}> : tensor<2x2xi64>}}> ({{
+  ^bb0(%e: tensor<f64>, %f: tensor<f64>):
+    %d = stablehlo.{kind} %e, %f : tensor<f64>
+    stablehlo.return %d : tensor<f64>
+  }}) : (tensor<19x2xf64>, tensor<f64>) -> tensor<19x2xf64>
+  return %0 : tensor<19x2xf64>
+}}"
+            );
+            check_all(&source);
+            let module = parse(&source);
+            let forward = printed(&with_main(&module, jvp(&module, module.main().unwrap(), &[0]).unwrap()));
+            assert_eq!(forward.matches("reduce_window").count(), 1, "{forward}");
+        }
+    }
+}
+
 #[test]
 fn an_extremum_of_no_elements_is_constant() {
     for (kind, init) in [("maximum", "0xFFF0000000000000"), ("minimum", "0x7FF0000000000000")] {
@@ -994,4 +1021,52 @@ fn transforms_can_be_cancelled() {
         let budget = Budget::new(Account::with_limit(1 << 20), None, CancelToken::at_poll(polls));
         assert_eq!(budget.run(|| codes(&module)), Err(Stop::Cancelled));
     }
+}
+
+#[test]
+fn loops_of_too_many_steps_are_refused() {
+    let source = "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i64>
+  %r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i64>, tensor<2xf32> cond {
+    %n = stablehlo.constant dense<9223372036854775807> : tensor<i64>
+    %p = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %o = stablehlo.constant dense<1> : tensor<i64>
+    %j = stablehlo.add %i, %o : tensor<i64>
+    %w = stablehlo.multiply %v, %v : tensor<2xf32>
+    stablehlo.return %j, %w : tensor<i64>, tensor<2xf32>
+  }
+  return %r#1 : tensor<2xf32>
+}";
+    let module = parse(source);
+    let wrong = vjp(&module, module.main().unwrap(), &[0]).unwrap_err().to_string();
+    assert!(wrong.contains("loop-length") && wrong.contains("too many steps"), "{wrong}");
+}
+
+/// Checks a loop whose counter, limit and sum have sharding constraints, as JAX exports loops in partly manual code.
+#[test]
+fn counters_of_loops_may_have_constraints() {
+    check_all(
+        "sdy.mesh @mesh = <[\"a\"=1]>
+func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<2xf64> cond {
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %a = sdy.sharding_constraint %i <@mesh, []> : tensor<i32>
+    %b = sdy.sharding_constraint %n <@mesh, []> : tensor<i32>
+    %p = stablehlo.compare LT, %a, %b, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %o = stablehlo.constant dense<1> : tensor<i32>
+    %a = sdy.sharding_constraint %i <@mesh, []> : tensor<i32>
+    %b = sdy.sharding_constraint %o <@mesh, []> : tensor<i32>
+    %c = stablehlo.add %a, %b : tensor<i32>
+    %j = sdy.sharding_constraint %c <@mesh, []> : tensor<i32>
+    %w = stablehlo.sine %v : tensor<2xf64>
+    stablehlo.return %j, %w : tensor<i32>, tensor<2xf64>
+  }
+  return %r#1 : tensor<2xf64>
+}",
+    );
 }

@@ -332,7 +332,10 @@ impl Facts for AllReduce {
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         calculus::all_reduce_derivative(reducer::reduce_kind_of_op(op))
     }
-    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        if self.linear(op) == Linear::No {
+            return Transposed::None("it is not linear");
+        }
         calculus::all_reduce_transpose()
     }
     answer!(batch = same_attrs);
@@ -392,7 +395,10 @@ impl Facts for ReduceScatter {
     fn derivative(&self, op: &OpView<'_>) -> Derivative<'_> {
         calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
     }
-    fn transpose(&self, _: &OpView<'_>) -> Transposed<'_> {
+    fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
+        if self.linear(op) == Linear::No {
+            return Transposed::None("it is not linear");
+        }
         calculus::reduce_scatter_transpose()
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {

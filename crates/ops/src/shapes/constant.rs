@@ -49,6 +49,13 @@ fn behind<'v>(op: &OpView<'v>, i: usize, same: impl Fn(&OpView<'v>) -> Option<Va
     constant_value(&def)
 }
 
+/// Returns the value from which up to 64 marks make `value` ([`constant_operand`] says what marks are). It is `value` if
+/// no mark makes it. `view` is any op of the value's body.
+pub fn unmarked(view: &OpView<'_>, value: Value) -> Value {
+    let mark = |v: Value| view.body.def_op(v).map(|op| view.at(op)).filter(is_mark).map(|def| def.operand(0));
+    std::iter::successors(Some(value), |&v| mark(v)).take(MOST_BETWEEN + 1).last().unwrap_or(value)
+}
+
 /// Returns true if the op has one operand and one result, and its semantics are [`Semantics::Identity`].
 fn is_mark(op: &OpView<'_>) -> bool {
     let is_unary = op.operands().len() == 1 && op.results().len() == 1;

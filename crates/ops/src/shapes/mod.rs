@@ -16,6 +16,7 @@ mod transpose;
 
 pub use broadcast_in_dim::BroadcastInDim;
 pub use concatenate::Concatenate;
+pub(crate) use constant::unmarked;
 pub use constant::{Constant, constant_operand, constant_value, known_operand};
 pub use dynamic_slice::DynamicSlice;
 pub(crate) use dynamic_slice::combine_parts;

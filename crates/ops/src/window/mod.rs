@@ -2,6 +2,7 @@
 
 mod convolution;
 mod reduce_window;
+mod running;
 mod select_and_gather;
 mod select_and_scatter;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Elements are combined in row-major order of the window, starting from the initial value. If there is one input and
 //! the reduction is a known one, floats of 16 bits and less are combined in f32 and rounded once.
 
+use super::running::Running;
 use super::{
     WindowDim, WindowLabels, before_paddings, for_each_element, padded_by_windows, places, read_window,
     select_and_gather, verified_window, window_attrs, with_window,
@@ -93,7 +94,15 @@ impl Facts for ReduceWindow {
             _ => return Derivative::expanded(expanded),
         };
         Derivative::by(move |cx| {
-            vec![cx.tangents[0].map(|t| select_and_gather::build(cx.b, cx.operands[0], t, &window, direction))]
+            let x = cx.operands[0];
+            let ty = cx.op.operand_tensor(0);
+            vec![cx.tangents[0].map(|t| match Running::of(&window, &ty.shape) {
+                Some(running) => {
+                    let kind = if direction == "GE" { ReduceKind::Max } else { ReduceKind::Min };
+                    running.selected_tangent(cx.b, [x, t], direction, kind.identity(ty.dtype))
+                }
+                None => select_and_gather::build(cx.b, x, t, &window, direction),
+            })]
         })
     }
     /// Returns the transpose of a sum, or of a selection of pairs in its second array in windows without dilation.
@@ -257,6 +266,9 @@ fn selected_tangents(cx: &mut TangentCx<'_, '_, '_>) -> Vec<Option<Value>> {
 /// factors. Returns `None` if it is zero.
 fn product_tangent(cx: &mut TangentCx<'_, '_, '_>) -> Option<Value> {
     let (tangent, window, init) = (cx.tangents[0]?, window(&cx.op), cx.operands[1]);
+    if let Some(running) = Running::of(&window, cx.op.operand_shape(0)) {
+        return Some(running.product_tangent(cx.b, cx.operands[0], tangent));
+    }
     let zero = make::number(cx.b, cx.op.operand_tensor(0).dtype, 0);
     let (factors, dims) = product::windows(cx.b, cx.operands[0], init, &window);
     let (tangents, _) = product::windows(cx.b, tangent, zero, &window);

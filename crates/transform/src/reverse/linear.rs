@@ -4,8 +4,8 @@
 //! The known part is that of reverse mode. The linear part runs forward instead of being transposed, and uses the
 //! values from inside of loops, branches and manual computations in the same way.
 
-use super::{Reverse, Turns, counts_to, keep_of_branch, keep_of_manual, keep_rows};
-use crate::{errors, jvp};
+use super::{Reverse, counts_to, keep_of_branch, keep_of_manual, keep_rows};
+use crate::jvp;
 use shardwise_base::{AxisSet, Diagnostics, Sharding};
 use shardwise_ir::{Attrs, Builder, Func, Module, OpView, Region, Type, Value};
 use shardwise_ops::shardy::{ManualComputation, in_shardings, manual_mesh_axes};
@@ -71,7 +71,7 @@ impl<'s> Reverse<'s> {
     /// Builds the linear part of a loop: it carries the tangents, and the number of the turn. Fails if the length is
     /// unknown, or as [`Reverse::forth`] does.
     fn forth_of_loop(&mut self, op: &OpView<'s>, b: &mut Builder<'_>) -> Result<(), Diagnostics> {
-        let Some(turns) = Turns::of(op) else { return Err(errors::unknown_length(op).into()) };
+        let turns = self.turns(op)?;
         let turn = op.regions()[1];
         let (args, next) = (&self.source[turn].args, self.source.region_results(turn));
         let carried: Vec<usize> = (0..args.len()).filter(|&i| self.linear[args[i]]).collect();

@@ -123,15 +123,17 @@ fn effects(fact: Effects) -> &'static str {
 }
 
 fn linear(fact: Linear, operand_count: usize) -> String {
+    let listed = || {
+        let listed: Vec<String> = (0..operand_count).filter(|&i| fact.includes(i)).map(|i| i.to_string()).collect();
+        listed.join(", ")
+    };
     match fact {
         Linear::No => String::new(),
         Linear::Jointly => "all".into(),
         Linear::UpToZeros => "all, up to the signs of zeros".into(),
         Linear::Each => "each".into(),
-        Linear::In(_) => {
-            let listed: Vec<String> = (0..operand_count).filter(|&i| fact.includes(i)).map(|i| i.to_string()).collect();
-            listed.join(", ")
-        }
+        Linear::EachOf(_) => format!("each of {}", listed()),
+        Linear::In(_) => listed(),
     }
 }
 
