@@ -1,7 +1,7 @@
 //! Calls of routines that compute whole arrays.
 #![forbid(unsafe_code)]
 
-use super::words::{Place, Words};
+use super::words::{Array, Words};
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -20,19 +20,6 @@ pub(crate) struct Call {
     routine: Box<dyn Routine>,
     operands: Vec<Array>,
     results: Vec<Array>,
-}
-
-/// The place of an array in the words of a program, and its number of elements. A routine reads or writes the array.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Array {
-    pub place: Place,
-    pub len: usize,
-}
-
-impl Array {
-    fn bytes(self) -> usize {
-        self.len * self.place.elem.size()
-    }
 }
 
 impl fmt::Debug for Call {
@@ -67,11 +54,11 @@ impl Call {
         let mut operands: SmallVec<[&[u8]; 4]> = SmallVec::new();
         for array in &self.operands {
             let bytes = next(array);
-            words.store(array.place, array.len, bytes);
+            words.store(*array, bytes);
             operands.push(bytes);
         }
         let mut results: SmallVec<[&mut [u8]; 4]> = self.results.iter().map(&mut next).collect();
         self.routine.run(&operands, &mut results);
-        self.results.iter().zip(&results).for_each(|(array, bytes)| words.load(array.place, array.len, bytes));
+        self.results.iter().zip(&results).for_each(|(array, bytes)| words.load(*array, bytes));
     }
 }

@@ -1,8 +1,8 @@
 //! The code of small programs, and how it is built.
 #![forbid(unsafe_code)]
 
-use super::call::{Array, Call};
-use super::words::{Place, Words};
+use super::call::Call;
+use super::words::{Array, Place, Words};
 use crate::block::machine::{Op, word};
 use crate::elem::Elem;
 use std::collections::HashMap;
@@ -157,8 +157,8 @@ pub(crate) struct Code {
 /// An array that a program takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input {
-    /// A small array, and its number of elements. It is read at the start.
-    Words(Place, usize),
+    /// A small array. It is read at the start.
+    Words(Array),
     /// A large array, which stays where it is, and its number of bytes. Windows of it are read and, if `is_written`,
     /// written.
     Array { bytes: usize, is_written: bool },
@@ -167,8 +167,8 @@ pub(crate) enum Input {
 /// An array that a program returns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Output {
-    /// A small array, and its number of elements. It is written at the end.
-    Words(Place, usize),
+    /// A small array. It is written at the end.
+    Words(Array),
     /// The large array that is the input with this number.
     Array(usize),
 }
@@ -201,12 +201,13 @@ impl Code {
         place
     }
 
-    /// Returns the place of a constant array with these bytes, one element after the other. If all elements are equal,
-    /// they are one word.
-    pub fn array(&mut self, elem: Elem, bytes: &[u8]) -> Place {
+    /// Returns the place of a constant array with these bytes, one element after the other, each of so many real
+    /// elements of type `elem`. If all real elements are equal, they are one word.
+    pub fn array(&mut self, elem: Elem, parts: usize, bytes: &[u8]) -> Place {
         let wide = elem.is_wide();
         let bits = |e: &[u8]| if wide { word::<u64>(elem, e) } else { word::<u32>(elem, e).into() };
-        let words: Vec<u64> = bytes.chunks_exact(elem.size()).map(bits).collect();
+        let elements = || bytes.chunks_exact(elem.size());
+        let words: Vec<u64> = (0..parts).flat_map(|part| elements().skip(part).step_by(parts)).map(bits).collect();
         if let Some(&first) = words.first()
             && words.iter().all(|w| *w == first)
         {

@@ -112,11 +112,11 @@ impl Program {
         let mut run = Run { code, tier, memory, inputs, unpaid: 0, at: 0, is_single: false, goes_on: None };
         run.load();
         run.finish(is_eager);
-        let places = code.outputs.iter().filter_map(|output| match output {
-            Output::Words(place, len) => Some((*place, *len)),
+        let arrays = code.outputs.iter().filter_map(|output| match output {
+            Output::Words(array) => Some(*array),
             Output::Array(_) => None,
         });
-        places.zip(outputs).for_each(|((place, len), bytes)| run.memory.words.store(place, len, bytes));
+        arrays.zip(outputs).for_each(|(array, bytes)| run.memory.words.store(array, bytes));
         spare().push(run.memory);
     }
 }
@@ -177,7 +177,7 @@ impl Run<'_, '_> {
     fn load(&mut self) {
         for (input, given) in self.code.inputs.iter().zip(&*self.inputs) {
             match *input {
-                Input::Words(place, len) => self.memory.words.load(place, len, given.get()),
+                Input::Words(array) => self.memory.words.load(array, given.get()),
                 Input::Array { bytes, is_written } => {
                     assert_eq!(given.get().len(), bytes, "the bytes of a large input");
                     let may_write = matches!(given, Bytes::Written(_));

@@ -24,11 +24,11 @@ mod products;
 mod tier;
 mod words;
 
-pub(crate) use call::{Array, Call, Routine};
+pub(crate) use call::{Call, Routine};
 pub(crate) use code::{Action, Code, Input, Ins, Mark, Output, Start, Window};
 pub(crate) use machine::{Bytes, Program};
 pub(crate) use products::Products;
-pub(crate) use words::Place;
+pub(crate) use words::{Array, Place};
 
 /// The largest number of elements of an array in the words of a small program, outside of loops. On more, kernels that
 /// fuse ops are faster.

@@ -41,6 +41,24 @@ impl Place {
     }
 }
 
+/// An array of real or complex elements in the words of a program. The words of a complex array are its real parts, and
+/// then its imaginary ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Array {
+    pub place: Place,
+    /// The number of real elements.
+    pub len: usize,
+    /// The number of real elements that an element is: 2 if it is complex, and 1 otherwise. Complex elements have parts
+    /// that fill a word.
+    pub parts: usize,
+}
+
+impl Array {
+    pub fn bytes(self) -> usize {
+        self.len * self.place.elem.size()
+    }
+}
+
 /// All words of a program, by their width.
 #[derive(Clone, Default)]
 pub(crate) struct Words {
@@ -91,35 +109,44 @@ impl Words {
         (self.narrow.as_mut_ptr(), self.wide.as_mut_ptr())
     }
 
-    /// Reads an array from the bytes of its elements. Panics if their number is not that of `len` elements.
-    pub fn load(&mut self, place: Place, len: usize, bytes: &[u8]) {
-        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an input");
-        if place.is_wide() {
-            load(&mut self.wide[place.at as usize..][..len], place.elem, bytes);
+    /// Reads an array from the bytes of its elements. Panics if there are not as many bytes as it has.
+    pub fn load(&mut self, array: Array, bytes: &[u8]) {
+        if array.place.is_wide() {
+            load_array(&mut self.wide, array, bytes)
         } else {
-            load(&mut self.narrow[place.at as usize..][..len], place.elem, bytes);
+            load_array(&mut self.narrow, array, bytes)
         }
     }
 
-    /// Writes an array to the bytes of its elements. Panics if their number is not that of `len` elements.
-    pub fn store(&self, place: Place, len: usize, bytes: &mut [u8]) {
-        assert_eq!(bytes.len(), len * place.elem.size(), "the bytes of an output");
-        if place.is_wide() {
-            store(&self.wide, place, bytes);
+    /// Writes an array to the bytes of its elements. Panics if there are not as many bytes as it has.
+    pub fn store(&self, array: Array, bytes: &mut [u8]) {
+        if array.place.is_wide() {
+            store_array(&self.wide, array, bytes)
         } else {
-            store(&self.narrow, place, bytes);
+            store_array(&self.narrow, array, bytes)
         }
     }
 
     /// Converts the `len` narrow elements at `from` to words of 64 bits, which are written from word number `to` on.
     pub fn widen(&mut self, len: usize, to: usize, from: Place) {
-        rewrite(&self.narrow[from.at as usize..][..from.count(len)], from.elem, &mut self.wide[to..][..len]);
+        let (from, elem, to) =
+            (&self.narrow[from.at as usize..][..from.count(len)], from.elem, &mut self.wide[to..][..len]);
+        match elem {
+            _ if elem.is_float() => rewrite(from, to, |word| f64::from(f32::from_bits(word)).to_bits()),
+            _ if elem.is_unsigned() => rewrite(from, to, u64::from),
+            // Truth values are numbers, too: true is -1.
+            _ => rewrite(from, to, |word| i64::from(word as i32) as u64),
+        }
     }
 
     /// Converts `len` words of 64 bits at `from`, which hold elements of the narrow type `elem`, to words of 32 bits,
     /// which are written from word number `to` on.
     pub fn narrow(&mut self, elem: Elem, len: usize, to: usize, from: Place) {
-        rewrite(&self.wide[from.at as usize..][..from.count(len)], elem, &mut self.narrow[to..][..len]);
+        let (from, to) = (&self.wide[from.at as usize..][..from.count(len)], &mut self.narrow[to..][..len]);
+        match elem.is_float() {
+            true => rewrite(from, to, |word| (f64::from_bits(word) as f32).to_bits()),
+            false => rewrite(from, to, |word| word as u32),
+        }
     }
 
     /// Returns the number that a scalar of an integer or truth type holds, or `i64::MAX` for larger ones. A truth value
@@ -141,19 +168,36 @@ impl Words {
     }
 }
 
-/// Sets words to the elements that words of the other width hold. If `from` is a single word, all elements are those of
-/// this word.
-fn rewrite<A: Word, B: Word>(from: &[A], elem: Elem, to: &mut [B]) {
-    const CHUNK: usize = 64;
-    let mut bytes = [0; CHUNK * size_of::<u32>()];
-    for (from, to) in from.chunks(CHUNK).zip(to.chunks_mut(CHUNK)) {
-        let bytes = &mut bytes[..from.len() * elem.size()];
-        put_words(elem, bytes, from);
-        words(elem, bytes, &mut to[..from.len()]);
+/// Sets words to what `convert` returns for those of the other width. If `from` is a single word, this is its result for
+/// all.
+fn rewrite<A: Copy, B: Copy>(from: &[A], to: &mut [B], convert: impl Fn(A) -> B) {
+    match from {
+        [word] => to.fill(convert(*word)),
+        _ => to.iter_mut().zip(from).for_each(|(to, word)| *to = convert(*word)),
     }
-    if let ([_], [first, rest @ ..]) = (from, to) {
-        rest.fill(*first);
+}
+
+fn load_array<W: Area>(words: &mut [W], array: Array, bytes: &[u8]) {
+    let Array { place, len, parts } = array;
+    assert_eq!(bytes.len(), array.bytes(), "the bytes of an input");
+    let words = &mut words[place.at as usize..][..len];
+    if parts == 1 {
+        return load(words, place.elem, bytes);
     }
+    let (re, im) = words.split_at_mut(len / 2);
+    let pairs = bytes.chunks_exact(2 * W::SIZE).map(bytemuck::pod_read_unaligned::<[W; 2]>);
+    re.iter_mut().zip(im).zip(pairs).for_each(|((re, im), pair)| [*re, *im] = pair);
+}
+
+fn store_array<W: Area>(words: &[W], array: Array, bytes: &mut [u8]) {
+    let Array { place, len, parts } = array;
+    assert_eq!(bytes.len(), array.bytes(), "the bytes of an output");
+    if parts == 1 || place.step == 0 {
+        return store(words, place, bytes);
+    }
+    let (re, im) = words[place.at as usize..][..len].split_at(len / 2);
+    let pairs = bytes.chunks_exact_mut(2 * W::SIZE);
+    re.iter().zip(im).zip(pairs).for_each(|((re, im), pair)| pair.copy_from_slice(bytemuck::bytes_of(&[*re, *im])));
 }
 
 /// Sets the words in `to` to the elements of type `elem` with these bytes, one word for each.

@@ -59,6 +59,10 @@ struct Products {
     output_bytes: usize,
 }
 
+/// The largest number of rows of windows and of windows in a row, together. They are listed when the step is made, with 16
+/// bytes for each.
+const MAX_LISTED: usize = 1 << 24;
+
 fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products, Array)> {
     let (dims, out) = (&conv.dims, view.result_shape(0));
     let matrix = conv.matrix(view);
@@ -89,6 +93,9 @@ fn products(conv: &Conv, source: &Array, view: &OpView<'_>) -> Option<(Products,
         spatial.map(|(i, &d)| (out[d], [source.strides[1 + i].wrapping_mul(conv.window[i].stride as isize), to[d]]));
     let mut walked = vec![(batch, [source.strides[0], to[dims.output_batch]])];
     walked.extend(spatial);
+    let (row, rows) = walked.split_last()?;
+    let rows = rows.iter().try_fold(1usize, |n, (size, _)| n.checked_mul(*size))?;
+    (rows.checked_add(row.0)? <= MAX_LISTED).then_some(())?;
     let windows = Windows::new(gemm, (&places, per_group), &walked, (groups, group_step));
     Some((Products { windows, output_bytes: output_bytes(view) }, matrix))
 }

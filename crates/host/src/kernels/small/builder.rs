@@ -3,7 +3,7 @@
 use crate::elem::Elem;
 use crate::kernels::context::PlanCx;
 use crate::plan::Points;
-use crate::small::{Action, Code, Input, Ins, MAX_SIZE, Mark, Output, Place};
+use crate::small::{Action, Array, Code, Input, Ins, MAX_SIZE, Mark, Output, Place};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, Uses, Value};
 use shardwise_ops::constant_value;
@@ -47,6 +47,17 @@ pub enum Held {
     Words(Place),
     /// A large array: the input with this number.
     Array(u32),
+}
+
+/// The real elements of an array: how many an element is, and the distances between them.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    /// The number of real elements that an element is: 2 if it is complex, and 1 otherwise.
+    pub count: usize,
+    /// The number of real elements from one element to the next.
+    pub element: usize,
+    /// The number of real elements from a part of an element to its next part.
+    pub part: usize,
 }
 
 /// The state of a [`Builder`] between two ops of the block, to which it can return.
@@ -106,7 +117,7 @@ impl<'a, 'm> Builder<'a, 'm> {
             self.value(v);
         }
         let output = match self.held[&v] {
-            Held::Words(place) => Output::Words(place, self.elements(v).expect("only real elements are in words").1),
+            Held::Words(place) => Output::Words(self.array_at(v, place).expect("it is in words")),
             Held::Array(array) => Output::Array(array as usize),
         };
         self.code.outputs.push(output);
@@ -125,12 +136,12 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     fn is_small(&self, v: Value, size: usize) -> bool {
-        size <= self.max_size * self.parts(v)
+        size <= self.max_size * self.part_count(v)
     }
 
-    /// Returns the type and the number of the real elements of an array. A complex element is two real ones that follow
-    /// each other. Returns `None` for other values, for arrays of types that kernels do not compute on, and for arrays
-    /// whose elements cannot be counted by 32 bits.
+    /// Returns the type and the number of the real elements of an array. A complex element is two real ones. Returns
+    /// `None` for other values, for arrays of types that kernels do not compute on, and for arrays whose elements cannot
+    /// be counted by 32 bits.
     pub fn elements(&self, v: Value) -> Option<(Elem, usize)> {
         let ty = self.plan.body.ty(v).as_tensor()?;
         let elem = Elem::of(ty.dtype)?;
@@ -139,9 +150,25 @@ impl<'a, 'm> Builder<'a, 'm> {
     }
 
     /// Returns the number of real elements that an element of an array is: 2 if it is complex, and 1 otherwise.
-    pub fn parts(&self, v: Value) -> usize {
+    pub fn part_count(&self, v: Value) -> usize {
         let elem = self.plan.body.ty(v).as_tensor().and_then(|ty| Elem::of(ty.dtype));
         elem.map_or(1, Elem::parts)
+    }
+
+    /// Returns where the real elements of an array are: those of a small one as in words, and those of another one as
+    /// in its buffer.
+    pub fn parts(&self, v: Value) -> Parts {
+        let count = self.part_count(v);
+        match self.shape(v) {
+            Some((_, len)) => Parts { count, element: 1, part: len / count },
+            None => Parts { count, element: count, part: 1 },
+        }
+    }
+
+    /// Returns a small array whose words have this place. Returns `None` for other values.
+    pub fn array_at(&self, v: Value, place: Place) -> Option<Array> {
+        let (_, len) = self.shape(v)?;
+        Some(Array { place, len, parts: self.part_count(v) })
     }
 
     /// Returns the form in which the program holds a value, or `None` if it does not hold the value.
@@ -177,10 +204,10 @@ impl<'a, 'm> Builder<'a, 'm> {
         }
         let (elem, size) = self.shape(v)?;
         let place = match self.known(v).map(Literal::to_dense) {
-            Some(literal) => self.code.array(elem, literal.raw_bytes()),
+            Some(literal) => self.code.array(elem, self.part_count(v), literal.raw_bytes()),
             None => {
                 let place = self.code.place(elem, size);
-                self.input(v, Input::Words(place, size));
+                self.input(v, Input::Words(self.array_at(v, place)?));
                 place
             }
         };

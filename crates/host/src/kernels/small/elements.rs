@@ -30,7 +30,7 @@ pub fn computed(builder: &mut Builder<'_, '_>, fused: Fused, view: &OpView<'_>) 
 fn evaluated(builder: &mut Builder<'_, '_>, view: &OpView<'_>) -> Option<()> {
     let (elem, _) = builder.shape(view.result(0))?;
     let results = shardwise_ops::evaluate(view, &[], &mut NoRegions).ok()?;
-    let place = builder.code.array(elem, results.first()?.to_dense().raw_bytes());
+    let place = builder.code.array(elem, builder.part_count(view.result(0)), results.first()?.to_dense().raw_bytes());
     builder.define(view.result(0), place);
     Some(())
 }
@@ -61,12 +61,7 @@ fn finish(
     rows: Option<&Rows>,
 ) -> Option<()> {
     let (_, len) = builder.shape(view.result(0))?;
-    let mut emitted = Emitted { places: vec![None; source.program.nodes.len()], source, rows };
-    let place = emitted.node(&mut builder.code, value.node, len);
-    let place = match source.program.wide && !value.elem.is_wide() {
-        true => narrowed(&mut builder.code, value.elem, len, place),
-        false => Place { elem: value.elem, ..place },
-    };
+    let place = Emitted::new(source, rows).value(&mut builder.code, value, len);
     builder.define(view.result(0), place);
     Some(())
 }
@@ -79,8 +74,8 @@ fn narrowed(code: &mut Code, elem: Elem, len: usize, from: Place) -> Place {
 }
 
 /// The block program of one op, and the places of its operands.
-struct Source {
-    program: Program,
+pub struct Source {
+    pub program: Program,
     operands: Vec<BlockValue>,
     /// The place of each input of the program.
     places: Vec<Place>,
@@ -92,17 +87,38 @@ impl Source {
         for &v in view.operands().iter().chain(view.results()) {
             wide |= builder.shape(v)?.0.is_wide();
         }
-        let program = Program::new(&[MAX_SIZE_IN_LOOPS]);
-        let mut source =
-            Source { program: if wide { program.wide() } else { program }, operands: vec![], places: vec![] };
+        let mut source = Source::new(wide);
         for &v in view.operands() {
-            let (elem, len) = builder.shape(v)?;
+            let (_, len) = builder.shape(v)?;
             let place = builder.value(v)?;
-            let place = if wide && !elem.is_wide() { widened(&mut builder.code, len, place) } else { place };
-            source.operands.push(source.program.input(elem, &[1]));
-            source.places.push(place);
+            let operands = source.operand(builder, place, len, 1);
+            source.operands.extend(operands);
         }
         Some(source)
+    }
+
+    /// Returns a program without operands, whose words have 64 bits if they are `wide`, and otherwise 32.
+    pub fn new(wide: bool) -> Source {
+        let program = Program::new(&[MAX_SIZE_IN_LOOPS]);
+        Source { program: if wide { program.wide() } else { program }, operands: vec![], places: vec![] }
+    }
+
+    /// Adds an array of `len` real elements, and returns the parts of its elements, of which there are so many.
+    pub fn operand(
+        &mut self,
+        builder: &mut Builder<'_, '_>,
+        place: Place,
+        len: usize,
+        parts: usize,
+    ) -> Vec<BlockValue> {
+        let (elem, len) = (place.elem, len / parts);
+        let mut part = |k: usize| {
+            let place = Place { at: place.word(k * len) as u32, ..place };
+            let is_widened = self.program.wide && !elem.is_wide();
+            self.places.push(if is_widened { widened(&mut builder.code, len, place) } else { place });
+            self.program.input(elem, &[1])
+        };
+        (0..parts).map(&mut part).collect()
     }
 }
 
@@ -114,16 +130,31 @@ fn widened(code: &mut Code, len: usize, from: Place) -> Place {
 }
 
 /// The nodes of the program of one op as instructions.
-struct Emitted<'l> {
+pub struct Emitted<'l> {
     source: &'l Source,
     rows: Option<&'l Rows>,
     places: Vec<Option<Place>>,
 }
 
-impl Emitted<'_> {
+impl<'l> Emitted<'l> {
+    /// Returns the nodes of `source`, none of which is added yet. `rows` are those of a reduction, and `None` for another
+    /// op.
+    pub fn new(source: &'l Source, rows: Option<&'l Rows>) -> Emitted<'l> {
+        Emitted { places: vec![None; source.program.nodes.len()], source, rows }
+    }
+
+    /// Adds the instructions that compute `len` elements, and returns their place.
+    pub fn value(&mut self, code: &mut Code, value: BlockValue, len: usize) -> Place {
+        let place = self.node(code, value.node, len);
+        match self.source.program.wide && !value.elem.is_wide() {
+            true => narrowed(code, value.elem, len, place),
+            false => Place { elem: value.elem, ..place },
+        }
+    }
+
     /// Adds the instructions that compute a node of `len` elements, unless they were added before, and returns its
     /// place.
-    fn node(&mut self, code: &mut Code, node: usize, len: usize) -> Place {
+    pub fn node(&mut self, code: &mut Code, node: usize, len: usize) -> Place {
         if let Some(place) = self.places[node] {
             return place;
         }

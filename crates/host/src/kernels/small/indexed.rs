@@ -1,6 +1,6 @@
 //! Gathers and scatters in small programs: windows of one slice for each index.
 
-use super::builder::{Builder, Held};
+use super::builder::{Builder, Held, Parts};
 use super::moves::{Elements, operand, window_at};
 use crate::block::program::reduction;
 use crate::kernels::reducers::reducer;
@@ -26,8 +26,8 @@ struct Slices<'a> {
     slices: &'a [usize],
     /// The size of a slice along each dimension of the operand.
     sizes: Vec<usize>,
-    /// The number of real elements of an element.
-    parts: usize,
+    /// The real elements of the operand.
+    parts: Parts,
 }
 
 impl Slices<'_> {
@@ -35,14 +35,15 @@ impl Slices<'_> {
         self.dims.batch_dims(self.slices.len()).iter().map(|&d| self.slices[d]).product()
     }
 
-    /// Returns the number, among all real elements in row-major order, of each real element of the slices, slice by
+    /// Returns the number, among the words of all slices as one array, of each real element of the slices, slice by
     /// slice.
     fn order(&self) -> Vec<u32> {
         let all = row_major(self.slices);
+        let dim = |&d: &usize| (self.slices[d], all[d]);
         let batch = self.dims.batch_dims(self.slices.len());
-        let dims = batch.iter().chain(&self.dims.window);
-        let (shape, strides): (Vec<usize>, Vec<isize>) = dims.map(|&d| (self.slices[d], all[d])).unzip();
-        Elements { shape: &shape, strides, start: 0, parts: self.parts }.all()
+        let parts = (self.parts.count, self.slices.iter().product::<usize>() as isize);
+        let dims = batch.iter().map(dim).chain([parts]).chain(self.dims.window.iter().map(dim));
+        positions(0, dims).into_iter().map(|e| e as u32).collect()
     }
 
     /// Returns the elements of the operand that the first slice has if all its starts are 0.
@@ -64,7 +65,7 @@ impl Slices<'_> {
 
     /// Returns the number of real elements of a stride in elements.
     fn stride(&self, stride: isize) -> isize {
-        stride * self.parts as isize
+        stride * self.parts.element as isize
     }
 
     /// Returns, for each index of a slice, the dimension of the operand, the largest start, and the distance from the
@@ -111,7 +112,7 @@ impl Slices<'_> {
 pub fn gather<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let dims = IndexDims::of_gather(view)?;
-    let (sizes, parts) = (dims.slice_sizes(view), builder.parts(view.result(0)));
+    let (sizes, parts) = (dims.slice_sizes(view), builder.parts(view.operand(0)));
     let slices = Slices { dims: &dims, operand: view.operand_shape(0), slices: view.result_shape(0), sizes, parts };
     if slices.count() > MAX_SLICES || slices.sizes.contains(&0) {
         return None;
@@ -179,7 +180,7 @@ pub fn scatter<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<(
     let is_replaced = view.body.region_results(region)[0] == view.body[region].args[1];
     let combine = match is_replaced {
         true => None,
-        false if elem.fills_words() && parts == 1 => {
+        false if elem.fills_words() && parts.count == 1 => {
             let kind = reduce_kind_of(view.module, view.body, region, 0)?;
             Some(reduction(reducer(kind), elem, elem.is_wide())?.0)
         }

@@ -1,6 +1,6 @@
 //! Ops of small programs that move elements, and products.
 
-use super::builder::{Builder, Held};
+use super::builder::{Builder, Held, Parts};
 use crate::elem::Elem;
 use crate::kernels::factors::{Factors, MIN_RUN};
 use crate::kernels::fusion::{is_view, view_strides};
@@ -69,16 +69,17 @@ pub fn movement<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<
 /// makes of the numbers of the operands' words. Returns `None` if it fails, or if [`operand`] returns `None` for an
 /// operand.
 fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<Vec<u32>> {
-    let parts = builder.parts(view.result(0));
     let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
-    let moved = |part: usize| {
-        let shaped = places.iter().enumerate().map(|(i, place)| (view.operand_shape(i), place));
-        let numbers = shaped.map(|(shape, place)| Literal::from_fn(shape, |e| place.word(parts * e + part) as u32));
+    let mut words = vec![];
+    for part in 0..builder.part_count(view.result(0)) {
+        let numbers = places.iter().enumerate().map(|(i, place)| {
+            let first = part * builder.parts(view.operand(i)).part;
+            Literal::from_fn(view.operand_shape(i), |e| place.word(first + e) as u32)
+        });
         let moved = shardwise_ops::evaluate(view, &numbers.collect::<Vec<_>>(), &mut NoRegions).ok()?;
-        Some(moved.first()?.to_dense().as_slice::<u32>().to_vec())
-    };
-    let moved: Vec<Vec<u32>> = (0..parts).map(moved).collect::<Option<_>>()?;
-    Some((0..moved[0].len()).flat_map(|i| moved.iter().map(move |part| part[i])).collect())
+        words.extend_from_slice(moved.first()?.to_dense().as_slice::<u32>());
+    }
+    Some(words)
 }
 
 /// Adds `complex`, or `real` or `imag` of complex numbers. Returns `None` for other ops, if the result is not small,
@@ -86,10 +87,12 @@ fn moved_words<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<V
 pub fn parts<'m>(builder: &mut Builder<'_, 'm>, view: &OpView<'m>) -> Option<()> {
     let (elem, len) = builder.shape(view.result(0))?;
     let places: Vec<Place> = view.operands().iter().map(|&v| operand(builder, v)).collect::<Option<_>>()?;
+    let count = len / builder.part_count(view.result(0));
+    let words = |place: Place, first: usize| (first..first + count).map(move |i| place.word(i) as u32);
     let words: Vec<u32> = match (Opcode::of_view(view), &places[..]) {
-        (Opcode::Complex, [re, im]) => (0..len).map(|i| [re, im][i % 2].word(i / 2) as u32).collect(),
-        (Opcode::Real, [place]) => (0..len).map(|i| place.word(2 * i) as u32).collect(),
-        (Opcode::Imag, [place]) => (0..len).map(|i| place.word(2 * i + 1) as u32).collect(),
+        (Opcode::Complex, [re, im]) => words(*re, 0).chain(words(*im, 0)).collect(),
+        (Opcode::Real, [place]) => words(*place, 0).collect(),
+        (Opcode::Imag, [place]) => words(*place, count).collect(),
         _ => return None,
     };
     builder.arrange(view.result(0), elem, &words);
@@ -103,21 +106,26 @@ pub struct Elements<'a> {
     pub strides: Vec<isize>,
     /// The number of the element of index 0.
     pub start: isize,
-    /// The number of real elements of an element.
-    pub parts: usize,
+    pub parts: Parts,
 }
 
 impl Elements<'_> {
-    /// Returns the dimensions of the real elements, and their strides.
+    /// Returns the dimensions of the real elements, and their strides: the real parts of all elements come before the
+    /// imaginary ones.
     fn dims(&self) -> Vec<(usize, isize)> {
+        let Parts { count, element, part } = self.parts;
         // A dimension of one element may have any stride.
-        let strides = self.strides.iter().map(|stride| stride.wrapping_mul(self.parts as isize));
-        self.shape.iter().copied().zip(strides).chain((self.parts > 1).then_some((self.parts, 1))).collect()
+        let strides = self.strides.iter().map(|stride| stride.wrapping_mul(element as isize));
+        (count > 1)
+            .then_some((count, part as isize))
+            .into_iter()
+            .chain(self.shape.iter().copied().zip(strides))
+            .collect()
     }
 
     /// Returns the numbers of the real elements at all indices of these dimensions.
     fn numbers(&self, dims: &[(usize, isize)]) -> Vec<u32> {
-        let start = self.start * self.parts as isize;
+        let start = self.start * self.parts.element as isize;
         positions(start, dims.iter().copied()).into_iter().map(|e| e as u32).collect()
     }
 
@@ -198,7 +206,7 @@ fn window<'m>(
     let strides = row_major(shape);
     for (d, ((&n, &own), &stride)) in shape.iter().zip(size).zip(&strides).enumerate() {
         let index = operand(builder, view.operand(first + d))?;
-        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: parts as u32 * stride as u32 });
+        builder.code.starts.push(Start { index, most: (n - own) as u32, stride: parts.element as u32 * stride as u32 });
     }
     let starts = from..builder.code.starts.len() as u32;
     Some(window_at(builder, &Elements { shape: size, strides, start: 0, parts }, at, starts))

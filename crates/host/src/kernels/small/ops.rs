@@ -1,6 +1,7 @@
 //! All ops of small programs, with loops and branches.
 
 use super::builder::{Builder, Held};
+use super::complex::{Function, by_parts, function};
 use super::elements::computed;
 use super::indexed::{gather, scatter};
 use super::moves::{alias, dot, dynamic_slice, dynamic_update_slice, movement, operand, parts};
@@ -9,7 +10,7 @@ use crate::kernels::context::{Fused, PlanCx, Small};
 use crate::kernels::empty::is_empty;
 use crate::kernels::fusion::{is_computed, is_view};
 use crate::kernels::rows;
-use crate::small::{Action, Array, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place, Routine};
+use crate::small::{Action, Call, Ins, MAX_SIZE, MAX_SIZE_IN_LOOPS, Place, Routine};
 use shardwise_base::Literal;
 use shardwise_ir::{Op, OpView, Region, Use, Value};
 use shardwise_ops::elementwise::Rows;
@@ -46,6 +47,8 @@ enum Kind {
     View,
     /// An op that makes complex numbers of their parts, or returns a part.
     Parts,
+    /// An op on complex numbers that block programs compute from their parts.
+    ByParts(Function),
     /// An op that block programs compute, other than a view.
     Computed(Fused),
     Small(Small),
@@ -81,6 +84,7 @@ fn complex_kind(plan: &PlanCx<'_>, view: &OpView<'_>) -> Option<Kind> {
     }
     match Opcode::of_view(view) {
         Opcode::Complex | Opcode::Real | Opcode::Imag => Some(Kind::Parts),
+        _ if let Some(function) = function(view) => Some(Kind::ByParts(function)),
         Opcode::DotGeneral | Opcode::Reduce => Some(Kind::Small(Small::Call(complex::routine))),
         _ => match plan.small(view) {
             None => Rows::of(view).map(|_| Kind::Small(Small::Call(rows::routine))),
@@ -128,7 +132,8 @@ fn add_op(builder: &mut Builder<'_, '_>, op: Op) -> Option<()> {
         Kind::Branch => case(builder, &view),
         Kind::View => movement(builder, &view),
         Kind::Parts => parts(builder, &view),
-        Kind::Computed(_) | Kind::Small(_) if makes_elements(builder, &kind, &view) => None,
+        Kind::ByParts(_) | Kind::Computed(_) | Kind::Small(_) if makes_elements(builder, &kind, &view) => None,
+        Kind::ByParts(function) => by_parts(builder, function, &view),
         Kind::Computed(fused) => {
             view.operands().iter().try_for_each(|&v| operand(builder, v).map(drop))?;
             computed(builder, fused, &view)
@@ -143,11 +148,12 @@ fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> 
         && view.operands().iter().any(|&v| builder.shape(v).is_some_and(|(_, len)| len == 0))
 }
 
-/// Returns the result of an op without regions, of [`Kind::View`], [`Kind::Computed`] or [`Kind::Small`], that computes
-/// one small array from nothing or from small arrays that are known ([`Builder::known`]). Returns `None` for other ops,
+/// Returns the result of an op without regions, of [`Kind::View`] or one that computes elements, that computes one small
+/// array from nothing or from small arrays that are known ([`Builder::known`]). Returns `None` for other ops,
 /// and if the evaluation fails.
 fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
-    let is_plain = matches!(kind, Kind::View | Kind::Computed(_) | Kind::Small(_)) && view.regions().is_empty();
+    let is_kind = matches!(kind, Kind::View | Kind::ByParts(_) | Kind::Computed(_) | Kind::Small(_));
+    let is_plain = is_kind && view.regions().is_empty();
     let &[result] = view.results() else { return None };
     builder.shape(result).filter(|_| is_plain)?;
     let small = |&v: &Value| builder.known(v).filter(|_| builder.shape(v).is_some()).cloned();
@@ -155,8 +161,7 @@ fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<L
     shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
 }
 
-/// Adds the ops of [`Kind::View`], [`Kind::Computed`] and [`Kind::Small`] in a loop's region, and in the loops in it,
-/// that read only what is there before the loop ([`is_invariant`]), so that they run once. Returns `None` if an op of
+/// Adds the views and the ops that compute elements in a loop's region, and in the loops in it, that read only what is there before the loop ([`is_invariant`]), so that they run once. Returns `None` if an op of
 /// these regions is not for small programs, or if the program would become too large.
 fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
     let plan = builder.plan;
@@ -164,7 +169,7 @@ fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
         let view = plan.view(op);
         match kind(plan, &view)? {
             Kind::Loop => view.regions().iter().try_for_each(|&inner| hoist(builder, inner))?,
-            Kind::View | Kind::Computed(_) | Kind::Small(_) if is_invariant(builder, &view) => {
+            Kind::View | Kind::ByParts(_) | Kind::Computed(_) | Kind::Small(_) if is_invariant(builder, &view) => {
                 add_op(builder, op).filter(|()| builder.fits())?;
             }
             _ => {}
@@ -200,14 +205,14 @@ fn small<'m>(builder: &mut Builder<'_, 'm>, small: Small, view: &OpView<'m>) -> 
 fn call<'m>(builder: &mut Builder<'_, 'm>, routine: Box<dyn Routine>, view: &OpView<'m>) -> Option<()> {
     let (mut operands, mut results) = (vec![], vec![]);
     for &v in view.operands() {
-        let (_, len) = builder.shape(v)?;
-        operands.push(Array { place: operand(builder, v)?, len });
+        let place = operand(builder, v)?;
+        operands.push(builder.array_at(v, place)?);
     }
     for &v in view.results() {
         let (elem, len) = builder.shape(v)?;
         let place = builder.code.place(elem, len);
         builder.define(v, place);
-        results.push(Array { place, len });
+        results.push(builder.array_at(v, place)?);
     }
     builder.code.push(Ins::Call(Call::new(routine, operands, results)));
     Some(())

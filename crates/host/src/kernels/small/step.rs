@@ -108,7 +108,7 @@ impl SmallKernel {
 
     fn results(&self, cx: &KernelCx<'_>) -> Result<Vec<Buffer>, OutOfMemory> {
         let bytes = self.program.code.outputs.iter().filter_map(|output| match output {
-            Output::Words(place, len) => Some(place.elem.size() * len),
+            Output::Words(array) => Some(array.bytes()),
             Output::Array(_) => None,
         });
         bytes.map(|bytes| cx.memory.allocate(bytes)).collect()

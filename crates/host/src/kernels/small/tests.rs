@@ -563,10 +563,13 @@ fn complex_numbers_are_pairs_of_words() {
   start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 5>}> : (tensor<2x5xC>, tensor<3x1xi32>) -> tensor<3x5xC>
 %j = stablehlo.complex %f, %f : tensor<2x2xC>
 %l = stablehlo.subtract %j, %b : tensor<2x2xC>
-return %s, %g, %h, %l";
+%p = stablehlo.slice %d [1:2, 0:5] : (tensor<2x5xC>) -> tensor<1x5xC>
+%q = stablehlo.dot_general %d, %p, batching_dims = [1] x [1], contracting_dims = [] x []
+  : (tensor<2x5xC>, tensor<1x5xC>) -> tensor<5x2x1xC>
+return %s, %g, %h, %l, %q";
         let loops = repeated(&[("%a", "%x", "tensor<2x2xC>")], inner);
         let args = "%x: tensor<2x2xC>, %y: tensor<2x2xC>, %f: tensor<2x2xR>, %m: tensor<3x1xi32>";
-        let results = "tensor<5xC>, tensor<2x3xC>, tensor<3x5xC>, tensor<2x2xC>";
+        let results = "tensor<5xC>, tensor<2x3xC>, tensor<3x5xC>, tensor<2x2xC>, tensor<5x2x1xC>";
         let source = program(args, results, &(loops + after)).replace("xC>", &format!("x{complex}>"));
         let source = source.replace("tensor<C>", &format!("tensor<{complex}>")).replace("xR>", &format!("x{real}>"));
         let part = |i: usize| [1.0, -2.0, 0.5, 3.0, -0.25][i % 5];
@@ -580,6 +583,82 @@ return %s, %g, %h, %l";
         let names = run_in_small_programs(&source, &[x, y, f, Literal::new([3, 1], &[4i32, -1, 7])]);
         assert_eq!(names.len(), 1, "{names:?}");
     }
+}
+
+/// Checks elementwise ops on complex numbers of both widths, among them zeros of both signs, and comparisons of
+/// infinities and NaN.
+/// Results of `f32` are rounded.
+#[test]
+fn complex_numbers_are_computed_by_parts() {
+    for (real, complex) in [("f32", "complex<f32>"), ("f64", "complex<f64>")] {
+        let body = "%a = stablehlo.multiply %x, %y : tensor<4x9xC>
+%c = chlo.conj %a : tensor<4x9xC> -> tensor<4x9xC>
+%d = chlo.square %y : tensor<4x9xC> -> tensor<4x9xC>
+%e = stablehlo.compare EQ, %special, %special : (tensor<4x9xC>, tensor<4x9xC>) -> tensor<4x9xi1>
+%f = stablehlo.compare NE, %special, %x : (tensor<4x9xC>, tensor<4x9xC>) -> tensor<4x9xi1>
+%g = stablehlo.select %e, %c, %d : tensor<4x9xi1>, tensor<4x9xC>
+%h = stablehlo.add %g, %x : tensor<4x9xC>
+%k = stablehlo.negate %h : tensor<4x9xC>
+%l = stablehlo.subtract %k, %y : tensor<4x9xC>
+%m = stablehlo.real %x : (tensor<4x9xC>) -> tensor<4x9xR>
+%n = stablehlo.convert %m : (tensor<4x9xR>) -> tensor<4x9xC>
+%o = stablehlo.convert %i : (tensor<4x9xi32>) -> tensor<4x9xC>
+%p = stablehlo.convert %e : (tensor<4x9xi1>) -> tensor<4x9xC>
+%q = stablehlo.slice %x [2:3, 4:5] : (tensor<4x9xC>) -> tensor<1x1xC>
+%r = stablehlo.reshape %q : (tensor<1x1xC>) -> tensor<C>
+%s = stablehlo.multiply %r, %r : tensor<C>
+%t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<C>) -> tensor<4x9xC>
+%u = stablehlo.multiply %t, %n : tensor<4x9xC>
+%at = stablehlo.constant dense<[[7], [2]]> : tensor<2x1xi32>
+%v = \"stablehlo.scatter\"(%special, %at, %w) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0],
+  inserted_window_dims = [1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+^bb0(%old: tensor<C>, %new: tensor<C>):
+  stablehlo.return %new : tensor<C>
+}) : (tensor<4x9xC>, tensor<2x1xi32>, tensor<4x2xC>) -> tensor<4x9xC>
+return %a, %l, %f, %o, %p, %u, %v";
+        let args = "%x: tensor<4x9xC>, %y: tensor<4x9xC>, %w: tensor<4x2xC>, %i: tensor<4x9xi32>, \
+                    %special: tensor<4x9xC>";
+        let results = "tensor<4x9xC>, tensor<4x9xC>, tensor<4x9xi1>, tensor<4x9xC>, tensor<4x9xC>, \
+                       tensor<4x9xC>, tensor<4x9xC>";
+        let source = program(args, results, body).replace("xC>", &format!("x{complex}>"));
+        let source = source.replace("tensor<C>", &format!("tensor<{complex}>")).replace("xR>", &format!("x{real}>"));
+        let numbers = [0.1, -0.0, 3.7, 1e9, -1e30, 0.0, -2.3, 0.9, 1e-30, 7.1, -0.7, f64::NAN, f64::INFINITY];
+        let number = |k: usize, of: usize| Complex64::new(numbers[k % of], numbers[(3 * k + k / of) % of]);
+        let array = |shape: [usize; 2], first: usize, of: usize| match real {
+            "f32" => Literal::from_fn(shape, |k| {
+                let Complex64 { re, im } = number(first + k, of);
+                Complex32::new(re as f32, im as f32)
+            }),
+            _ => Literal::from_fn(shape, |k| number(first + k, of)),
+        };
+        let integers = Literal::from_fn([4, 9], |k| [16_777_217, -3, i32::MAX, 0][k % 4]);
+        let [x, y] = [0, 5].map(|first| array([4, 9], first, 11));
+        let inputs = [x, y, array([4, 2], 8, 11), integers, array([4, 9], 0, 13)];
+        let names = run_in_small_programs(&source, &inputs);
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
+
+/// Checks windows of a large complex array, which are read and written in a loop.
+#[test]
+fn windows_of_large_complex_arrays_are_words() {
+    let inner = "  %a = stablehlo.dynamic_slice %t, %i, %one, sizes = [1, 3]
+    : (tensor<9x3000xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<1x3xcomplex<f32>>
+  %b = stablehlo.multiply %a, %a : tensor<1x3xcomplex<f32>>
+  %next0 = stablehlo.dynamic_update_slice %t, %b, %one, %i
+    : (tensor<9x3000xcomplex<f32>>, tensor<1x3xcomplex<f32>>, tensor<i32>, tensor<i32>) -> tensor<9x3000xcomplex<f32>>";
+    let loops = repeated(&[("%t", "%x", "tensor<9x3000xcomplex<f32>>")], inner);
+    let source = program(
+        "%x: tensor<9x3000xcomplex<f32>>, %m: tensor<4x1xi32>",
+        "tensor<9x3000xcomplex<f32>>, tensor<4x3000xcomplex<f32>>",
+        &(loops
+            + "%g = \"stablehlo.gather\"(%x, %m) <{dimension_numbers = #stablehlo.gather<offset_dims = [1],
+  collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3000>}>
+  : (tensor<9x3000xcomplex<f32>>, tensor<4x1xi32>) -> tensor<4x3000xcomplex<f32>>
+return %w#1, %g"),
+    );
+    let x = Literal::from_fn([9, 3000], |k| Complex32::new((k % 7) as f32 - 3.0, (k % 5) as f32));
+    run_in_small_programs(&source, &[x, Literal::new([4, 1], &[4i32, -1, 7, 8])]);
 }
 
 /// Checks gathers of many single elements by indices of several types, some of them outside of the array, and scatters

@@ -5,7 +5,7 @@
 use super::builder::Builder;
 use crate::native::{Assembler, Functions};
 use crate::small::words::Place;
-use crate::small::{Code, Input, Ins};
+use crate::small::{Array, Code, Input, Ins};
 use cranelift_codegen::ir::{self, Block, BlockCall, InstBuilder, JumpTableData, types};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -63,7 +63,7 @@ fn constants(code: &Code) -> [Vec<bool>; 2] {
     let mut constant = code.words.counts().map(|count| vec![true; count]);
     let mut set = |is_wide: bool, words: Range<usize>| constant[usize::from(is_wide)][words].fill(false);
     for input in &code.inputs {
-        if let Input::Words(place, len) = input {
+        if let Input::Words(Array { place, len, .. }) = input {
             set(place.is_wide(), place.at as usize..place.at as usize + len);
         }
     }

@@ -5,8 +5,12 @@ use crate::block::machine::Op;
 use crate::elem::Elem;
 use crate::small::interpreter::Interpreter;
 use crate::small::words::Words;
-use crate::small::{Action, Bytes, Code, Input, Ins, Output, Place, Program, Window};
+use crate::small::{Action, Array, Bytes, Code, Input, Ins, Output, Place, Program, Window};
 use smallvec::{SmallVec, smallvec};
+
+fn real(place: Place, len: usize) -> Array {
+    Array { place, len, parts: 1 }
+}
 
 /// Returns `count` words, drawn from a seed, with the bits of `f64` and `i64` if `is_wide`, and otherwise of `f32` and
 /// `i32`: of numbers at which operations are special, and of others.
@@ -92,13 +96,13 @@ fn operations_have_the_bits_of_the_interpreter() {
         {
             let mut code = Code::default();
             let [a, b] = steps.map(|step| Place { step, ..code.place(elem, len) });
-            code.inputs = [a, b].map(|place| Input::Words(Place { step: 1, ..place }, len)).to_vec();
+            code.inputs = [a, b].map(|place| Input::Words(real(Place { step: 1, ..place }, len))).to_vec();
             let to = code.place(elem, len * Op::TESTED.len());
             for (op, k) in Op::TESTED.iter().zip(0..) {
                 let action = Action::Each { op: *op, len: len as u32, to: to.at + k * len as u32, a, b };
                 code.push(Ins::on(is_wide, action));
             }
-            code.outputs.push(Output::Words(to, len * Op::TESTED.len()));
+            code.outputs.push(Output::Words(real(to, len * Op::TESTED.len())));
             let inputs = |seed| [seed, 100 + seed].map(|seed| bytes(is_wide, &words(is_wide, len, seed))).to_vec();
             let inputs: Vec<Vec<Vec<u8>>> = (0..20).map(inputs).collect();
             compare(code, &inputs, len * width * Op::TESTED.len(), |got, want| {
@@ -117,7 +121,7 @@ fn shifts_by_constants_have_the_bits_of_the_interpreter() {
         let (elem, width) = if is_wide { (Elem::U64, 8) } else { (Elem::U32, 4) };
         let (mut code, len) = (Code::default(), 6);
         let a = code.place(elem, len);
-        code.inputs = vec![Input::Words(a, len)];
+        code.inputs = vec![Input::Words(real(a, len))];
         let by: Vec<u64> = vec![0, 1, 13, 31, 32, 33, 63, 64, 100];
         let ops = [Op::Shl, Op::Shr, Op::Sar];
         let constants: Vec<Place> = by.iter().map(|&by| code.constant(elem, by)).collect();
@@ -126,7 +130,7 @@ fn shifts_by_constants_have_the_bits_of_the_interpreter() {
         for ((op, b), k) in pairs.zip(0..) {
             code.push(Ins::on(is_wide, Action::Each { op, len: len as u32, to: to.at + k * len as u32, a, b }));
         }
-        code.outputs.push(Output::Words(to, len * by.len() * ops.len()));
+        code.outputs.push(Output::Words(real(to, len * by.len() * ops.len())));
         let inputs = vec![vec![bytes(is_wide, &words(is_wide, len, 5))]];
         compare(code, &inputs, len * width * by.len() * ops.len(), |got, want| assert_eq!(got, want));
     }
@@ -156,12 +160,12 @@ fn folds_have_the_bits_of_the_interpreter() {
         {
             let (mut code, count) = (Code::default(), rows * row_len * run);
             let (from, to) = (code.place(Elem::U32, count), code.place(Elem::U32, run));
-            code.inputs = vec![Input::Words(from, count)];
+            code.inputs = vec![Input::Words(real(from, count))];
             let firsts = (0..rows as u32).map(|row| from.at + row * (row_len * run) as u32);
             let table = code.table(firsts);
             let [len, rows, row_len, run] = [run, rows, row_len, run].map(|n| n as u32);
             code.push(Ins::On32(Action::Fold { op, identity, len, to: to.at, rows, row_len, run, table }));
-            code.outputs.push(Output::Words(to, run as usize));
+            code.outputs.push(Output::Words(real(to, run as usize)));
             let inputs: Vec<Vec<Vec<u8>>> =
                 (0..10).map(|seed| vec![bytes(false, &words(false, count, seed))]).collect();
             compare(code, &inputs, 4 * run as usize, |got, want| {
@@ -243,7 +247,8 @@ fn many_slices_have_the_bits_of_the_interpreter() {
             let [array, update] = [7 * 9, len].map(|len| code.place(elem, len));
             let indices = code.place(index, 2 * COUNT);
             let lens = [7 * 9, len, 2 * COUNT];
-            code.inputs = [array, update, indices].into_iter().zip(lens).map(|(p, len)| Input::Words(p, len)).collect();
+            code.inputs =
+                [array, update, indices].into_iter().zip(lens).map(|(p, len)| Input::Words(real(p, len))).collect();
             let copy = code.place(elem, 7 * 9);
             code.push(Ins::on(elem.is_wide(), Action::Move { len: 7 * 9, to: copy.at, from: array }));
             let starts = code.starts.len() as u32;
@@ -261,7 +266,7 @@ fn many_slices_have_the_bits_of_the_interpreter() {
             code.push(Ins::on(elem.is_wide(), action));
             let picked = window(&mut code, copy.at);
             code.push(Ins::on(elem.is_wide(), Action::Window { to: to.at, window: picked }));
-            code.outputs = vec![Output::Words(to, len)];
+            code.outputs = vec![Output::Words(real(to, len))];
             let index_bytes = |seed: u64| -> Vec<u8> {
                 let numbers = (0..2 * COUNT as u64).map(|i| ((i * i * 7 + i + seed) % 12) as i64 - 1);
                 numbers.flat_map(|n| n.to_le_bytes().into_iter().take(index.size())).collect()
