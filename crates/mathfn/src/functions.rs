@@ -65,8 +65,6 @@ functions! { $
         Cbrt Cbrt cbrt cbrt_f32 cbrt_f64 = cbrt;
         /// Returns the tangent; NaN at infinities.
         Tan Tan tan tan_f32 tan_f64 = tan;
-        /// Returns `1 - erf(x)`.
-        ChloErfc Erfc erfc erfc_f32 erfc_f64 = erfc;
         /// Returns the hyperbolic sine.
         ChloSinh Sinh sinh sinh_f32 sinh_f64 = sinh;
         /// Returns the hyperbolic cosine.
@@ -94,6 +92,7 @@ functions! { $
     }
     unary_formulas {
         ChloErf Erf erf erf_f32 erf_f64;
+        ChloErfc Erfc erfc erfc_f32 erfc_f64;
         ChloErfInv ErfInv erf_inv erf_inv_f32 erf_inv_f64;
         Cosine Cos cos cos_f32 cos_f64;
         Exponential Exp exp exp_f32 exp_f64;

@@ -27,6 +27,8 @@ from_formula! {
     logistic_f32 = logistic;
     /// Returns the error function.
     erf_f32 = erf;
+    /// Returns `1 - erf(x)`, without loss of digits where it is near zero.
+    erfc_f32 = erfc;
     /// Returns the inverse of the error function; -∞ at -1, ∞ at 1, and NaN beyond them.
     erf_inv_f32 = erf_inv;
     /// Returns the sine; NaN at infinities.
@@ -59,6 +61,8 @@ f64_from_libm! {
     tanh_f64 = tanh;
     /// Returns the error function.
     erf_f64 = erf;
+    /// Returns `1 - erf(x)`.
+    erfc_f64 = erfc;
     /// Returns the sine; NaN at infinities.
     sin_f64 = sin;
     /// Returns the cosine; NaN at infinities.
@@ -276,6 +280,7 @@ mod tests {
         check("tanh", tanh_f32, libm::tanh, 2.7);
         check("logistic", logistic_f32, logistic_f64, 2.5);
         check("erf", erf_f32, libm::erf, 5.5);
+        check("erfc", erfc_f32, libm::erfc, 5.5);
         check("erf_inv", erf_inv_f32, erf_inv_f64, 4.5);
         check("sin", sin_f32, libm::sin, 1.5);
         check("cos", cos_f32, libm::cos, 1.5);
@@ -300,6 +305,9 @@ mod tests {
         assert!(log_f32(-1.0).is_nan());
         assert_eq!(log1p_f32(-1.0), f32::NEG_INFINITY);
         assert_eq!(erf_inv_f32(-1.0), f32::NEG_INFINITY);
+        assert_eq!([4.0, -50.0, f32::INFINITY].map(erf_f32), [1.0, -1.0, 1.0]);
+        assert_eq!([0.0, 11.0, f32::INFINITY, f32::NEG_INFINITY].map(erfc_f32), [1.0, 0.0, 0.0, 2.0]);
+        assert!(erf_f32(f32::NAN).is_nan() && erfc_f32(f32::NAN).is_nan());
         assert!(sin_f32(f32::INFINITY).is_nan());
         assert!(acosh_f32(0.5).is_nan() && acosh_f32(-65504.0).is_nan() && acosh_f64(-1e300).is_nan());
         assert_eq!(logistic_f32(f32::NEG_INFINITY), 0.0);

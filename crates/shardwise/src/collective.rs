@@ -163,7 +163,8 @@ impl Site<'_> {
     /// twice, `axis-groups` if groups are not those along sub-axes, or if each has only one position.
     pub fn over(&self, axes: &impl Axes, ty: Option<TensorType>) -> Checked<Over> {
         let Some(scope) = trace::is_tracing().then(|| trace::with(|t| t.scope())).flatten() else {
-            return self.fail(ty, mistakes::not_manual(self.name, &self.loc));
+            let names: Vec<String> = axes.names().iter().map(|n| format!("\"{}\"", n.name())).collect();
+            return self.fail(ty, mistakes::not_manual(self.name, &names.join(", "), &self.loc));
         };
         let mut list: Vec<AxisRef> = vec![];
         for name in axes.names() {

@@ -330,6 +330,14 @@ impl State {
         settled.with_dims(dims)
     }
 
+    /// Removes a pending value by its number, and returns it.
+    fn take(&mut self, i: usize) -> Pending {
+        if let Some(function) = &mut self.function {
+            function.pending_before -= usize::from(i < function.pending_before);
+        }
+        self.pending.remove(i)
+    }
+
     fn find(&self, frame: u64, value: Value) -> Option<usize> {
         self.pending.iter().rposition(|p| p.frame == frame && p.value == value)
     }
@@ -562,7 +570,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
     if !t.explicit.pending[i].cause.has_default() {
         return Err(words::undecided(t, &t.explicit.pending[i]));
     }
-    let p = t.explicit.pending.remove(i);
+    let p = t.explicit.take(i);
     if p.cause.level == Communicate::Warn
         && !matches!(p.cause.why, Why::Made)
         && t.explicit.warnings.is_news(&p.loc, p.name)
@@ -578,7 +586,7 @@ pub(crate) fn settle(t: &mut Trace, traced: Traced) -> Result<(), Diagnostic> {
 pub(crate) fn decide(t: &mut Trace, traced: Traced, sharding: &Sharding) -> bool {
     let (frame, value) = traced.key();
     let Some(i) = t.explicit.find(frame, value) else { return false };
-    t.explicit.pending.remove(i);
+    t.explicit.take(i);
     t.set_sharding(traced, sharding.clone());
     true
 }
@@ -637,7 +645,7 @@ pub(crate) fn is_sum(t: &Trace, x: &Array) -> bool {
 pub(crate) fn forget(t: &mut Trace, traced: Traced) {
     let (frame, value) = traced.key();
     if let Some(i) = t.explicit.find(frame, value) {
-        t.explicit.pending.remove(i);
+        t.explicit.take(i);
     }
 }
 

@@ -566,6 +566,10 @@ impl<T: Tree, R: Tree> Shared<'_, T, R> {
             Ok((out, shardings))
         })?;
         let leaves = tree::leaves(&out);
+        // An array from outside may carry mistakes, which the trace has not recorded.
+        if let Some(wrong) = Mistakes::join(leaves.iter().filter_map(|a| a.mistakes())) {
+            return Err(wrong.error());
+        }
         let values =
             leaves.iter().map(|a| trace.operand(a, &loc)).collect::<Result<Vec<_>, _>>().map_err(Error::one)?;
         let finished = trace.finish(&values, shardings, &loc);

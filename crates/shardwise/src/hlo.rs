@@ -235,6 +235,12 @@ pub(crate) fn compare(direction: &str, a: &Array, b: &Array) -> Array {
     op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, ty.shape.clone()))
 }
 
+/// Compares floats by their total order.
+pub(crate) fn compare_total(direction: &str, a: &Array, b: &Array) -> Array {
+    let attrs = Compare::total_order_attrs(direction);
+    op(Opcode::Compare, &[a, b], attrs, TensorType::new(DType::I1, a.tensor().shape.clone()))
+}
+
 pub(crate) fn select(mask: &Array, a: &Array, b: &Array) -> Array {
     op(Opcode::Select, &[mask, a, b], Attrs::new(), a.tensor().clone())
 }

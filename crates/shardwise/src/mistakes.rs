@@ -140,9 +140,9 @@ pub(crate) fn number(name: &str, number: Number, ty: &str, why: Misfit, loc: &Lo
         Misfit::OutOfRange => d
             .note("the number is out of the range of the dtype")
             .help("use a number in this range, or a dtype whose range contains it"),
-        Misfit::NotComputed => {
-            d.note("arrays of this dtype can only be stored and converted: no number can be used with them")
-        }
+        Misfit::NotComputed => d.note(
+            "arrays of this dtype can only be stored, and converted to other dtypes: no number can be used with them",
+        ),
     }
 }
 
@@ -372,13 +372,11 @@ pub(crate) fn branches_unreduced(name: &str, path: &str, types: &[String; 2], lo
         .help("reduce the result with `.psum(..)` in the branches where it is unreduced")
 }
 
-pub(crate) fn not_manual(what: &str, loc: &Loc) -> Diagnostic {
-    Diagnostic::error(
-        "not-manual",
-        loc,
-        format!("`{what}` over axes that are not those of a batch can only be called inside `shard_map`"),
-    )
-    .help("call it in the function that `shard_map` maps")
+pub(crate) fn not_manual(what: &str, axes: &str, loc: &Loc) -> Diagnostic {
+    let message =
+        format!("`{what}` over {axes} is called outside of `shard_map`, and no `vmap` around it has this axis");
+    Diagnostic::error("not-manual", loc, message)
+        .help("call it in the function that `shard_map` maps, or name the axis of a batch: `vmap(..).axis_name(..)`")
 }
 
 /// Builds the error for an axis that a function of manual code cannot use. `why` is a relative clause about the axis.

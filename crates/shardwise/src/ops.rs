@@ -732,7 +732,7 @@ unary! {
     };
     /// Returns GELU itself, `x * P(a standard normal number is below x)`. This is JAX's `gelu` with
     /// `approximate=False`.
-    gelu_exact Floats |x| x * ((hlo::unary(Opcode::ChloErf, &(x * std::f64::consts::FRAC_1_SQRT_2)) + 1.0) * 0.5);
+    gelu_exact Floats |x| x * (hlo::unary(Opcode::ChloErfc, &(x * -std::f64::consts::FRAC_1_SQRT_2)) * 0.5);
     /// Returns `ln(sigmoid(x))`, without overflow.
     log_sigmoid Floats |x| -softplus(&-x);
     /// Returns `ln(1 + exp(x))`, without overflow.

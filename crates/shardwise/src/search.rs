@@ -7,7 +7,7 @@ use crate::array::Array;
 use crate::eager::{call, call_many};
 use crate::explicit::decided;
 use crate::ops::{AsArray, Checked, Kinds, Operand, Site, checked, element, select, site};
-use crate::reduce::{before, has_elements};
+use crate::reduce::{before, has_elements, sorted};
 use crate::shape::same_dtype;
 use crate::{context, hlo, mistakes};
 use shardwise_base::DType;
@@ -324,7 +324,7 @@ impl Runs {
     fn of(x: &Array) -> Runs {
         let n = x.tensor().size();
         let flat = hlo::reshape(x, &[n]);
-        let sorted = hlo::sort(&[&flat], 0, |e| before(&e[0], &e[1])).swap_remove(0);
+        let sorted = sorted(&[&flat], 0).swap_remove(0);
         let start = hlo::splat(&element(1.0, DType::I1), &[n.min(1)]);
         let is_first = if n < 2 {
             start

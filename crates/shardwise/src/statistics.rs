@@ -6,7 +6,7 @@ use crate::eager::call;
 use crate::explicit::decided;
 use crate::index::Ellipsis;
 use crate::ops::{AsArray, Checked, Dims, Either, EitherKind, Kinds, Operand, Site, keep, site};
-use crate::reduce::{before, has_elements, kept, wide};
+use crate::reduce::{has_elements, kept, sorted, wide};
 use crate::search::{Side, insertion_points, is_vector};
 use crate::shape::same_dtype;
 use crate::{DType, hlo, mistakes, zeros_like};
@@ -386,7 +386,7 @@ impl Rows {
         let shape: Vec<usize> = others.map(|d| ty.shape[d]).chain([n]).collect();
         let rows = hlo::reshape(&hlo::transpose(x, &order), &shape);
         let rows = hlo::convert(&rows, wide(result_dtype(ty.dtype)));
-        let sorted = hlo::sort(&[&rows], shape.len() - 1, |e| before(&e[0], &e[1])).swap_remove(0);
+        let sorted = sorted(&[&rows], shape.len() - 1).swap_remove(0);
         // NaNs are last.
         let has_nan = sorted.i((Ellipsis, n - 1)).is_nan();
         Rows { sorted, has_nan }

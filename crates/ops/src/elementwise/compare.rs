@@ -152,6 +152,13 @@ impl Compare {
             .with("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)))
     }
 
+    /// Builds the attributes of a comparison of floats by their total order.
+    pub fn total_order_attrs(direction: &str) -> Attrs {
+        Attrs::new()
+            .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
+            .with("compare_type", Attr::stablehlo_enum("comparison_type", "TOTALORDER"))
+    }
+
     /// Changes the attributes of a comparison to compare elements of another type, by value. Attributes without
     /// `compare_type`, with which the element type decides, are unchanged.
     pub fn set_dtype(attrs: &mut Attrs, dtype: DType) {

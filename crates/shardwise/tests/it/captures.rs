@@ -129,3 +129,10 @@ fn a_loop_sees_what_its_device_sees() {
         }
     });
 }
+
+#[test]
+fn a_mistake_from_outside_is_an_error_of_the_function_that_returns_it() {
+    let wrong = arange(0..4, F32).i(99);
+    let error = jit(|_: &Array| wrong.clone())(&scalar(1.0, F32)).unwrap_err();
+    assert_eq!(error.to_string(), wrong.check().unwrap_err().to_string());
+}

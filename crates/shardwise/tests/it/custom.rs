@@ -4,7 +4,8 @@ use crate::transform::floats;
 use shardwise::kernel::{self, Kernel, Literal};
 use shardwise::prelude::*;
 use shardwise::{
-    Nth, Pcast, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp, vmap,
+    Nth, Pcast, checkpoint, custom_jvp, custom_vjp, float0, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp,
+    vmap,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -390,4 +391,32 @@ fn a_batch_in_per_device_code_adds_up_cotangents_over_devices() {
             assert_eq!(floats(&ds), [140.0]);
         }
     });
+}
+
+/// Checks rules that pass tangents through a loop, a function that is computed again, and a function with a rule.
+#[test]
+fn rules_may_pass_tangents_through_other_functions() {
+    let x = array(&[1.0f32, 2.0, 4.0]);
+    let doubled = |x: &Array| custom_jvp(|x: &Array| x * 2.0).defjvp(|x, dx| (x * 2.0, dx * 2.0))(x);
+    type Linear = fn(&Array) -> Array;
+    let rules: [Linear; 3] = [
+        |dx| scan(zeros([], F32), dx.clone(), |c: Array, x: Array| (&c + &x, &c + &x)).1,
+        |dx| checkpoint(|x: &Array| x.cumsum(0))(dx),
+        |dx| custom_jvp(|x: &Array| x.cumsum(0)).defjvp(|x, dx| (x.cumsum(0), dx.cumsum(0)))(dx),
+    ];
+    for rule in rules {
+        let f = custom_jvp(|x: &Array| x.cumsum(0)).defjvp(move |x, dx| (x.cumsum(0), rule(dx)));
+        let g = grad(|x: &Array| (f(x).square() + doubled(x)).sum(..));
+        let expected = grad(|x: &Array| (x.cumsum(0).square() + x * 2.0).sum(..));
+        assert_eq!(g(&x).to_vec::<f32>().unwrap(), expected(&x).to_vec::<f32>().unwrap());
+    }
+}
+
+#[test]
+fn rules_that_are_not_linear_have_no_gradient() {
+    let f = custom_jvp(|x: &Array| x * 2.0).defjvp(|x, dx| (x * 2.0, dx.relu()));
+    let wrong = jit(|x: &Array| grad(|x: &Array| f(x).sum(..))(x))(&array(&[1.0f32])).unwrap_err();
+    let (code, text) = &found(&wrong)[0];
+    assert_eq!(code, "no-transpose");
+    assert!(text.contains("not linear in tangents") && text.contains("custom.rs"), "{text}");
 }

@@ -67,9 +67,9 @@ fn axes() {
     check_call(
         |x| jit(|x: &Array| x.psum("X"))(x).map(|_| ()),
         expect![[r#"
-            error[not-manual]: `psum` over axes that are not those of a batch can only be called inside `shard_map`
+            error[not-manual]: `psum` over "X" is called outside of `shard_map`, and no `vmap` around it has this axis
               --> here
-               = help: call it in the function that `shard_map` maps"#]],
+               = help: call it in the function that `shard_map` maps, or name the axis of a batch: `vmap(..).axis_name(..)`"#]],
     );
     check_call(
         |x| {

@@ -188,11 +188,11 @@ fn words_of_control_flow() {
         error[number-dtype]: `zeros`: 0 cannot be a number of this dtype
           --> here
            | i4[]
-           = note: arrays of this dtype can only be stored and converted: no number can be used with them
+           = note: arrays of this dtype can only be stored, and converted to other dtypes: no number can be used with them
         error[number-dtype]: `zeros`: 0 cannot be a number of this dtype
           --> here
            | i4[]
-           = note: arrays of this dtype can only be stored and converted: no number can be used with them
+           = note: arrays of this dtype can only be stored, and converted to other dtypes: no number can be used with them
         error[loop-steps]: `fori_loop`: the range must consist of integer scalars of one dtype that has arithmetic
           --> here
            | i4[]..i4[]"#]]

@@ -117,6 +117,8 @@ fn associative_scans_have_derivatives_batches_and_layouts() {
     let out = with_mesh(&mesh, || jit(products)(&columns)).unwrap();
     assert_eq!(out.ty().to_string(), "f32[8,4@X]");
     assert_close(&out, &x.cumprod(0));
+    let rows = x.shard(mesh.sharding(P!("X")));
+    assert_close(&with_mesh(&mesh, || jit(products)(&rows)).unwrap(), &x.cumprod(0));
     let on_devices = shard_map(products).mesh(&mesh).in_specs(P!(None, "X")).out_specs(P!(None, "X"));
     assert_close(&on_devices(&columns), &x.cumprod(0));
 }

@@ -2,7 +2,7 @@
 
 use crate::transform::{floats, ramp};
 use shardwise::prelude::*;
-use shardwise::{checkpoint, collective_matmul, grad, jvp, value_and_grad, vmap};
+use shardwise::{checkpoint, collective_matmul, custom_vjp, grad, jvp, value_and_grad, vmap};
 
 fn mesh() -> Mesh {
     let mesh = Mesh::auto([("X", 4), ("Y", 2)]).unwrap();
@@ -214,4 +214,35 @@ fn sums_inside_of_functions_that_are_not_differentiated_stay_replicated() {
     let (expected, e) = value_and_grad(|w: &Array| (w * x.square().sum(..)).sum(..))(&w);
     assert_close(&value, &expected);
     assert_close(&g, &e);
+}
+
+/// Checks gradients of a value that does not vary, where it meets one that varies and has no gradient: the results vary,
+/// and their tangents do not.
+#[test]
+fn a_replicated_value_beside_data_has_one_gradient() {
+    let mesh = Mesh::auto([("X", 4)]).unwrap();
+    let (x, w) = (ramp(&[4, 3], 1.0).shard(mesh.sharding(P!("X"))), ramp(&[3], 0.5));
+    type Body = fn(&Array, &Array) -> Array;
+    let bodies: [Body; 6] = [
+        |x, w| w - x,
+        |x, w| (x + w).square(),
+        |x, w| (fori_loop(0..3, w.clone(), |_, c: Array| c.tanh()) - x).square(),
+        |x, w| x + fori_loop(0..3, zeros([3], F32), |_, c: Array| c + w.psum("X")),
+        |x, w| (custom_vjp(|w: &Array| w.sin()).defvjp(|w| (w.sin(), w.clone()), |w, ct| ct * w.cos())(w) + x).square(),
+        |x, w| cond(w.sum(..).lt(1e9), || x + w.sin(), || x - w),
+    ];
+    for (k, body) in bodies.into_iter().enumerate() {
+        let on_devices = |w: &Array| {
+            let step = |x: &Array, w: &Array| body(&x.i(0), w).expand_dims(0);
+            shard_map(step).mesh(&mesh).in_specs((P!("X"), P!())).out_specs(P!("X"))(&x, w)
+        };
+        let row = |x: &Array, w: &Array| match k {
+            3 => x + w * 12.0,
+            _ => body(x, w),
+        };
+        let whole = |w: &Array| stack((0..4).map(|i| row(&x.i(i), w)).collect::<Vec<_>>(), 0);
+        let weights = ramp(&[4, 3], 3.0);
+        let found = grad(|w: &Array| (on_devices(w) * &weights).sum(..))(&w);
+        assert_close(&found, &grad(|w: &Array| (whole(w) * &weights).sum(..))(&w));
+    }
 }
