@@ -20,8 +20,8 @@ pub struct Counter {
 /// Returns the counter of a `while` loop, or `None` if the loop is of another form. The loop must add a positive
 /// constant integer to a carried scalar, starting from a constant, as long as the scalar is less than (`LT`), or less
 /// than or equal to (`LE`), a constant limit. The scalar must be the first operand of the sum and of the comparison.
-/// Marks, such as sharding constraints, may be between all of these. Returns `None` too if the last sum overflows the scalar's type, or if
-/// the first value or the step is too large for an `i64`.
+/// Marks, such as sharding constraints, may be between all of these. Returns `None` too if the last sum overflows the
+/// scalar's type, or if the first value or the step is too large for an `i64`.
 pub fn counter(view: &OpView<'_>) -> Option<Counter> {
     let [cond, body] = *view.regions() else { return None };
     let test = view.at(view.body.def_op(unmarked(view, *view.body.region_results(cond).first()?))?);

@@ -116,11 +116,8 @@ impl Elements<'_> {
         let Parts { count, element, part } = self.parts;
         // A dimension of one element may have any stride.
         let strides = self.strides.iter().map(|stride| stride.wrapping_mul(element as isize));
-        (count > 1)
-            .then_some((count, part as isize))
-            .into_iter()
-            .chain(self.shape.iter().copied().zip(strides))
-            .collect()
+        let parts = (count > 1).then_some((count, part as isize));
+        parts.into_iter().chain(self.shape.iter().copied().zip(strides)).collect()
     }
 
     /// Returns the numbers of the real elements at all indices of these dimensions.

@@ -149,8 +149,8 @@ fn makes_elements(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> 
 }
 
 /// Returns the result of an op without regions, of [`Kind::View`] or one that computes elements, that computes one small
-/// array from nothing or from small arrays that are known ([`Builder::known`]). Returns `None` for other ops,
-/// and if the evaluation fails.
+/// array from nothing or from small arrays that are known ([`Builder::known`]). Returns `None` for other ops, and if the
+/// evaluation fails.
 fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<Literal> {
     let is_kind = matches!(kind, Kind::View | Kind::ByParts(_) | Kind::Computed(_) | Kind::Small(_));
     let is_plain = is_kind && view.regions().is_empty();
@@ -161,8 +161,9 @@ fn folded(builder: &Builder<'_, '_>, kind: &Kind, view: &OpView<'_>) -> Option<L
     shardwise_ops::evaluate(view, &operands, &mut NoRegions).ok()?.pop()
 }
 
-/// Adds the views and the ops that compute elements in a loop's region, and in the loops in it, that read only what is there before the loop ([`is_invariant`]), so that they run once. Returns `None` if an op of
-/// these regions is not for small programs, or if the program would become too large.
+/// Adds the views and the ops that compute elements in a loop's region, and in the loops in it, that read only what is
+/// there before the loop ([`is_invariant`]), so that they run once. Returns `None` if an op of these regions is not for
+/// small programs, or if the program would become too large.
 fn hoist(builder: &mut Builder<'_, '_>, region: Region) -> Option<()> {
     let plan = builder.plan;
     for &op in body_ops(plan, region) {
