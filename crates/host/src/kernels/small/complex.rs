@@ -8,27 +8,20 @@ use crate::block::Program;
 use crate::block::program::{Binary, Comparison, Unary, Value};
 use crate::elem::Elem;
 use crate::kernels::factors::Factors;
+use shardwise_base::DType;
 use shardwise_ir::OpView;
 use shardwise_ops::Opcode;
 use shardwise_ops::dot::DotDims;
 use shardwise_ops::elementwise::Compare;
 
-/// How the parts of the elements of an op's result are computed.
-#[derive(Clone, Copy)]
-pub struct Function {
-    compute: Compute,
-    /// True if the parts are computed as `f64`, whatever their type.
-    is_double: bool,
-}
-
 /// Returns the parts of an element of the result, given those of an element of each operand and the type of the result's
 /// parts. Returns `None` if block programs have no operation for it.
-type Compute = fn(&mut Program, &[&[Value]], Elem) -> Option<Vec<Value>>;
+pub type Function = fn(&mut Program, &[&[Value]], Elem) -> Option<Vec<Value>>;
 
 /// Returns how the parts of the elements of an op's result are computed. Returns `None` for ops that are not computed by
 /// parts.
 pub fn function(view: &OpView<'_>) -> Option<Function> {
-    let compute: Compute = match Opcode::of_view(view) {
+    let function: Function = match Opcode::of_view(view) {
         Opcode::Add => |program, x, _| parts(|i| program.binary(Binary::Add, x[0][i], x[1][i])),
         Opcode::Subtract => |program, x, _| parts(|i| program.binary(Binary::Sub, x[0][i], x[1][i])),
         Opcode::Negate => |program, x, _| parts(|i| program.unary(Unary::Neg, x[0][i])),
@@ -46,29 +39,26 @@ pub fn function(view: &OpView<'_>) -> Option<Function> {
         },
         _ => return product_function(view),
     };
-    Some(Function { compute, is_double: false })
+    Some(function)
 }
 
-/// Returns how products are computed, as [`function`] does. Returns `None` for other ops.
+/// Returns how products are computed, as [`function`] does. Returns `None` for other ops, and for numbers with parts of
+/// `f32`: their products are computed in `f64`, which takes as long to convert them as to call the routine of the op.
 fn product_function(view: &OpView<'_>) -> Option<Function> {
-    let compute: Compute = match Opcode::of_view(view) {
-        Opcode::Multiply => |program, x, elem| {
-            let product = product(program, x[0], x[1])?;
-            parts(|i| program.convert(product[i], elem))
-        },
-        Opcode::ChloSquare => |program, x, elem| {
-            let product = product(program, x[0], x[0])?;
-            parts(|i| program.convert(product[i], elem))
-        },
+    if view.operands().iter().any(|&v| view.body.ty(v).as_tensor().is_none_or(|ty| ty.dtype != DType::C128)) {
+        return None;
+    }
+    let function: Function = match Opcode::of_view(view) {
+        Opcode::Multiply => |program, x, _| product(program, x[0], x[1]),
+        Opcode::ChloSquare => |program, x, _| product(program, x[0], x[0]),
         Opcode::DotGeneral if is_without_sums(view) => |program, x, elem| {
-            let (product, zero) = (product(program, x[0], x[1])?, program.constant(Elem::F64, &0f64.to_ne_bytes()));
+            let (product, zero) = (product(program, x[0], x[1])?, program.constant(elem, &0f64.to_ne_bytes()));
             // Every sum begins with 0, also one of a single product, which may be -0.
-            let sums = parts(|i| program.binary(Binary::Add, zero, product[i]))?;
-            parts(|i| program.convert(sums[i], elem))
+            parts(|i| program.binary(Binary::Add, zero, product[i]))
         },
         _ => return None,
     };
-    Some(Function { compute, is_double: true })
+    Some(function)
 }
 
 /// Returns true for a conversion to complex numbers that rounds at most once. That of integers of 64 bits rounds to
@@ -89,10 +79,8 @@ fn parts(part: impl FnMut(usize) -> Option<Value>) -> Option<Vec<Value>> {
     (0..2).map(part).collect()
 }
 
-/// Adds a product of complex numbers, whose parts are `f64`. Returns `None` if block programs have no operation for it.
+/// Adds a product of complex numbers. Returns `None` if block programs have no operation for it.
 fn product(program: &mut Program, a: &[Value], b: &[Value]) -> Option<Vec<Value>> {
-    let mut wide = |x: &[Value]| parts(|i| program.convert(x[i], Elem::F64));
-    let (a, b) = (wide(a)?, wide(b)?);
     let mut times = |i: usize, k: usize| program.binary(Binary::Mul, a[i], b[k]);
     let [real, square, first, second] = [times(0, 0)?, times(1, 1)?, times(0, 1)?, times(1, 0)?];
     Some(vec![program.binary(Binary::Sub, real, square)?, program.binary(Binary::Add, first, second)?])
@@ -121,14 +109,14 @@ pub fn by_parts(builder: &mut Builder<'_, '_>, function: Function, view: &OpView
             lens[k] = len;
         }
     }
-    let is_wide = function.is_double || elem.is_wide() || places.iter().any(|place| place.is_wide());
+    let is_wide = elem.is_wide() || places.iter().any(|place| place.is_wide());
     let mut source = Source::new(is_wide);
     let mut operands = vec![];
     for ((&v, place), len) in view.operands().iter().zip(places).zip(lens) {
         operands.push(source.operand(builder, place, len, builder.part_count(v)));
     }
     let operands: Vec<&[Value]> = operands.iter().map(Vec::as_slice).collect();
-    let values = (function.compute)(&mut source.program, &operands, elem)?;
+    let values = function(&mut source.program, &operands, elem)?;
     let mut emitted = Emitted::new(&source, None);
     // All nodes are added in the order in which `function` made them, so that the words of both parts follow each other.
     for node in 0..source.program.nodes.len() {
