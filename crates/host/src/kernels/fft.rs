@@ -8,23 +8,16 @@ use crate::plan::{Kernel, KernelCx, Step};
 use crate::pool::{Effort, Workers};
 use crate::simd::{AtLevel, Vector, run_words};
 use shardwise_ir::OpView;
-use shardwise_ops::fft::{Part, Plans, Transform};
-use std::sync::OnceLock;
+use shardwise_ops::fft::{Part, Transform};
 
 struct Fft {
     transform: Transform,
-    /// The plans of the transform, which are made when it runs first, if they are small.
-    plans: OnceLock<Plans>,
     output_bytes: usize,
 }
 
-/// The largest number of bytes of plans that are kept, with the arrays between the steps of the transform.
-const MAX_KEPT: usize = 1 << 17;
-
 /// Returns the step of an `fft`. Never returns `None`.
 pub fn step<'m>(plan: &mut PlanCx<'m>, view: &OpView<'m>) -> Option<Step> {
-    let (transform, output_bytes) = (Transform::of(view), output_bytes(view));
-    Some(plan.kernel(view, Fft { transform, plans: OnceLock::new(), output_bytes }))
+    Some(plan.kernel(view, Fft { transform: Transform::of(view), output_bytes: output_bytes(view) }))
 }
 
 impl Fft {
@@ -36,16 +29,9 @@ impl Fft {
 impl Kernel for Fft {
     fn run(&self, cx: &mut KernelCx<'_>) -> Result<(), OutOfMemory> {
         let mut outputs = cx.allocate(self.output_bytes)?;
-        let made;
-        let plans = match self.transform.scratch_bytes(0) <= MAX_KEPT {
-            true => self.plans.get_or_init(|| self.transform.plans()),
-            false => {
-                made = self.transform.plans();
-                &made
-            }
-        };
+        let plans = self.transform.plans();
         for (&i, output) in cx.instances.iter().zip(&mut outputs) {
-            self.transform.run(plans, cx.input(0, i).bytes(), written(output), &|parts| {
+            self.transform.run(&plans, cx.input(0, i).bytes(), written(output), &|parts| {
                 Workers::global().run_each(parts, self.effort(), |part| run_words(Rows(part)));
             });
         }
