@@ -13,24 +13,32 @@ impl<'s> Reverse<'s> {
     /// Checks that each op that uses linear values is linear in them. Ops whose results nothing uses are not checked.
     /// Fails with `no-transpose` for each that is not.
     pub(super) fn check(&self) -> Result<(), Diagnostics> {
-        let mut wrong = Diagnostics::default();
-        self.check_region(self.source.entry(), &Uses::compute(self.source), &mut wrong);
-        wrong.or(())
+        let mut wrong = vec![];
+        self.check_region(self.source.entry(), &mut wrong);
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        let uses = Uses::compute(self.source);
+        wrong.retain(|op| op.results().iter().any(|&v| !uses.of(v).is_empty()));
+        let mut found = Diagnostics::default();
+        found.extend(wrong.iter().map(errors::not_linear));
+        found.or(())
     }
 
-    fn check_region(&self, region: Region, uses: &Uses, wrong: &mut Diagnostics) {
+    /// Adds the ops of a region that use linear values and are not linear in them to `wrong`, and those in the regions of
+    /// control flow.
+    fn check_region(&self, region: Region, wrong: &mut Vec<OpView<'s>>) {
         for &op in self.ops(region) {
             budget::poll();
             let view = self.module.view(self.source, op);
             // Linear calls have transposes of their own.
-            if LinearCall::of(&view).is_some() {
+            if !self.is_linear(&view) || LinearCall::of(&view).is_some() {
                 continue;
             }
-            let is_used = || view.results().iter().any(|&v| !uses.of(v).is_empty());
             if matches!(Opcode::of_view(&view).facts().transpose(&view), Transposed::Structure) {
-                view.regions().iter().for_each(|&inner| self.check_region(inner, uses, wrong));
-            } else if self.is_linear(&view) && !self.is_linear_in_tangents(&view) && is_used() {
-                wrong.push(errors::not_linear(&view));
+                view.regions().iter().for_each(|&inner| self.check_region(inner, wrong));
+            } else if !self.is_linear_in_tangents(&view) {
+                wrong.push(view);
             }
         }
     }
