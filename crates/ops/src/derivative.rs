@@ -8,6 +8,7 @@
 //! Zeros are symbolic: a tangent or cotangent that is `None` is zero, and no op computes with it.
 
 use crate::expansion::{ExpandCx, Expansion};
+use crate::facts::Linear;
 use crate::make;
 use shardwise_base::DType;
 use shardwise_ir::{Builder, Cloner, OpView, Region, TensorType, Value};
@@ -81,6 +82,11 @@ impl<'f> Transposed<'f> {
     /// Returns the transpose whose cotangents `f` builds.
     pub fn by(f: impl Fn(&mut CotangentCx<'_, '_, '_>) -> Vec<Option<Cotangent>> + 'f) -> Transposed<'f> {
         Transposed::By(Box::new(f))
+    }
+
+    /// Returns this transpose, or none if `linear`, the fact of the op, says that it is linear in no operand.
+    pub fn if_linear(self, linear: Linear) -> Transposed<'f> {
+        if linear == Linear::No { Transposed::None("it is not linear") } else { self }
     }
 }
 

@@ -238,9 +238,6 @@ impl Facts for Reduce {
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        if self.linear(op) == Linear::No {
-            return Transposed::None("it is not linear");
-        }
         let dims = Reduce::dims(op);
         Transposed::by(move |cx| {
             let count = cx.op.results().len();
@@ -256,6 +253,7 @@ impl Facts for Reduce {
             };
             (0..2 * count).map(|i| input(cx, i)).collect()
         })
+        .if_linear(self.linear(op))
     }
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let count = op.results().len();

@@ -333,10 +333,7 @@ impl Facts for AllReduce {
         calculus::all_reduce_derivative(reducer::reduce_kind_of_op(op))
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        if self.linear(op) == Linear::No {
-            return Transposed::None("it is not linear");
-        }
-        calculus::all_reduce_transpose()
+        calculus::all_reduce_transpose().if_linear(self.linear(op))
     }
     answer!(batch = same_attrs);
     fn infer(&self, op: &OpView<'_>) -> Result<Vec<Type>, Diagnostics> {
@@ -396,10 +393,7 @@ impl Facts for ReduceScatter {
         calculus::derivative_if_sum(reducer::reduce_kind_of_op(op))
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        if self.linear(op) == Linear::No {
-            return Transposed::None("it is not linear");
-        }
-        calculus::reduce_scatter_transpose()
+        calculus::reduce_scatter_transpose().if_linear(self.linear(op))
     }
     fn batch(&self, op: &OpView<'_>, _: &[bool]) -> Batched<'_> {
         calculus::batch(op, &["scatter_dimension"])

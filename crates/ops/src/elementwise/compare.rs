@@ -90,6 +90,12 @@ fn kind_fits(dtype: DType, kind: &str) -> bool {
     }
 }
 
+fn attrs_of(direction: &str, kind: &str) -> Attrs {
+    Attrs::new()
+        .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
+        .with("compare_type", Attr::stablehlo_enum("comparison_type", kind))
+}
+
 /// Returns the comparison kind, the word in the attribute `compare_type`. Returns `None` if the attribute is absent, is
 /// not a word, or is `NOTYPE`, which MLIR writes for no kind.
 fn kind<'v>(op: &OpView<'v>) -> Option<&'v str> {
@@ -147,16 +153,12 @@ impl Compare {
 
     /// Builds the attributes of a comparison of elements of this type, by value.
     pub fn attrs(direction: &str, dtype: DType) -> Attrs {
-        Attrs::new()
-            .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
-            .with("compare_type", Attr::stablehlo_enum("comparison_type", kind_by_value(dtype)))
+        attrs_of(direction, kind_by_value(dtype))
     }
 
     /// Builds the attributes of a comparison of floats by their total order.
     pub fn total_order_attrs(direction: &str) -> Attrs {
-        Attrs::new()
-            .with("comparison_direction", Attr::stablehlo_enum("comparison_direction", direction))
-            .with("compare_type", Attr::stablehlo_enum("comparison_type", "TOTALORDER"))
+        attrs_of(direction, "TOTALORDER")
     }
 
     /// Changes the attributes of a comparison to compare elements of another type, by value. Attributes without

@@ -184,15 +184,13 @@ impl Facts for Scatter {
         }
     }
     fn transpose(&self, op: &OpView<'_>) -> Transposed<'_> {
-        if self.linear(op) == Linear::No {
-            return Transposed::None("it is not linear");
-        }
-        Transposed::by(|cx| {
+        let transposed = Transposed::by(|cx| {
             let n = arity(&cx.op);
             let inputs: Vec<_> = (0..n).map(|i| input_cotangent(cx, i)).collect();
             let updates: Vec<_> = (0..n).map(|i| update_cotangent(cx, i)).collect();
             inputs.into_iter().chain([None]).chain(updates).collect()
-        })
+        });
+        transposed.if_linear(self.linear(op))
     }
     fn batch(&self, op: &OpView<'_>, mapped: &[bool]) -> Batched<'_> {
         let n = arity(op);
